@@ -1,0 +1,251 @@
+//! Days, months and ranges of them. All days are UTC days.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+
+/// The most days that one range may span.
+pub const RANGE_DAYS_MAX: i32 = 400;
+
+/// The most months that one range may span: ten years.
+pub const RANGE_MONTHS_MAX: i32 = 120;
+
+/// Why a text is not a day or a month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CalendarError {
+    /// Not of the form `YYYY-MM-DD`, or a date that the calendar does not have.
+    #[error("expected a date that exists, as YYYY-MM-DD")]
+    NotADate,
+    /// Not of the form `YYYY-MM`, or a month that the calendar does not have.
+    #[error("expected a month that exists, as YYYY-MM")]
+    NotAMonth,
+}
+
+/// Why two ends do not make a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RangeError {
+    /// `from` is after `to`.
+    #[error("`from` is after `to`")]
+    UpsideDown,
+    /// More than [`RANGE_DAYS_MAX`] days or [`RANGE_MONTHS_MAX`] months.
+    #[error("a range spans at most {max} {unit}, this one {actual}")]
+    TooLong {
+        /// The limit.
+        max: i32,
+        /// What was asked for.
+        actual: i32,
+        /// `days` or `months`.
+        unit: &'static str,
+    },
+}
+
+/// Reads a day from exactly `YYYY-MM-DD`, years 0000 to 9999.
+pub fn parse_date(text: &str) -> Result<Date, CalendarError> {
+    let digits = fixed_digits(text, &[4, 2, 2]).ok_or(CalendarError::NotADate)?;
+    Date::new(digits[0], digits[1] as i8, digits[2] as i8).map_err(|_| CalendarError::NotADate)
+}
+
+/// Numbers of fixed width, separated by hyphens, and nothing else: at most four digits each, so each fits.
+fn fixed_digits<const N: usize>(text: &str, widths: &[usize; N]) -> Option<[i16; N]> {
+    let mut numbers = [0; N];
+    let mut rest = text.as_bytes();
+    for (i, (&width, number)) in widths.iter().zip(&mut numbers).enumerate() {
+        if i > 0 {
+            rest = rest.strip_prefix(b"-")?;
+        }
+        let (digits, tail) = rest.split_at_checked(width)?;
+        for digit in digits {
+            if !digit.is_ascii_digit() {
+                return None;
+            }
+            *number = *number * 10 + i16::from(digit - b'0');
+        }
+        rest = tail;
+    }
+    rest.is_empty().then_some(numbers)
+}
+
+/// A month of a year, printed and read as `YYYY-MM`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct YearMonth {
+    year: i16,
+    month: i8,
+}
+
+impl YearMonth {
+    /// The month that a day belongs to.
+    pub fn of(date: Date) -> Self {
+        Self { year: date.year(), month: date.month() }
+    }
+
+    /// The day of this month with that number, if the month has it.
+    pub fn day(self, day: i8) -> Option<Date> {
+        Date::new(self.year, self.month, day).ok()
+    }
+
+    /// The month that lies `months` after this one, or before it; `None` outside years 0000 to 9999.
+    pub fn plus(self, months: i32) -> Option<Self> {
+        let index = self.index().checked_add(months)?;
+        let year = i16::try_from(index.div_euclid(12)).ok().filter(|year| (0..=9999).contains(year))?;
+        Some(Self { year, month: index.rem_euclid(12) as i8 + 1 })
+    }
+
+    fn index(self) -> i32 {
+        i32::from(self.year) * 12 + i32::from(self.month) - 1
+    }
+}
+
+impl fmt::Display for YearMonth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}", self.year, self.month)
+    }
+}
+
+impl FromStr for YearMonth {
+    type Err = CalendarError;
+
+    fn from_str(text: &str) -> Result<Self, CalendarError> {
+        let [year, month] = fixed_digits(text, &[4, 2]).ok_or(CalendarError::NotAMonth)?;
+        if !(1..=12).contains(&month) {
+            return Err(CalendarError::NotAMonth);
+        }
+        Ok(Self { year, month: month as i8 })
+    }
+}
+
+/// Days from the first to the last, both included: 1 to [`RANGE_DAYS_MAX`] of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateRange {
+    from: Date,
+    to: Date,
+}
+
+impl DateRange {
+    /// Checks the order and the length.
+    pub fn new(from: Date, to: Date) -> Result<Self, RangeError> {
+        if from > to {
+            return Err(RangeError::UpsideDown);
+        }
+        let days = (to - from).get_days() + 1;
+        if days > RANGE_DAYS_MAX {
+            return Err(RangeError::TooLong { max: RANGE_DAYS_MAX, actual: days, unit: "days" });
+        }
+        Ok(Self { from, to })
+    }
+
+    /// The first day.
+    pub fn from(&self) -> Date {
+        self.from
+    }
+
+    /// The last day.
+    pub fn to(&self) -> Date {
+        self.to
+    }
+
+    /// Every day, oldest first.
+    pub fn days(&self) -> impl Iterator<Item = Date> + use<> {
+        let to = self.to;
+        std::iter::successors(Some(self.from), move |day| day.tomorrow().ok().filter(|day| *day <= to))
+    }
+}
+
+/// Months from the first to the last, both included: 1 to [`RANGE_MONTHS_MAX`] of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MonthRange {
+    from: YearMonth,
+    to: YearMonth,
+}
+
+impl MonthRange {
+    /// Checks the order and the length.
+    pub fn new(from: YearMonth, to: YearMonth) -> Result<Self, RangeError> {
+        if from > to {
+            return Err(RangeError::UpsideDown);
+        }
+        let months = to.index() - from.index() + 1;
+        if months > RANGE_MONTHS_MAX {
+            return Err(RangeError::TooLong { max: RANGE_MONTHS_MAX, actual: months, unit: "months" });
+        }
+        Ok(Self { from, to })
+    }
+
+    /// The first month.
+    pub fn from(&self) -> YearMonth {
+        self.from
+    }
+
+    /// The last month.
+    pub fn to(&self) -> YearMonth {
+        self.to
+    }
+
+    /// Every month, oldest first.
+    pub fn months(&self) -> impl Iterator<Item = YearMonth> + use<> {
+        let to = self.to;
+        std::iter::successors(Some(self.from), move |month| month.plus(1).filter(|month| *month <= to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn only_dates_that_exist_are_read() {
+        assert_eq!(parse_date("2024-02-29"), Ok(date(2024, 2, 29)));
+        assert_eq!(parse_date("0000-01-01"), Ok(date(0, 1, 1)));
+        for text in [
+            "2025-02-29",
+            "2025-13-01",
+            "2025-00-10",
+            "2025-1-1",
+            "2025-01-01 ",
+            "20250101",
+            "+2025-01-01",
+            "2025/01/01",
+            "２０２５-01-01",
+            "2025-01-01T00:00:00Z",
+            "",
+            "-001-01-01",
+        ] {
+            assert_eq!(parse_date(text), Err(CalendarError::NotADate), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_months_that_exist_are_read() {
+        assert_eq!("2025-10".parse(), Ok(YearMonth { year: 2025, month: 10 }));
+        for text in ["2025-13", "2025-00", "2025-1", "2025", "2025-10-01", ""] {
+            assert_eq!(text.parse::<YearMonth>(), Err(CalendarError::NotAMonth), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn months_follow_each_other_over_the_turn_of_the_year() {
+        let december: YearMonth = "2025-12".parse().expect("a month");
+        assert_eq!(december.plus(1).map(|m| m.to_string()).as_deref(), Some("2026-01"));
+        assert_eq!(december.plus(-12).map(|m| m.to_string()).as_deref(), Some("2024-12"));
+        assert_eq!("9999-12".parse::<YearMonth>().expect("a month").plus(1), None);
+    }
+
+    #[test]
+    fn a_range_includes_both_its_ends() {
+        let range = DateRange::new(date(2024, 2, 28), date(2024, 3, 1)).expect("a range");
+        let days: Vec<_> = range.days().map(|day| day.to_string()).collect();
+        assert_eq!(days, ["2024-02-28", "2024-02-29", "2024-03-01"]);
+        assert_eq!(DateRange::new(date(2024, 2, 28), date(2024, 2, 28)).expect("a range").days().count(), 1);
+    }
+
+    #[test]
+    fn a_range_has_at_most_400_days() {
+        let from = date(2025, 1, 1);
+        let last = from.checked_add(jiff::Span::new().days(399)).expect("a date");
+        assert_eq!(DateRange::new(from, last).expect("a range").days().count(), 400);
+        let error = DateRange::new(from, last.tomorrow().expect("a date"));
+        assert_eq!(error, Err(RangeError::TooLong { max: 400, actual: 401, unit: "days" }));
+        assert_eq!(DateRange::new(last, from), Err(RangeError::UpsideDown));
+    }
+}

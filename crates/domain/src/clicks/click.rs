@@ -1,0 +1,146 @@
+//! One click.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::UserId;
+
+/// A click as the writer stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Click {
+    /// Who clicked.
+    pub user_id: UserId,
+    /// When; with the user it is the click's key.
+    pub time: ClickTime,
+    /// How many clicks this one stands for.
+    pub count: ClickCount,
+}
+
+/// How many clicks one record stands for: 1 to 1,000, 1 unless told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClickCount(u32);
+
+/// A count outside of 1 to 1,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a whole number from 1 to {max}", max = ClickCount::MAX)]
+pub struct ClickCountError;
+
+impl ClickCount {
+    /// The largest count that the writer takes.
+    pub const MAX: u32 = 1_000;
+
+    /// Checks the bounds.
+    pub fn new(count: u32) -> Result<Self, ClickCountError> {
+        (1..=Self::MAX).contains(&count).then_some(Self(count)).ok_or(ClickCountError)
+    }
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for ClickCount {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+/// A moment to the millisecond, printed as JavaScript's `toISOString` does: `2025-10-02T10:30:00.000Z`. Years 0000 to 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClickTime(Timestamp);
+
+/// Why a moment is not the time of a click.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// Outside of the years 0000 to 9999, which is what four digits can say.
+    #[error("must lie in the years 0000 to 9999")]
+    OutOfRange,
+    /// Not RFC 3339.
+    #[error("expected a time as 2025-10-02T10:30:00.000Z")]
+    NotATime,
+}
+
+impl ClickTime {
+    /// How far the time that a client names may lie from the server's clock.
+    pub const SKEW_MAX: Duration = Duration::from_secs(5 * 60);
+
+    /// The millisecond with that number since 1970-01-01T00:00:00Z.
+    pub fn from_millisecond(millisecond: i64) -> Result<Self, TimeError> {
+        let time = Self(Timestamp::from_millisecond(millisecond).map_err(|_| TimeError::OutOfRange)?);
+        (0..=9999).contains(&time.date().year()).then_some(time).ok_or(TimeError::OutOfRange)
+    }
+
+    /// Reads RFC 3339; what is finer than a millisecond is cut off.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let timestamp: Timestamp = text.parse().map_err(|_| TimeError::NotATime)?;
+        Self::from_millisecond(timestamp.as_millisecond())
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fn as_millisecond(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
+    /// The millisecond that lies `steps` later.
+    pub fn plus(self, steps: u16) -> Result<Self, TimeError> {
+        Self::from_millisecond(self.as_millisecond() + i64::from(steps))
+    }
+
+    /// The UTC day that the click belongs to.
+    pub fn date(self) -> Date {
+        self.0.to_zoned(TimeZone::UTC).date()
+    }
+
+    /// Whether a client's clock and ours agree well enough.
+    pub fn is_near(self, now: Timestamp) -> bool {
+        self.0.duration_since(now).unsigned_abs() <= Self::SKEW_MAX
+    }
+}
+
+impl fmt::Display for ClickTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_printed_with_its_milliseconds() {
+        let time = |ms| ClickTime::from_millisecond(ms).map(|time| time.to_string());
+        assert_eq!(time(1_759_401_000_000).as_deref(), Ok("2025-10-02T10:30:00.000Z"));
+        assert_eq!(time(1_759_401_000_007).as_deref(), Ok("2025-10-02T10:30:00.007Z"));
+        assert_eq!(time(-1).as_deref(), Ok("1969-12-31T23:59:59.999Z"));
+        assert_eq!(time(253_402_300_800_000), Err(TimeError::OutOfRange));
+    }
+
+    #[test]
+    fn the_next_millisecond_may_belong_to_the_next_month() {
+        let time = ClickTime::parse("2025-10-31T23:59:59.999Z").expect("a time");
+        assert_eq!(time.date().to_string(), "2025-10-31");
+        assert_eq!(time.plus(1).expect("a time").date().to_string(), "2025-11-01");
+    }
+
+    #[test]
+    fn a_clock_may_be_five_minutes_off_and_no_more() {
+        let now: Timestamp = "2025-10-02T10:30:00Z".parse().expect("a time");
+        let at = |text| ClickTime::parse(text).expect("a time").is_near(now);
+        assert!(at("2025-10-02T10:25:00.000Z") && at("2025-10-02T10:35:00.000Z"));
+        assert!(!at("2025-10-02T10:24:59.999Z") && !at("2025-10-02T10:35:00.001Z"));
+    }
+
+    #[test]
+    fn counts_go_from_one_to_a_thousand() {
+        assert_eq!(ClickCount::new(0), Err(ClickCountError));
+        assert_eq!(ClickCount::new(1_000).map(ClickCount::get), Ok(1_000));
+        assert_eq!(ClickCount::new(1_001), Err(ClickCountError));
+        assert_eq!(ClickCount::default().get(), 1);
+    }
+}

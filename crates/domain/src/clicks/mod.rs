@@ -1,0 +1,11 @@
+//! Clicks: what a click is, and how a batch of them becomes statistics exactly once.
+
+mod click;
+mod lane;
+mod part;
+mod user_id;
+
+pub use click::{Click, ClickCount, ClickCountError, ClickTime, TimeError};
+pub use lane::{Claim, LaneId, SequenceNumber, SequenceNumberError};
+pub use part::{Part, Standing, StatDelta, StreamClick, Sums, TRANSACTION_STATS_MAX, Visit, parts};
+pub use user_id::{UserId, UserIdError};

@@ -1,0 +1,8 @@
+//! The rules of Tidemark's systems, as plain values and functions.
+//!
+//! Nothing here is asynchronous, knows AWS or serde, reads a clock or draws a random number: whoever calls passes time in.
+//! A type's constructor is the only way to a value of it, so a [`clicks::UserId`] or a [`calendar::DateRange`] that exists is
+//! a valid one.
+
+pub mod calendar;
+pub mod clicks;

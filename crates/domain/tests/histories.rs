@@ -1,0 +1,205 @@
+//! Random histories of clicks on several lanes, with crashes, replays and other batch boundaries, against a plain recount.
+//!
+//! The store is a model of three maps here; what is tested is the rule of claims and checkpoints itself. Two weakened rules
+//! prove that the histories can catch a wrong one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::civil::{Date, date};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use tidemark_domain::calendar::YearMonth;
+use tidemark_domain::clicks::{Claim, LaneId, Part, SequenceNumber, Standing, StatDelta, StreamClick, Sums, parts};
+
+#[derive(Debug, Clone)]
+struct Record {
+    user: String,
+    date: Date,
+    count: u32,
+}
+
+/// What happens to one batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Counted,
+    /// The function dies after its claims.
+    CrashedAfterClaims,
+    /// The function dies after its first transaction; the batch may have more.
+    CrashedAfterCommit,
+    /// The batch begins some records earlier than it has to.
+    Replayed {
+        back: usize,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rule {
+    Real,
+    /// A claim is recognised by its lane alone, however long ago it was counted.
+    LaneAlone,
+    /// The checkpoint moves before the sums and not with them.
+    CheckpointFirst,
+}
+
+#[derive(Default)]
+struct World {
+    claims: HashMap<(String, String), Claim>,
+    checkpoints: HashMap<[u8; 8], SequenceNumber>,
+    stats: StatDelta,
+}
+
+fn number(index: usize) -> SequenceNumber {
+    (index + 1).to_string().parse().expect("digits")
+}
+
+impl World {
+    fn claim(&mut self, lane: LaneId, part: &Part<'_>) -> Vec<Standing> {
+        let stands = part.visits.iter().map(|visit| {
+            let mut stand = |period: String, sequence_number| {
+                let claim = Claim { lane, sequence_number };
+                Some(*self.claims.entry((visit.user_id.to_owned(), period)).or_insert(claim))
+            };
+            Standing {
+                month: stand(visit.month.to_string(), visit.first),
+                days: visit.days.iter().map(|(day, first)| stand(day.to_string(), *first)).collect(),
+            }
+        });
+        stands.collect()
+    }
+
+    fn deliver(&mut self, rule: Rule, lane: LaneId, shard: &[Record], from: usize, to: usize, fate: Fate) {
+        let start = self.checkpoints.get(&lane.0).copied();
+        let clicks = shard[from..to].iter().zip(from..).map(|(record, index)| StreamClick {
+            sequence_number: number(index),
+            user_id: &record.user,
+            date: record.date,
+            count: record.count,
+        });
+        let clicks: Vec<_> =
+            clicks.filter(|click| start.is_none_or(|checkpoint| click.sequence_number > checkpoint)).collect();
+        if clicks.is_empty() {
+            return;
+        }
+        for part in parts(clicks, number(to - 1)) {
+            let checkpoint = self.checkpoints.get(&lane.0).copied();
+            if rule == Rule::CheckpointFirst {
+                self.checkpoints.insert(lane.0, part.through);
+            }
+            let standing = self.claim(lane, &part);
+            if fate == Fate::CrashedAfterClaims {
+                return;
+            }
+            let seen = if rule == Rule::LaneAlone { None } else { checkpoint };
+            add(&mut self.stats, part.delta(lane, seen, &standing));
+            self.checkpoints.insert(lane.0, part.through);
+            if fate == Fate::CrashedAfterCommit {
+                return;
+            }
+        }
+    }
+}
+
+fn add(stats: &mut StatDelta, delta: StatDelta) {
+    fn plus<K: Ord>(sums: &mut BTreeMap<K, Sums>, more: BTreeMap<K, Sums>) {
+        for (key, more) in more {
+            let sums = sums.entry(key).or_default();
+            sums.clicks += more.clicks;
+            sums.unique_users += more.unique_users;
+        }
+    }
+    stats.total_clicks += delta.total_clicks;
+    plus(&mut stats.days, delta.days);
+    plus(&mut stats.months, delta.months);
+}
+
+fn recount(shards: &[Vec<Record>]) -> StatDelta {
+    let mut stats = StatDelta::default();
+    let mut days: BTreeMap<Date, BTreeSet<&str>> = BTreeMap::new();
+    let mut months: BTreeMap<YearMonth, BTreeSet<&str>> = BTreeMap::new();
+    for Record { user, date, count } in shards.iter().flatten() {
+        let count = u64::from(*count);
+        stats.total_clicks += count;
+        stats.days.entry(*date).or_default().clicks += count;
+        stats.months.entry(YearMonth::of(*date)).or_default().clicks += count;
+        days.entry(*date).or_default().insert(user);
+        months.entry(YearMonth::of(*date)).or_default().insert(user);
+    }
+    for (day, users) in days {
+        stats.days.entry(day).or_default().unique_users = users.len() as u64;
+    }
+    for (month, users) in months {
+        stats.months.entry(month).or_default().unique_users = users.len() as u64;
+    }
+    stats
+}
+
+/// Runs a history to its end: a batch that was not counted comes again, as AWS does it, until it was.
+fn run(rule: Rule, shards: &[Vec<Record>], steps: &[(usize, usize, Fate)]) -> StatDelta {
+    let mut world = World::default();
+    let mut next = vec![0usize; shards.len()];
+    let settle = shards.iter().enumerate().map(|(lane, shard)| (lane, shard.len(), Fate::Counted));
+    for (lane, size, fate) in steps.iter().copied().chain(settle) {
+        let lane = lane % shards.len();
+        let shard = &shards[lane];
+        let back = if let Fate::Replayed { back } = fate { back } else { 0 };
+        let from = next[lane].saturating_sub(back);
+        let to = (next[lane] + size).min(shard.len());
+        if from < to {
+            world.deliver(rule, LaneId([lane as u8; 8]), shard, from, to, fate);
+            if matches!(fate, Fate::Counted | Fate::Replayed { .. }) {
+                next[lane] = to;
+            }
+        }
+    }
+    world.stats
+}
+
+fn records() -> impl Strategy<Value = Vec<Record>> {
+    // Days that cross months and a year; few users, so that they meet on every lane.
+    let record = (0..6u8, 0..130i32, 1..4u32).prop_map(|(user, day, count)| Record {
+        user: format!("user-{user}"),
+        date: date(2025, 12, 1).checked_add(jiff::Span::new().days(day)).expect("a date"),
+        count,
+    });
+    proptest::collection::vec(record, 1..250)
+}
+
+fn steps() -> impl Strategy<Value = Vec<(usize, usize, Fate)>> {
+    let fate = prop_oneof![
+        3 => Just(Fate::Counted),
+        1 => Just(Fate::CrashedAfterClaims),
+        1 => Just(Fate::CrashedAfterCommit),
+        2 => (0..40usize).prop_map(|back| Fate::Replayed { back }),
+    ];
+    proptest::collection::vec((0..3usize, 1..150usize, fate), 0..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #[test]
+    fn any_history_of_batches_gives_the_sums_of_a_recount(
+        shards in proptest::collection::vec(records(), 1..4),
+        steps in steps(),
+    ) {
+        prop_assert_eq!(run(Rule::Real, &shards, &steps), recount(&shards));
+    }
+}
+
+/// How many of a hundred random histories a rule gets wrong.
+fn wrong(rule: Rule) -> usize {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let histories = (proptest::collection::vec(records(), 2..4), steps());
+    let mut wrong = 0;
+    for _ in 0..100 {
+        let (shards, steps) = histories.new_tree(&mut runner).expect("a history").current();
+        wrong += usize::from(run(rule, &shards, &steps) != recount(&shards));
+    }
+    wrong
+}
+
+#[test]
+fn weakened_rules_are_caught() {
+    assert_eq!(wrong(Rule::Real), 0);
+    let (lane_alone, checkpoint_first) = (wrong(Rule::LaneAlone), wrong(Rule::CheckpointFirst));
+    assert!(lane_alone > 80 && checkpoint_first > 30, "caught {lane_alone} and {checkpoint_first} of 100");
+}
