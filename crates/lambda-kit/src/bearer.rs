@@ -1,0 +1,57 @@
+//! Bearer tokens ([RFC 6750](https://www.rfc-editor.org/rfc/rfc6750)).
+
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::http::Request;
+use crate::problem::{INVALID_TOKEN, MISSING_TOKEN, Problem};
+
+/// The token that opens what is not public.
+#[derive(Debug, Clone)]
+pub struct AdminToken(SecretString);
+
+impl AdminToken {
+    /// A token.
+    pub fn new(token: SecretString) -> Self {
+        Self(token)
+    }
+
+    /// Refuses a request without the token in its `Authorization` header.
+    pub fn authorize(&self, request: &Request) -> Result<(), Problem> {
+        let Some(header) = request.header("authorization") else {
+            return Err(MISSING_TOKEN.header("www-authenticate", "Bearer"));
+        };
+        let token = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let hash = |text: &str| Sha256::digest(text.as_bytes());
+        // Hashes are of one length: the comparison takes the same time however much of the token is right.
+        let matches = token.is_some_and(|(_, token)| hash(token.trim()).ct_eq(&hash(self.0.expose_secret())).into());
+        if matches { Ok(()) } else { Err(INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
+    use http::HeaderValue;
+
+    fn outcome(header: Option<&'static str>) -> Result<(), &'static str> {
+        let mut event = ApiGatewayV2httpRequest::default();
+        if let Some(header) = header {
+            event.headers.insert("authorization", HeaderValue::from_static(header));
+        }
+        let token = AdminToken::new(SecretString::from("right"));
+        token.authorize(&Request::new(event)).map_err(|problem| problem.name())
+    }
+
+    #[test]
+    fn only_the_right_token_opens() {
+        assert_eq!(outcome(Some("Bearer right")), Ok(()));
+        assert_eq!(outcome(Some("bearer right")), Ok(()));
+        assert_eq!(outcome(None), Err("missing-token"));
+        for header in ["right", "Basic right", "Bearer", "Bearer ", "Bearer righ", "Bearer right2", ""] {
+            assert_eq!(outcome(Some(header)), Err("invalid-token"), "{header:?}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What every function shares at its edge: reading events, answering with replies and problem details, cursors, tokens,
+//! configuration, logs and metrics.
+//!
+//! It knows Lambda and HTTP, and nothing of any system's rules or items.
+
+pub mod aws;
+pub mod bearer;
+pub mod cursor;
+pub mod env;
+pub mod http;
+pub mod problem;
+pub mod stream;
+pub mod telemetry;

@@ -1,0 +1,91 @@
+//! Errors that clients see: [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem details.
+//!
+//! A problem's `type` is `urn:tidemark:problem:<name>` and stays what it is; `docs/problems.md` lists them. What is logged is
+//! another matter: a problem never carries a secret, a whole request or the words of an internal error.
+
+use serde_json::json;
+
+use crate::http::Reply;
+
+/// What a problem's `type` begins with.
+pub const TYPE_PREFIX: &str = "urn:tidemark:problem:";
+
+/// An answer that says what went wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    status: u16,
+    name: &'static str,
+    title: &'static str,
+    detail: Option<String>,
+    headers: Vec<(&'static str, &'static str)>,
+}
+
+impl Problem {
+    /// A kind of problem. `name` is the stable end of its type; `title` is the same for all of the kind.
+    pub const fn new(status: u16, name: &'static str, title: &'static str) -> Self {
+        Self { status, name, title, detail: None, headers: Vec::new() }
+    }
+
+    /// What is wrong in this case, for people.
+    pub fn detail(mut self, detail: impl ToString) -> Self {
+        self.detail = Some(detail.to_string());
+        self
+    }
+
+    /// A header that goes with the answer.
+    pub fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// HTTP's status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The end of the type.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The members of the problem.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut body = json!({
+            "type": format!("{TYPE_PREFIX}{}", self.name),
+            "title": self.title,
+            "status": self.status,
+        });
+        if let Some(detail) = &self.detail {
+            body["detail"] = json!(detail);
+        }
+        body
+    }
+}
+
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Self {
+        let reply = Self::new(problem.status, "application/problem+json", problem.to_json().to_string());
+        problem.headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+    }
+}
+
+/// No route of the API matches.
+pub const NOT_FOUND: Problem = Problem::new(404, "not-found", "No such resource");
+/// The body is larger than the route takes.
+pub const BODY_TOO_LARGE: Problem = Problem::new(413, "body-too-large", "The body is too large");
+/// The body is not JSON, or not of the documented shape.
+pub const INVALID_BODY: Problem = Problem::new(400, "invalid-body", "The body cannot be read");
+/// A parameter of the path or the query cannot be read.
+pub const INVALID_PARAMETER: Problem = Problem::new(400, "invalid-parameter", "A parameter is not valid");
+/// The cursor is not one of this query's.
+pub const INVALID_CURSOR: Problem = Problem::new(400, "invalid-cursor", "The cursor is not valid");
+/// The cursor was valid once.
+pub const EXPIRED_CURSOR: Problem = Problem::new(400, "expired-cursor", "The cursor has expired");
+/// The route needs a token, and none came.
+pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer token is needed");
+/// The token is not the right one.
+pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
+/// The database asks for patience; the request can be sent again as it is.
+pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
+/// A fault of ours; the log knows more.
+pub const INTERNAL: Problem = Problem::new(500, "internal", "Something went wrong on our side");

@@ -1,0 +1,117 @@
+//! Batches of a DynamoDB stream, with a tumbling window: the event, its records, and the answer.
+//!
+//! A batch is parsed in two steps. The envelope leaves each record as raw JSON, so that one that cannot be read is that
+//! record's problem and not the batch's; a record then borrows from the envelope whatever it can.
+
+use std::borrow::Cow;
+use std::future::Future;
+
+use lambda_runtime::{Context, LambdaEvent, service_fn};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::telemetry;
+
+/// The event of one batch ([tumbling windows](https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html)).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamEvent<'a> {
+    /// The records, each still as JSON. None in the last event of a window.
+    #[serde(rename = "Records", borrow, default)]
+    pub records: Vec<&'a RawValue>,
+    /// The shard. Only mappings with a tumbling window tell it.
+    #[serde(borrow)]
+    pub shard_id: Option<Cow<'a, str>>,
+    /// The ARN of the stream.
+    #[serde(rename = "eventSourceARN", borrow)]
+    pub event_source_arn: Option<Cow<'a, str>>,
+    /// What the last answer of this window gave as `state`; it has to be given back.
+    #[serde(borrow)]
+    pub state: Option<&'a RawValue>,
+}
+
+/// One record, with its new image as `I`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "I: Deserialize<'de>"))]
+pub struct StreamRecord<'a, I> {
+    /// `INSERT`, `MODIFY` or `REMOVE`.
+    #[serde(borrow)]
+    pub event_name: Cow<'a, str>,
+    /// What changed.
+    #[serde(rename = "dynamodb", borrow)]
+    pub change: Change<'a, I>,
+}
+
+/// What changed.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase", bound(deserialize = "I: Deserialize<'de>"))]
+pub struct Change<'a, I> {
+    /// The record's place in its shard: 21 to 40 digits.
+    #[serde(borrow)]
+    pub sequence_number: Cow<'a, str>,
+    /// The item as it is now; none when it was removed.
+    pub new_image: Option<I>,
+}
+
+/// The answer to a batch.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamReply {
+    batch_item_failures: Vec<BatchItemFailure>,
+    state: Box<RawValue>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BatchItemFailure {
+    item_identifier: String,
+}
+
+impl StreamReply {
+    /// The records before `failed` are done; that one and all after it have to come again. `None`: all are done.
+    pub fn new(event: &StreamEvent<'_>, failed: Option<String>) -> Self {
+        let state = event.state.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+        let failures = failed.map(|item_identifier| BatchItemFailure { item_identifier });
+        Self { batch_item_failures: failures.into_iter().collect(), state }
+    }
+}
+
+/// Takes batches until Lambda ends the process: one flush of the metrics for each. The handler gets the event's JSON and logs
+/// its own line, which tells more than this one could.
+pub async fn run<F, Fut, E>(handle: F) -> Result<(), lambda_runtime::Error>
+where
+    F: Fn(Box<RawValue>, Context) -> Fut,
+    Fut: Future<Output = Result<StreamReply, E>>,
+    E: Into<lambda_runtime::Error>,
+{
+    let handle = &handle;
+    let answer = |event: LambdaEvent<Box<RawValue>>| async move {
+        let outcome = handle(event.payload, event.context).await.map_err(Into::into);
+        telemetry::flush();
+        outcome
+    };
+    lambda_runtime::run(service_fn(answer)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_unreadable_record_leaves_the_others_readable() {
+        let event = r#"{"Records":[{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1"}},{"eventName":7},"x"],
+            "shardId":"shardId-1","eventSourceARN":"arn:x","state":{"a":1},"window":{"start":"..."}}"#;
+        let event: StreamEvent = serde_json::from_str(event).expect("an event");
+        let read: Vec<_> =
+            event.records.iter().map(|record| serde_json::from_str::<StreamRecord<()>>(record.get()).is_ok()).collect();
+        assert_eq!((read, event.shard_id.as_deref()), (vec![true, false, false], Some("shardId-1")));
+    }
+
+    #[test]
+    fn the_state_of_a_window_is_given_back_as_it_came() {
+        let event: StreamEvent = serde_json::from_str(r#"{"state":{"a": 1}}"#).expect("an event");
+        let text = |failed| serde_json::to_string(&StreamReply::new(&event, failed)).expect("JSON");
+        assert_eq!(text(None), r#"{"batchItemFailures":[],"state":{"a": 1}}"#);
+        assert_eq!(text(Some("7".into())), r#"{"batchItemFailures":[{"itemIdentifier":"7"}],"state":{"a": 1}}"#);
+    }
+}

@@ -1,0 +1,36 @@
+//! The clicks table: PK `userId`, SK `createDateTime`, index `DateIndex` on `dateKey` and `recordSort`.
+//!
+//! | item | `userId` | `createDateTime` | in the index |
+//! |---|---|---|---|
+//! | click | the user | time, to the millisecond | `DATE#<day>`, `CLICK#<time>#<user>` |
+//! | day's statistic | `STAT#DAILY` | `<day>` | `DATE#<day>`, `STAT#DAILY` |
+//! | month's statistic | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
+//! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
+//! | marker: who saw a user first in a month and on its days | `SEEN#<user>` | `<month>` | no |
+//! | lane: up to where a shard is counted | `LANE#<stream ARN>` | shard id | no |
+//! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
+//!
+//! The first four are the promise to readers (the table's own clients); the last three are ours, and cost nothing in the index.
+
+mod image;
+mod keys;
+mod lanes;
+mod markers;
+mod quarantine;
+mod reader;
+mod writer;
+
+pub use image::{ClickImage, UnreadableClick};
+pub use keys::DateShards;
+pub use lanes::{CommitError, Lane, Lanes};
+pub use markers::{KnownClaims, Markers};
+pub use quarantine::{Quarantine, QuarantinedRecord};
+pub use reader::{ClickPosition, ClicksReader, Direction, Page, Stat, StoredClick};
+pub use writer::{ClickWriter, PutClick};
+
+/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+    let total = keys::key(keys::TOTAL, keys::TOTAL_SORT);
+    client.get_item().table_name(table).set_key(Some(total)).send().await?;
+    Ok(())
+}

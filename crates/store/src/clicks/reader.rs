@@ -1,0 +1,242 @@
+//! Reading statistics and clicks.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use domain::calendar::{DateRange, MonthRange};
+use domain::clicks::{Click, ClickTime, UserId};
+use futures::future::try_join_all;
+use jiff::civil::Date;
+use serde::de::{Deserializer, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use super::keys::{
+    CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
+    TOTAL_SORT, key, record_sort, s,
+};
+use crate::StoreError;
+
+/// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
+/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
+const STAT_PAGES_MAX: usize = 20;
+
+/// The numbers of a day, a month or of everything, under the table's own names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stat {
+    /// Sum of the clicks' counts.
+    pub total_clicks: u64,
+    /// Different users; zero for the total, which does not count them.
+    #[serde(default)]
+    pub unique_users: u64,
+}
+
+/// A click as it lies in the table, whoever wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredClick {
+    /// Who.
+    pub user_id: String,
+    /// When, ISO 8601 as it was written.
+    pub create_date_time: String,
+    /// How many clicks it stands for; 1 when it does not say, `None` when what it says is not a number.
+    #[serde(default = "one", deserialize_with = "count")]
+    pub click_count: Option<u64>,
+    /// The id that its writer gave it; foreign clients give none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub click_id: Option<String>,
+    /// Its place among the day's clicks. Not shown: a cursor carries it.
+    #[serde(skip_serializing, default)]
+    record_sort: String,
+}
+
+fn one() -> Option<u64> {
+    Some(1)
+}
+
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Count {
+        Number(u64),
+        Other(IgnoredAny),
+    }
+    Ok(match Count::deserialize(deserializer)? {
+        Count::Number(count) => Some(count),
+        Count::Other(_) => None,
+    })
+}
+
+impl StoredClick {
+    /// A click that was just stored.
+    pub fn new(click: &Click, click_id: &str) -> Self {
+        Self {
+            user_id: click.user_id.to_string(),
+            create_date_time: click.time.to_string(),
+            click_count: Some(u64::from(click.count.get())),
+            click_id: Some(click_id.to_owned()),
+            record_sort: record_sort(click.time, click.user_id.as_str()),
+        }
+    }
+
+    pub(crate) fn read(item: &Item) -> Result<Self, StoreError> {
+        serde_dynamo::from_item(item.clone()).map_err(StoreError::unreadable)
+    }
+}
+
+/// Oldest or newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Oldest first.
+    Asc,
+    /// Newest first.
+    Desc,
+}
+
+/// Where a page ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClickPosition(String);
+
+/// Some clicks, and where to go on if there are more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// At most as many as were asked for.
+    pub clicks: Vec<StoredClick>,
+    /// `None` on the last page.
+    pub next: Option<ClickPosition>,
+}
+
+/// Reads the clicks table. Its requests are `GetItem` on the table and `Query` on the table and its index.
+#[derive(Debug, Clone)]
+pub struct ClicksReader {
+    client: Client,
+    table: String,
+    date_shards: DateShards,
+}
+
+impl ClicksReader {
+    /// A reader of `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
+    pub fn new(client: Client, table: impl Into<String>, date_shards: DateShards) -> Self {
+        Self { client, table: table.into(), date_shards }
+    }
+
+    /// All clicks ever.
+    pub async fn total(&self) -> Result<Stat, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(TOTAL, TOTAL_SORT)));
+        match request.send().await?.item {
+            Some(item) => stat(item),
+            None => Ok(Stat::default()),
+        }
+    }
+
+    /// The days of a range that have clicks, by `YYYY-MM-DD`.
+    pub async fn daily(&self, range: DateRange) -> Result<BTreeMap<String, Stat>, StoreError> {
+        self.stats(DAILY, range.from().to_string(), range.to().to_string()).await
+    }
+
+    /// The months of a range that have clicks, by `YYYY-MM`.
+    pub async fn monthly(&self, range: MonthRange) -> Result<BTreeMap<String, Stat>, StoreError> {
+        self.stats(MONTHLY, range.from().to_string(), range.to().to_string()).await
+    }
+
+    async fn stats(&self, partition: &str, from: String, to: String) -> Result<BTreeMap<String, Stat>, StoreError> {
+        let mut stats = BTreeMap::new();
+        let mut start = None;
+        for _ in 0..STAT_PAGES_MAX {
+            let page = self
+                .between(PARTITION_KEY, partition, SORT_KEY, &from, &to)
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                let Some(period) = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned() else { continue };
+                stats.insert(period, stat(item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(stats);
+            }
+        }
+        Err(StoreError::unreadable("a range of statistics does not end"))
+    }
+
+    /// A user's clicks between two times, both included.
+    pub async fn of_user(
+        &self,
+        user_id: &UserId,
+        from: ClickTime,
+        to: ClickTime,
+        direction: Direction,
+        limit: u16,
+        after: Option<&ClickPosition>,
+    ) -> Result<Page, StoreError> {
+        let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
+        let answer = self
+            .between(PARTITION_KEY, user_id.as_str(), SORT_KEY, &from.to_string(), &to.to_string())
+            .scan_index_forward(direction == Direction::Asc)
+            .limit(i32::from(limit))
+            .set_exclusive_start_key(start)
+            .send()
+            .await?;
+        let more = answer.last_evaluated_key.is_some();
+        let clicks = answer.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
+        let next = clicks.last().filter(|_| more).map(|click| ClickPosition(click.create_date_time.clone()));
+        Ok(Page { clicks, next })
+    }
+
+    /// A day's clicks, oldest first; of the same time, by user. All index partitions of the day are read at once and merged.
+    pub async fn of_day(&self, day: Date, limit: u16, after: Option<&ClickPosition>) -> Result<Page, StoreError> {
+        // `recordSort` is unique in a day, so one position serves every partition. The first text after it ends in NUL.
+        let from = after.map_or_else(|| CLICK_PREFIX.to_owned(), |ClickPosition(last)| format!("{last}\0"));
+        let pages = self.date_shards.date_keys(day).into_iter().map(|date_key| {
+            let query = self.between("dateKey", &date_key, "recordSort", &from, CLICK_PREFIX_END);
+            query.index_name(DATE_INDEX).limit(i32::from(limit)).send()
+        });
+        let mut clicks = Vec::new();
+        // The earliest place at which a partition that has more stopped: behind it, the merge would have gaps.
+        let mut complete_to: Option<String> = None;
+        for page in try_join_all(pages).await? {
+            let page_clicks = page.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
+            if let (Some(_), Some(last)) = (&page.last_evaluated_key, page_clicks.last()) {
+                let stopped = last.record_sort.clone();
+                complete_to = Some(complete_to.map_or(stopped.clone(), |earlier| earlier.min(stopped)));
+            }
+            clicks.extend(page_clicks);
+        }
+        clicks.sort_by(|a: &StoredClick, b| a.record_sort.cmp(&b.record_sort));
+        let read = clicks.len();
+        if let Some(end) = &complete_to {
+            clicks.retain(|click| click.record_sort <= *end);
+        }
+        clicks.truncate(usize::from(limit));
+        let more = complete_to.is_some() || clicks.len() < read;
+        let next = clicks.last().filter(|_| more).map(|click| ClickPosition(click.record_sort.clone()));
+        Ok(Page { clicks, next })
+    }
+
+    /// The rows of one partition between two sort keys, both included.
+    fn between(
+        &self,
+        partition_key: &str,
+        partition: &str,
+        sort_key: &str,
+        from: &str,
+        to: &str,
+    ) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(&self.table)
+            .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
+            .expression_attribute_names("#pk", partition_key)
+            .expression_attribute_names("#sk", sort_key)
+            .expression_attribute_values(":pk", s(partition))
+            .expression_attribute_values(":from", s(from))
+            .expression_attribute_values(":to", s(to))
+    }
+}
+
+fn stat(item: Item) -> Result<Stat, StoreError> {
+    serde_dynamo::from_item(item).map_err(StoreError::unreadable)
+}

@@ -1,0 +1,81 @@
+//! Storing one click.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use domain::clicks::Click;
+
+use super::keys::{DateShards, Item, PARTITION_KEY, key, n, record_sort, s};
+use super::reader::StoredClick;
+use crate::StoreError;
+
+/// Puts clicks. Its request is `PutItem`.
+#[derive(Debug, Clone)]
+pub struct ClickWriter {
+    client: Client,
+    table: String,
+    date_shards: DateShards,
+    retention: Option<Duration>,
+}
+
+/// What became of a put.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PutClick {
+    /// The key was free; the click is stored.
+    Stored,
+    /// A click holds the key, this one.
+    Held(StoredClick),
+}
+
+impl ClickWriter {
+    /// A writer to `table`. With a `retention`, clicks expire that long after their time.
+    pub fn new(client: Client, table: impl Into<String>, date_shards: DateShards, retention: Option<Duration>) -> Self {
+        Self { client, table: table.into(), date_shards, retention }
+    }
+
+    /// Stores the click if its key, the user and the millisecond, is free. `click_id` tells a repetition from another click.
+    pub async fn put(&self, click: &Click, click_id: &str) -> Result<PutClick, StoreError> {
+        let expires_at =
+            self.retention.map(|retention| click.time.as_millisecond() / 1_000 + retention.as_secs() as i64);
+        let outcome = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item(click, click_id, self.date_shards, expires_at)))
+            // Stops two clicks of one user in one millisecond from overwriting each other, and a repetition from
+            // being stored twice: whoever comes second learns who holds the key.
+            .condition_expression("attribute_not_exists(#key)")
+            .expression_attribute_names("#key", PARTITION_KEY)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match outcome {
+            Ok(_) => Ok(PutClick::Stored),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(failure)) => {
+                    let holder = failure
+                        .item()
+                        .ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
+                    Ok(PutClick::Held(StoredClick::read(holder)?))
+                }
+                _ => Err(error.into()),
+            },
+        }
+    }
+}
+
+/// The item of a click. `expires_at` is in epoch seconds.
+pub(crate) fn item(click: &Click, click_id: &str, date_shards: DateShards, expires_at: Option<i64>) -> Item {
+    let Click { user_id, time, count } = click;
+    let mut item = key(user_id.as_str(), time.to_string());
+    item.insert("clickCount".to_owned(), n(count.get()));
+    item.insert("clickId".to_owned(), s(click_id));
+    item.insert("dateKey".to_owned(), s(date_shards.date_key(time.date(), user_id.as_str())));
+    item.insert("recordSort".to_owned(), s(record_sort(*time, user_id.as_str())));
+    if let Some(expires_at) = expires_at {
+        item.insert("expiresAt".to_owned(), n(expires_at));
+    }
+    item
+}

@@ -1,0 +1,72 @@
+//! What can go wrong with any request to DynamoDB.
+
+use std::error::Error as StdError;
+
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+
+/// Why a request had no result, sorted by what the caller can do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// DynamoDB asks for patience, or another transaction holds an item: the same request may succeed later.
+    #[error("DynamoDB asks to try again later: {0}")]
+    Busy(String),
+    /// No answer, or none that says whether the request took effect.
+    #[error("no answer from DynamoDB: {0}")]
+    Unavailable(String),
+    /// A refusal that repeating does not cure: a missing table, a missing permission.
+    #[error("DynamoDB refused the request: {0}")]
+    Refused(String),
+    /// An item that is not what its key promises.
+    #[error("an item cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl StoreError {
+    /// Whether the same request may succeed in a moment.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Busy(_) | Self::Unavailable(_))
+    }
+
+    pub(crate) fn unreadable(what: impl std::fmt::Display) -> Self {
+        Self::Unreadable(what.to_string())
+    }
+}
+
+/// The codes with which DynamoDB asks for patience
+/// ([error handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
+/// The second group is what a canceled transaction gives as its reasons.
+const BUSY: [&str; 9] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "LimitExceededException",
+    "TransactionInProgressException",
+    "TransactionConflictException",
+    "ProvisionedThroughputExceeded",
+    "ThrottlingError",
+    "TransactionConflict",
+];
+
+/// Whether an error code, or a transaction's cancellation reason, asks for patience.
+pub(crate) fn is_busy(code: &str) -> bool {
+    BUSY.contains(&code)
+}
+
+impl<E> From<SdkError<E, HttpResponse>> for StoreError
+where
+    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    fn from(error: SdkError<E, HttpResponse>) -> Self {
+        let text = DisplayErrorContext(&error).to_string();
+        match &error {
+            SdkError::ServiceError(context) => match context.err().code() {
+                Some(code) if is_busy(code) => Self::Busy(text),
+                _ if context.raw().status().is_server_error() => Self::Unavailable(text),
+                _ => Self::Refused(text),
+            },
+            SdkError::ConstructionFailure(_) => Self::Refused(text),
+            _ => Self::Unavailable(text),
+        }
+    }
+}

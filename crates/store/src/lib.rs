@@ -1,0 +1,9 @@
+//! DynamoDB: keys, items and access patterns, one module for each system.
+//!
+//! The only place that knows how a key is spelled. It knows nothing of Lambda or HTTP; what it returns is either the domain's
+//! own or a plain row, and what goes wrong is a [`StoreError`] that says what the caller can do about it.
+
+pub mod clicks;
+mod error;
+
+pub use error::StoreError;
