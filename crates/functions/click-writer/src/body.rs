@@ -1,0 +1,136 @@
+//! The body of `POST /clicks`.
+
+use std::fmt;
+
+use domain::clicks::{ClickCount, UserId};
+use lambda_kit::problem::Problem;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+/// The largest body: 25 clicks with the longest user ids take about 20 KB.
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// The most clicks of one request.
+pub const CLICKS_MAX: usize = 25;
+
+const INVALID_USER_ID: Problem = Problem::new(400, "invalid-user-id", "The user id is not valid");
+const INVALID_CLICK_COUNT: Problem = Problem::new(400, "invalid-click-count", "The click count is not valid");
+
+/// One click, or some.
+#[derive(Debug)]
+pub(crate) enum Body {
+    One(NewClick),
+    Many(Vec<NewClick>),
+}
+
+/// A click as the client spells it. Its members are checked one by one, so that one bad click of several is its own problem.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NewClick {
+    user_id: Option<serde_json::Value>,
+    click_count: Option<serde_json::Value>,
+    idempotency_key: Option<String>,
+}
+
+/// A click whose members are valid.
+#[derive(Debug)]
+pub(crate) struct CheckedClick {
+    pub(crate) user_id: UserId,
+    pub(crate) count: ClickCount,
+    pub(crate) idempotency_key: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Many {
+            clicks: Vec<NewClick>,
+        }
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if value.get("clicks").is_none() {
+            return NewClick::deserialize(value).map(Self::One).map_err(Error::custom);
+        }
+        let Many { clicks } = Many::deserialize(value).map_err(Error::custom)?;
+        if clicks.is_empty() || clicks.len() > CLICKS_MAX {
+            return Err(Error::custom(fmt::from_fn(|f| write!(f, "`clicks` takes 1 to {CLICKS_MAX} clicks"))));
+        }
+        Ok(Self::Many(clicks))
+    }
+}
+
+impl NewClick {
+    pub(crate) fn check(self) -> Result<CheckedClick, Problem> {
+        let user_id = match self.user_id {
+            Some(serde_json::Value::String(text)) => UserId::new(text).map_err(|why| INVALID_USER_ID.detail(why))?,
+            Some(_) => return Err(INVALID_USER_ID.detail("must be a string")),
+            None => return Err(INVALID_USER_ID.detail("`userId` is needed")),
+        };
+        let count = match self.click_count {
+            None => ClickCount::default(),
+            Some(value) => {
+                let count = value.as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or_default();
+                ClickCount::new(count).map_err(|why| INVALID_CLICK_COUNT.detail(why))?
+            }
+        };
+        Ok(CheckedClick { user_id, count, idempotency_key: self.idempotency_key })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(body: &str) -> Result<(String, u32), String> {
+        match serde_json::from_str(body).map_err(|error| error.to_string())? {
+            Body::One(click) => click
+                .check()
+                .map(|click| (click.user_id.to_string(), click.count.get()))
+                .map_err(|problem| problem.name().to_owned()),
+            Body::Many(clicks) => Err(format!("{} clicks", clicks.len())),
+        }
+    }
+
+    #[test]
+    fn a_click_counts_once_unless_it_says_otherwise() {
+        assert_eq!(outcome(r#"{"userId":"ann"}"#), Ok(("ann".into(), 1)));
+        assert_eq!(outcome(r#"{"userId":"ann","clickCount":null}"#), Ok(("ann".into(), 1)));
+        assert_eq!(outcome(r#"{"userId":"ann","clickCount":1000}"#), Ok(("ann".into(), 1_000)));
+    }
+
+    #[test]
+    fn what_is_not_a_count_or_a_user_says_so() {
+        for count in ["0", "1001", "-1", "1.5", "\"1\"", "[]", "1e99", "4294967297"] {
+            let body = format!(r#"{{"userId":"ann","clickCount":{count}}}"#);
+            assert_eq!(outcome(&body), Err("invalid-click-count".into()), "{count}");
+        }
+        for user in ["\"\"", "\"STAT#DAILY\"", "7", "null", "\"a\\nb\""] {
+            assert_eq!(outcome(&format!(r#"{{"userId":{user}}}"#)), Err("invalid-user-id".into()), "{user}");
+        }
+        assert_eq!(outcome("{}"), Err("invalid-user-id".into()));
+    }
+
+    #[test]
+    fn one_to_25_clicks_come_together() {
+        let clicks = |n| format!(r#"{{"clicks":[{}]}}"#, vec![r#"{"userId":"ann"}"#; n].join(","));
+        assert_eq!(outcome(&clicks(25)), Err("25 clicks".into()));
+        for n in [0, 26] {
+            assert_eq!(outcome(&clicks(n)), Err("`clicks` takes 1 to 25 clicks".into()));
+        }
+    }
+
+    #[test]
+    fn other_shapes_and_misspelled_members_are_refused() {
+        for body in [
+            "[]",
+            "7",
+            "null",
+            r#"{"userid":"ann"}"#,
+            r#"{"clicks":{}}"#,
+            r#"{"clicks":[7]}"#,
+            r#"{"clicks":[],"x":1}"#,
+        ] {
+            assert!(outcome(body).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a batch holds: clicks, records that cannot be read, and records that are none of our business.
+
+use domain::clicks::{SequenceNumber, StreamClick};
+use lambda_kit::stream::{StreamEvent, StreamRecord};
+use serde_json::value::RawValue;
+use store::clicks::{ClickImage, QuarantinedRecord};
+
+/// A record, read as far as it can be.
+#[derive(Debug)]
+pub(crate) struct Record<'a> {
+    raw: &'a RawValue,
+    read: Result<StreamRecord<'a, ClickImage<'a>>, serde_json::Error>,
+}
+
+/// The records of an event, from which [`Batch`] borrows.
+pub(crate) fn records<'a>(event: &StreamEvent<'a>) -> Vec<Record<'a>> {
+    event.records.iter().map(|raw| Record { raw, read: serde_json::from_str(raw.get()) }).collect()
+}
+
+/// A batch, sorted by what has to be done.
+#[derive(Debug, Default)]
+pub(crate) struct Batch<'a> {
+    /// In the order of the shard, each once.
+    pub(crate) clicks: Vec<StreamClick<'a>>,
+    /// Those without a number have none that can be read.
+    pub(crate) unreadable: Vec<(Option<SequenceNumber>, QuarantinedRecord<'a>)>,
+    /// Records that are no insertions of clicks: the statistics themselves, changes, expirations.
+    pub(crate) ignored: u64,
+    /// The last record of the batch, whatever it is.
+    pub(crate) last: Option<SequenceNumber>,
+    /// The numbers of the records to be counted or kept, as they came.
+    numbers: Vec<(SequenceNumber, &'a str)>,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn of(records: &'a [Record<'a>]) -> Self {
+        let mut batch = Self { clicks: Vec::with_capacity(records.len()), ..Self::default() };
+        for record in records {
+            batch.add(record);
+        }
+        // The shard's order is promised; to rely on it less costs nothing while it holds.
+        batch.clicks.sort_by_key(|click| click.sequence_number);
+        batch.clicks.dedup_by_key(|click| click.sequence_number);
+        batch.numbers.sort();
+        batch
+    }
+
+    fn add(&mut self, record: &'a Record<'a>) {
+        let raw = record.raw.get();
+        let quarantined = |sequence_number, reason, detail: String| QuarantinedRecord {
+            sequence_number,
+            reason,
+            detail,
+            record: raw,
+        };
+        let read = match &record.read {
+            Ok(read) => read,
+            Err(error) => return self.unreadable.push((None, quarantined(None, "record", error.to_string()))),
+        };
+        let number: &str = &read.change.sequence_number;
+        let parsed = number.parse().ok();
+        self.last = self.last.max(parsed);
+        let Some(image) = read.change.new_image.as_ref().filter(|_| read.event_name == "INSERT") else {
+            self.ignored += 1;
+            return;
+        };
+        let Some(sequence_number) = parsed else {
+            let detail = "the sequence number is not 1 to 40 digits".to_owned();
+            return self.unreadable.push((None, quarantined(None, "sequence-number", detail)));
+        };
+        match image.click(sequence_number) {
+            Ok(Some(click)) => self.clicks.push(click),
+            Ok(None) => {
+                self.ignored += 1;
+                return;
+            }
+            Err(why) => {
+                let record = quarantined(Some(number), why.code(), why.to_string());
+                self.unreadable.push((Some(sequence_number), record));
+            }
+        }
+        self.numbers.push((sequence_number, number));
+    }
+
+    /// The first record behind `through` that has to be counted or kept, as it was spelled.
+    pub(crate) fn first_after(&self, through: Option<SequenceNumber>) -> Option<&'a str> {
+        let behind = |number: SequenceNumber| through.is_none_or(|through| number > through);
+        self.numbers.iter().find(|(number, _)| behind(*number)).map(|(_, text)| *text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn click(number: &str, user: &str) -> String {
+        let time = "2025-10-02T10:30:00.000Z";
+        format!(
+            r##"{{"eventName":"INSERT","dynamodb":{{"SequenceNumber":"{number}","NewImage":{{"userId":{{"S":"{user}"}},
+            "createDateTime":{{"S":"{time}"}},"dateKey":{{"S":"DATE#2025-10-02"}},
+            "recordSort":{{"S":"CLICK#{time}#{user}"}}}}}}}}"##
+        )
+    }
+
+    fn check(records_json: &[String], check: impl FnOnce(Batch<'_>)) {
+        let event = format!(r#"{{"Records":[{}]}}"#, records_json.join(","));
+        let event: StreamEvent = serde_json::from_str(&event).expect("an event");
+        let records = records(&event);
+        check(Batch::of(&records));
+    }
+
+    #[test]
+    fn only_insertions_of_clicks_count() {
+        let stat = click("2", "ann").replace("CLICK#", "STAT#");
+        let records = [
+            click("1", "ann"),
+            stat,
+            click("3", "ann").replace("INSERT", "MODIFY"),
+            r#"{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"4","OldImage":{}}}"#.to_owned(),
+        ];
+        check(&records, |batch| {
+            assert_eq!((batch.clicks.len(), batch.ignored, batch.unreadable.len()), (1, 3, 0));
+            assert_eq!(batch.last, "4".parse().ok());
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_kept_with_its_reason() {
+        let records = [
+            click("1", "ann"),
+            click("2", "STAT#DAILY"),
+            click("x", "bob"),
+            r#"{"eventName":"INSERT"}"#.to_owned(),
+            "7".to_owned(),
+            click("6", "bob"),
+        ];
+        check(&records, |batch| {
+            let reasons: Vec<_> =
+                batch.unreadable.iter().map(|(number, record)| (number.is_some(), record.reason)).collect();
+            assert_eq!(reasons, [(true, "user-id"), (false, "sequence-number"), (false, "record"), (false, "record")]);
+            assert_eq!(batch.clicks.len(), 2);
+            assert_eq!(batch.first_after("1".parse().ok()), Some("2"));
+            assert_eq!(batch.first_after("2".parse().ok()), Some("6"));
+            assert_eq!(batch.first_after("6".parse().ok()), None);
+        });
+    }
+
+    #[test]
+    fn a_record_that_comes_twice_in_a_batch_is_one() {
+        check(&[click("2", "bob"), click("1", "ann"), click("2", "bob")], |batch| {
+            let users: Vec<_> = batch.clicks.iter().map(|click| click.user_id).collect();
+            assert_eq!(users, ["ann", "bob"]);
+        });
+    }
+}

@@ -1,0 +1,168 @@
+//! Counting a batch: claims, then one transaction for each part.
+
+use std::time::{Duration, Instant};
+
+use backon::{ExponentialBuilder, Retryable};
+use domain::clicks::{Part, SequenceNumber, Standing, parts};
+use jiff::Timestamp;
+use store::StoreError;
+use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine};
+use tokio::sync::Mutex;
+
+use crate::AggregateError;
+use crate::batch::Batch;
+
+/// How often a batch starts over because its lane moved. Once is a lost reply or a second delivery; more is a mapping that
+/// runs several batches of a shard at once.
+const LANE_TRIES_MAX: u32 = 5;
+
+/// The most tries of one step. With the delays below they span about half a minute, and the deadline cuts them short.
+const STEP_TRIES_MAX: usize = 12;
+const STEP_DELAY_MIN: Duration = Duration::from_millis(25);
+const STEP_DELAY_MAX: Duration = Duration::from_secs(5);
+
+/// Counts batches, and remembers between them which claims stand.
+#[derive(Debug)]
+pub struct Aggregator {
+    lanes: Lanes,
+    markers: Markers,
+    quarantine: Quarantine,
+    known: Mutex<KnownClaims>,
+}
+
+/// What came of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Counted<'a> {
+    /// Sum of the counts of what was counted.
+    pub(crate) clicks: u64,
+    /// Clicks that had been counted before.
+    pub(crate) duplicates: u64,
+    /// Visitors of days and months that this batch was the first to see.
+    pub(crate) claims: u64,
+    /// Claims that another lane had made before.
+    pub(crate) claims_lost: u64,
+    /// Records kept because they could not be read.
+    pub(crate) quarantined: u64,
+    /// The record from which on the batch has to come again.
+    pub(crate) failed_from: Option<&'a str>,
+}
+
+impl Aggregator {
+    /// Counts into `table`.
+    pub fn new(client: aws_sdk_dynamodb::Client, table: &str) -> Self {
+        Self {
+            lanes: Lanes::new(client.clone(), table),
+            markers: Markers::new(client.clone(), table),
+            quarantine: Quarantine::new(client, table),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Counts what the lane has not counted yet.
+    pub(crate) async fn count<'a>(
+        &self,
+        lane: &Lane,
+        batch: &Batch<'a>,
+        now: Timestamp,
+        time: Duration,
+    ) -> Result<Counted<'a>, AggregateError> {
+        let mut counted = Counted::default();
+        let Some(last) = batch.last.filter(|_| !(batch.clicks.is_empty() && batch.unreadable.is_empty())) else {
+            self.keep_unreadable(lane, batch, None, now, &mut counted).await?;
+            return Ok(counted);
+        };
+        let deadline = Instant::now() + time;
+        for attempt in 0..LANE_TRIES_MAX {
+            let checkpoint = self.lanes.checkpoint(lane).await?;
+            let is_new = |number: SequenceNumber| checkpoint.is_none_or(|checkpoint| number > checkpoint);
+            if attempt == 0 {
+                counted.duplicates = batch.clicks.iter().filter(|click| !is_new(click.sequence_number)).count() as u64;
+                self.keep_unreadable(lane, batch, checkpoint, now, &mut counted).await?;
+            }
+            if batch.first_after(checkpoint).is_none() {
+                return Ok(counted);
+            }
+            let new = batch.clicks.iter().copied().filter(|click| is_new(click.sequence_number));
+            let mut reached = checkpoint;
+            let outcome = self.count_parts(lane, parts(new, last), &mut reached, now, deadline, &mut counted).await;
+            match outcome {
+                Ok(()) => return Ok(counted),
+                Err(CommitError::LaneMoved) => {}
+                Err(CommitError::Store(error)) if reached == checkpoint => return Err(error.into()),
+                Err(CommitError::Store(error)) => {
+                    // What the earlier parts added is in and stays in; only the rest has to come again.
+                    tracing::error!(%error, "a part of the batch was counted, the rest is left for the next delivery");
+                    counted.failed_from = batch.first_after(reached);
+                    return Ok(counted);
+                }
+            }
+        }
+        Err(AggregateError::Contended(LANE_TRIES_MAX))
+    }
+
+    async fn count_parts(
+        &self,
+        lane: &Lane,
+        parts: Vec<Part<'_>>,
+        reached: &mut Option<SequenceNumber>,
+        now: Timestamp,
+        deadline: Instant,
+        counted: &mut Counted<'_>,
+    ) -> Result<(), CommitError> {
+        for part in parts {
+            let standing =
+                (|| self.claim(lane, *reached, &part)).retry(backoff(deadline)).when(StoreError::is_transient).await?;
+            let delta = part.delta(lane.id(), *reached, &standing);
+            (|| self.lanes.commit(lane, *reached, part.through, &delta, now))
+                .retry(backoff(deadline))
+                .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()))
+                .await?;
+            *reached = Some(part.through);
+            counted.clicks += delta.total_clicks;
+            for claim in standing.iter().flat_map(|standing| standing.days.iter().chain([&standing.month])).flatten() {
+                if claim.lane == lane.id() { counted.claims += 1 } else { counted.claims_lost += 1 }
+            }
+        }
+        Ok(())
+    }
+
+    async fn claim(
+        &self,
+        lane: &Lane,
+        checkpoint: Option<SequenceNumber>,
+        part: &Part<'_>,
+    ) -> Result<Vec<Standing>, StoreError> {
+        let mut known = self.known.lock().await;
+        self.markers.claim(&mut known, lane.id(), checkpoint, &part.visits).await
+    }
+
+    /// Before the lane moves past them, so that a crash between the two keeps them twice under one key and not never.
+    async fn keep_unreadable(
+        &self,
+        lane: &Lane,
+        batch: &Batch<'_>,
+        checkpoint: Option<SequenceNumber>,
+        now: Timestamp,
+        counted: &mut Counted<'_>,
+    ) -> Result<(), StoreError> {
+        for (number, record) in &batch.unreadable {
+            if number.zip(checkpoint).is_some_and(|(number, checkpoint)| number <= checkpoint) {
+                continue;
+            }
+            self.quarantine.put(lane, record, now).await?;
+            counted.quarantined += 1;
+            crate::log_quarantined(lane, record);
+        }
+        Ok(())
+    }
+}
+
+/// Jittered, growing delays, as long as the deadline allows.
+fn backoff(deadline: Instant) -> ExponentialBuilder {
+    ExponentialBuilder::new()
+        .with_jitter()
+        .with_min_delay(STEP_DELAY_MIN)
+        .with_max_delay(STEP_DELAY_MAX)
+        .with_max_times(STEP_TRIES_MAX)
+        .with_total_delay(Some(deadline.saturating_duration_since(Instant::now())))
+}

@@ -1,0 +1,92 @@
+//! Keeps the statistics exact over a stream that delivers at least once.
+//!
+//! A batch goes through four steps: the lane tells what has been counted before, the records above it are folded into parts,
+//! each part's visitors are claimed, and one transaction adds the part and moves the lane. `docs/ARCHITECTURE.md` walks
+//! through it; `domain::clicks` holds the rules.
+
+mod batch;
+mod count;
+
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use lambda_kit::stream::{StreamEvent, StreamReply};
+use metrics::counter;
+use serde_json::value::RawValue;
+use store::StoreError;
+use store::clicks::{Lane, QuarantinedRecord};
+
+pub use count::Aggregator;
+
+use batch::Batch;
+use count::Counted;
+
+/// What is left of an invocation's time for the answer to get back.
+const ANSWER_TIME: Duration = Duration::from_millis(500);
+
+/// Why a batch was not counted. Lambda delivers it again.
+#[derive(Debug, thiserror::Error)]
+pub enum AggregateError {
+    /// Exactness needs to know the shard, and only mappings with a tumbling window tell it.
+    #[error(
+        "the event has no shardId: the event source mapping needs a tumbling window (TumblingWindowInSeconds), \
+         and ParallelizationFactor 1; nothing was counted"
+    )]
+    NoShard,
+    /// Not the event of a DynamoDB stream at all.
+    #[error("the event is not a batch of a DynamoDB stream: {0}")]
+    NotABatch(#[from] serde_json::Error),
+    /// DynamoDB failed before anything of the batch was counted.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The lane was moved by others at each try: more than one batch of the shard is under way at a time.
+    #[error("the lane moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?")]
+    Contended(u32),
+}
+
+/// Counts one batch, given as its event's JSON, before `deadline`.
+pub async fn handle(
+    aggregator: &Aggregator,
+    event: Box<RawValue>,
+    deadline: SystemTime,
+    now: Timestamp,
+) -> Result<StreamReply, AggregateError> {
+    let event: StreamEvent = serde_json::from_str(event.get())?;
+    let lane = match (&event.event_source_arn, &event.shard_id) {
+        (Some(stream), Some(shard)) => Lane::new(&**stream, &**shard),
+        _ => return Err(AggregateError::NoShard),
+    };
+    let time_left = deadline.duration_since(SystemTime::now()).unwrap_or_default().saturating_sub(ANSWER_TIME);
+
+    let records = batch::records(&event);
+    let batch = Batch::of(&records);
+    let counted = aggregator.count(&lane, &batch, now, time_left).await?;
+    report(&lane, &event, &batch, &counted);
+    Ok(StreamReply::new(&event, counted.failed_from.map(ToOwned::to_owned)))
+}
+
+/// One log line and the metrics of a batch.
+fn report(lane: &Lane, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &Counted<'_>) {
+    counter!("ClicksCounted").increment(counted.clicks);
+    counter!("RecordsDuplicated").increment(counted.duplicates);
+    counter!("ClaimsMade").increment(counted.claims);
+    counter!("ClaimsLost").increment(counted.claims_lost);
+    counter!("RecordsQuarantined").increment(counted.quarantined);
+    tracing::info!(
+        shard_id = lane.shard_id(),
+        records = event.records.len(),
+        clicks = counted.clicks,
+        duplicates = counted.duplicates,
+        ignored = batch.ignored,
+        claims = counted.claims,
+        claims_lost = counted.claims_lost,
+        quarantined = counted.quarantined,
+        failed_from = counted.failed_from,
+    );
+}
+
+/// Words for people about a record in quarantine.
+fn log_quarantined(lane: &Lane, record: &QuarantinedRecord<'_>) {
+    let QuarantinedRecord { sequence_number, reason, detail, .. } = record;
+    tracing::error!(shard_id = lane.shard_id(), sequence_number, reason, detail, "a record is quarantined");
+}

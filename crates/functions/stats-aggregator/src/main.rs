@@ -1,0 +1,17 @@
+//! `stats-aggregator`: the clicks table's stream.
+
+use aws_sdk_dynamodb::Client;
+use jiff::Timestamp;
+use lambda_kit::{aws, env, stream, telemetry};
+use stats_aggregator::{Aggregator, handle};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init()?;
+    let table = env::required("CLICKS_TABLE")?;
+    let client = Client::new(&aws::config().await);
+    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
+    store::clicks::connect(&client, &table).await?;
+    let aggregator = Aggregator::new(client, &table);
+    stream::run(|event, context| handle(&aggregator, event, context.deadline(), Timestamp::now())).await
+}

@@ -1,0 +1,105 @@
+//! Clicks of a user or of a day. They show individual people: only the admin's token opens them.
+
+use domain::calendar::parse_date;
+use domain::clicks::{ClickTime, TimeError, UserId};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::problem::{INTERNAL, Problem};
+use serde_json::json;
+use store::clicks::{ClickPosition, Direction, Page};
+
+use crate::{Reader, problem};
+
+/// Clicks of a page that does not say how many.
+pub const LIMIT_DEFAULT: u16 = 100;
+
+/// The most clicks of a page.
+pub const LIMIT_MAX: u16 = 1_000;
+
+/// What `from` and `to` are when they are not told: all that four digits of a year can say.
+const BEGINNING: &str = "0000-01-01";
+const END: &str = "9999-12-31";
+
+pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    reader.admin.authorize(request)?;
+    let user_id = request.parse_path("userId", |text| UserId::new(text))?;
+    let from = time(request, "from", BEGINNING, Date::first_moment)?;
+    let to = time(request, "to", END, Date::last_moment)?;
+    if from > to {
+        return Err(invalid("from", "`from` is after `to`"));
+    }
+    let direction = request.parse_query("order", |order| match order {
+        "asc" => Ok(Direction::Asc),
+        "desc" => Ok(Direction::Desc),
+        _ => Err("expected `asc` (oldest first) or `desc`"),
+    })?;
+    let direction = direction.unwrap_or(Direction::Asc);
+
+    let scope = format!("user {user_id} {from} {to} {direction:?}");
+    let after = position(reader, request, &scope, now)?;
+    let page = reader.store.of_user(&user_id, from, to, direction, limit(request)?, after.as_ref()).await;
+    reply(reader, page.map_err(problem)?, &scope, now)
+}
+
+pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    reader.admin.authorize(request)?;
+    let day = request.parse_path("date", parse_date)?;
+    let scope = format!("day {day}");
+    let after = position(reader, request, &scope, now)?;
+    let page = reader.store.of_day(day, limit(request)?, after.as_ref()).await;
+    reply(reader, page.map_err(problem)?, &scope, now)
+}
+
+/// First and last millisecond of a day.
+trait Moments {
+    fn first_moment(self) -> Option<i64>;
+    fn last_moment(self) -> Option<i64>;
+}
+
+impl Moments for Date {
+    fn first_moment(self) -> Option<i64> {
+        Some(self.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+    }
+
+    fn last_moment(self) -> Option<i64> {
+        Some(self.first_moment()? + 24 * 60 * 60 * 1_000 - 1)
+    }
+}
+
+/// A parameter that is a moment, or a day, of which `of_day` takes one end.
+fn time(
+    request: &Request,
+    name: &str,
+    default: &str,
+    of_day: impl FnOnce(Date) -> Option<i64>,
+) -> Result<ClickTime, Problem> {
+    let text = request.query(name).unwrap_or(default);
+    let time = match parse_date(text) {
+        Ok(day) => of_day(day).ok_or(TimeError::OutOfRange).and_then(ClickTime::from_millisecond),
+        Err(_) => ClickTime::parse(text),
+    };
+    time.map_err(|error| invalid(name, format!("{error}, or a date as 2025-10-02")))
+}
+
+fn limit(request: &Request) -> Result<u16, Problem> {
+    let limit = request.parse_query("limit", |text| {
+        let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+        limit.ok_or_else(|| format!("expected a number from 1 to {LIMIT_MAX}"))
+    })?;
+    Ok(limit.unwrap_or(LIMIT_DEFAULT))
+}
+
+fn position(reader: &Reader, request: &Request, scope: &str, now: Timestamp) -> Result<Option<ClickPosition>, Problem> {
+    let cursor = request.query("cursor");
+    Ok(cursor.map(|cursor| reader.cursors.open(scope, cursor, now)).transpose()?)
+}
+
+fn reply(reader: &Reader, page: Page, scope: &str, now: Timestamp) -> Result<Reply, Problem> {
+    let mut body = json!({ "items": page.clicks });
+    if let Some(next) = page.next {
+        body["cursor"] = reader.cursors.seal(scope, &next, now).map_err(|_| INTERNAL)?.into();
+    }
+    Ok(Reply::json(200, &body))
+}

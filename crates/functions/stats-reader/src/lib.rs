@@ -1,0 +1,61 @@
+//! Reads statistics, which are public, and people's clicks, which need the admin's token.
+
+mod clicks;
+mod config;
+mod stats;
+
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{BUSY, INTERNAL, NOT_FOUND, Problem};
+use secrecy::SecretString;
+use store::StoreError;
+use store::clicks::ClicksReader;
+
+pub use clicks::{LIMIT_DEFAULT, LIMIT_MAX};
+pub use config::Config;
+
+/// What the function works with.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    store: ClicksReader,
+    cursors: Cursors,
+    admin: AdminToken,
+}
+
+impl Reader {
+    /// A reader whose cursors are signed with `cursor_key`.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        config: &Config,
+        cursor_key: SecretString,
+        admin_token: SecretString,
+    ) -> Self {
+        Self {
+            store: ClicksReader::new(client, &config.table, config.date_shards),
+            cursors: Cursors::new(cursor_key),
+            admin: AdminToken::new(admin_token),
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result<Reply, Problem> {
+    match request.route() {
+        "GET /stats/total" => stats::total(reader, &request).await,
+        "GET /stats/daily/{date}" => stats::day(reader, &request).await,
+        "GET /stats/daily" => stats::days(reader, &request, now).await,
+        "GET /stats/monthly/{month}" => stats::month(reader, &request).await,
+        "GET /stats/monthly" => stats::months(reader, &request, now).await,
+        "GET /users/{userId}/clicks" => clicks::of_user(reader, &request, now).await,
+        "GET /days/{date}/clicks" => clicks::of_day(reader, &request, now).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}
+
+/// What a client learns of a failed read.
+fn problem(error: StoreError) -> Problem {
+    tracing::error!(%error, "a read failed");
+    if error.is_transient() { BUSY.header("retry-after", "1") } else { INTERNAL }
+}
