@@ -1,0 +1,101 @@
+//! DynamoDB's wire format: JSON replies with a checksum, and errors by name.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+/// The protocol's media type.
+const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+
+/// The checksum that AWS's clients compare a reply's body with.
+pub(crate) const CRC32_HEADER: &str = "x-amz-crc32";
+
+/// An error as the API spells it.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    body: Value,
+}
+
+impl ApiError {
+    /// A 400 with `name` and `message`.
+    pub(crate) fn new(name: &str, message: impl Into<String>) -> Self {
+        let body = json!({ "__type": format!("com.amazonaws.dynamodb.v20120810#{name}"), "message": message.into() });
+        Self { status: StatusCode::BAD_REQUEST, body }
+    }
+
+    /// The engine's own failure: a 500, which clients retry. What happened goes to the log, not to the caller.
+    pub(crate) fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "the engine could not answer");
+        Self::internal_on_purpose()
+    }
+
+    /// The same without a cause to log, for faults on purpose.
+    pub(crate) fn internal_on_purpose() -> Self {
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, ..Self::new("InternalServerError", "Internal server error") }
+    }
+
+    /// The request's members are not what the operation takes.
+    pub(crate) fn validation(message: impl Into<String>) -> Self {
+        Self::new("ValidationException", message)
+    }
+
+    /// No such table, stream or shard.
+    pub(crate) fn not_found(what: impl std::fmt::Display) -> Self {
+        Self::new("ResourceNotFoundException", format!("Requested resource not found: {what}"))
+    }
+
+    /// `TransactionCanceledException`; `reasons` has one entry per action, `None` for one without fault.
+    pub(crate) fn transaction_cancelled(reasons: &[Option<(&str, &str)>]) -> Self {
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.map_or("None", |(code, _)| code)).collect();
+        let list: Vec<Value> = reasons
+            .iter()
+            .map(|reason| match reason {
+                Some((code, message)) => json!({ "Code": code, "Message": message }),
+                None => json!({ "Code": "None" }),
+            })
+            .collect();
+        let message = format!(
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+            codes.join(", ")
+        );
+        let mut error = Self::new("TransactionCanceledException", "");
+        error.body = json!({ "__type": error.body["__type"], "Message": message, "CancellationReasons": list });
+        error
+    }
+
+    /// Adds a member to the error's body.
+    pub(crate) fn with(mut self, member: &str, value: Value) -> Self {
+        self.body[member] = value;
+        self
+    }
+
+    /// The reply.
+    pub(crate) fn into_response(self) -> Response {
+        reply(self.status, Bytes::from(self.body.to_string()))
+    }
+}
+
+/// A reply with the protocol's headers.
+pub(crate) fn reply(status: StatusCode, body: Bytes) -> Response {
+    let checksum = checksum(&body);
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, CONTENT_TYPE);
+    headers.insert(CRC32_HEADER, checksum);
+    headers.insert("x-amzn-requestid", request_id());
+    response
+}
+
+/// The checksum header's value for `body`.
+pub(crate) fn checksum(body: &[u8]) -> HeaderValue {
+    HeaderValue::from(crc32fast::hash(body))
+}
+
+fn request_id() -> HeaderValue {
+    let id: String = std::iter::repeat_with(|| fastrand::alphanumeric().to_ascii_uppercase()).take(52).collect();
+    HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("0"))
+}

@@ -1,0 +1,209 @@
+//! The database file: opening it, the index that its stream table lacks, and the second connection that reads streams.
+//!
+//! This leans on the emulator's private schema, which is why its version is pinned and [`Database::open`] refuses a
+//! stream table with other columns.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::streams::Streams;
+use crate::{EngineError, Storage};
+
+/// The columns of the emulator's stream table, in order, as its version 3.2.0 makes them.
+const STREAM_TABLE_COLUMNS: [&str; 11] = [
+    "id",
+    "table_name",
+    "event_name",
+    "keys_json",
+    "new_image",
+    "old_image",
+    "sequence_number",
+    "shard_id",
+    "created_at",
+    "user_identity",
+    "event_id",
+];
+
+/// Without it, each write to a table with a stream reads all of the stream's records for the next sequence number.
+const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS _tidemark_stream_order
+    ON _stream_records(table_name, CAST(sequence_number AS INTEGER))";
+
+/// How long the second connection waits while the emulator writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where Linux keeps files in memory.
+const MEMORY_FOLDER: &str = "/dev/shm";
+
+/// How the folders of [`Storage::Memory`] are called; the process's id follows.
+const FOLDER_PREFIX: &str = "tidemark-";
+
+/// The open database.
+pub(crate) struct Database {
+    /// The emulator's handle.
+    pub(crate) tables: dynoxide::Database,
+    /// The streams, through a connection of their own: readers do not wait for writers.
+    pub(crate) streams: Streams,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Opens or makes the database. The folder, that of [`Storage::Memory`], is deleted when it is dropped.
+    pub(crate) fn open(storage: &Storage, stream_shards: u16) -> Result<(Self, Option<TempDir>), EngineError> {
+        let (path, folder) = place(storage)?;
+        let text = path.to_str().ok_or_else(|| EngineError::Database(format!("{} is not UTF-8", path.display())))?;
+        let tables = dynoxide::Database::new(text).map_err(refused)?;
+        // In memory nothing outlives the process, so nothing waits for the disk. In a file the write-ahead log is
+        // synced at checkpoints only: that survives a crash of the process, at many times the speed of a sync per write.
+        match storage {
+            Storage::Memory => tables.enable_bulk_loading().map_err(refused)?,
+            Storage::File(_) => tables.disable_bulk_loading().map_err(refused)?,
+        }
+        let connection = connect(&path)?;
+        check_schema(&connection)?;
+        connection.execute_batch(STREAM_INDEX)?;
+        let streams = Streams::new(connection, stream_shards)?;
+        Ok((Self { tables, streams }, folder))
+    }
+
+    /// Deletes expired items and trims the streams. Gives the number of items deleted.
+    pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
+        let expired = self.tables.sweep_ttl().map_err(refused)?;
+        self.streams.trim()?;
+        Ok(expired)
+    }
+}
+
+fn refused(error: dynoxide::DynoxideError) -> EngineError {
+    EngineError::Database(error.to_string())
+}
+
+fn place(storage: &Storage) -> Result<(PathBuf, Option<TempDir>), EngineError> {
+    match storage {
+        Storage::Memory => {
+            remove_abandoned(Path::new(MEMORY_FOLDER));
+            let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
+            let make = |parent: &Path| tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+            let folder = make(Path::new(MEMORY_FOLDER)).or_else(|_| make(&std::env::temp_dir()))?;
+            Ok((folder.path().join("dynamodb.sqlite"), Some(folder)))
+        }
+        Storage::File(path) => {
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            Ok((path.clone(), None))
+        }
+    }
+}
+
+/// Deletes what engines in memory have left whose process was killed; it would take up memory until the next boot.
+fn remove_abandoned(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process =
+            name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)?.split_once('-')).map(|(id, _)| id);
+        let Some(process) = process.filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())) else {
+            continue;
+        };
+        if !Path::new("/proc").join(process).exists() {
+            // Another engine that starts now may be faster; then there is nothing left to delete.
+            if let Err(error) = std::fs::remove_dir_all(entry.path()) {
+                tracing::debug!(%error, "could not delete an abandoned folder");
+            }
+        }
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, EngineError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+fn check_schema(connection: &Connection) -> Result<(), EngineError> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info('_stream_records') ORDER BY cid")?;
+    let columns = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    if columns == STREAM_TABLE_COLUMNS {
+        return Ok(());
+    }
+    Err(EngineError::Database(format!(
+        "its stream table has the columns {columns:?}, expected {STREAM_TABLE_COLUMNS:?}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rusqlite::StatementStatus;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The emulator's statement for the next sequence number, run by every write to a table with a stream.
+    const NEXT_SEQUENCE_NUMBER: &str =
+        "SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1 FROM _stream_records WHERE table_name = ?1";
+
+    fn put(tables: &dynoxide::Database, number: usize) {
+        let request = json!({ "TableName": "streamed", "Item": { "id": { "S": number.to_string() } } });
+        tables.put_item(serde_json::from_value(request).unwrap()).unwrap();
+    }
+
+    fn steps(connection: &Connection) -> i32 {
+        let mut statement = connection.prepare(NEXT_SEQUENCE_NUMBER).unwrap();
+        statement.query_row(["streamed"], |row| row.get::<_, i64>(0)).unwrap();
+        statement.get_status(StatementStatus::VmStep)
+    }
+
+    #[test]
+    fn the_20_000th_write_to_a_stream_costs_what_the_first_costs() {
+        let (database, _folder) = Database::open(&Storage::Memory, 1).unwrap();
+        let create = json!({
+            "TableName": "streamed",
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{ "AttributeName": "id", "AttributeType": "S" }],
+            "KeySchema": [{ "AttributeName": "id", "KeyType": "HASH" }],
+            "StreamSpecification": { "StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES" },
+        });
+        database.tables.create_table(serde_json::from_value(create).unwrap()).unwrap();
+        let connection = connect(Path::new(&database.tables.db_path().unwrap().unwrap())).unwrap();
+        put(&database.tables, 0);
+        let first = steps(&connection);
+        for number in 1..20_000 {
+            put(&database.tables, number);
+        }
+        assert_eq!(steps(&connection), first);
+        connection.execute_batch("DROP INDEX _tidemark_stream_order").unwrap();
+        assert!(steps(&connection) > 20_000, "without the index the count must show the difference");
+    }
+
+    #[test]
+    fn what_a_killed_process_has_left_in_memory_is_deleted() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = |process: &str| parent.path().join(format!("{FOLDER_PREFIX}{process}-abc"));
+        // Process ids end far below this one.
+        let (own, dead) = (folder(&std::process::id().to_string()), folder("4294967295"));
+        for folder in [&own, &dead, &folder("foreign")] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        remove_abandoned(parent.path());
+        assert!(own.exists() && !dead.exists() && folder("foreign").exists());
+    }
+
+    #[test]
+    fn a_stream_table_of_another_shape_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Storage::File(folder.path().join("db.sqlite"));
+        drop(Database::open(&storage, 1).unwrap());
+        let connection = Connection::open(folder.path().join("db.sqlite")).unwrap();
+        connection.execute_batch("ALTER TABLE _stream_records ADD COLUMN surprise TEXT").unwrap();
+        let error = Database::open(&storage, 1).unwrap_err().to_string();
+        assert!(error.contains("surprise"), "{error}");
+    }
+}

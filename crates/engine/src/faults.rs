@@ -1,0 +1,193 @@
+//! Faults on purpose: what DynamoDB does on a bad day, at will and repeatable.
+//!
+//! All are off until [`Faults::set`]. Chance comes from a seeded generator, so that a run can be replayed.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// When a fault strikes: the next so many times, and beyond that by chance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Chance {
+    /// The next so many times for certain; each strike counts it down.
+    pub next: u32,
+    /// Otherwise with this probability, 0 to 1.
+    pub probability: f64,
+}
+
+/// What the caller of a failed request gets to see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureReply {
+    /// A 500 with `InternalServerError`.
+    #[default]
+    InternalServerError,
+    /// The connection closes in the middle of the reply.
+    ConnectionClosed,
+}
+
+/// The faults of the database. Names of operations are the API's (`PutItem`, `GetRecords`); `*` is each of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineFaults {
+    /// Throttle at DynamoDB's limits for one partition key: 1,000 write units and 3,000 read units a second, in the
+    /// table and in each index that a write reaches.
+    pub throttle: bool,
+    /// `TransactWriteItems` and `TransactGetItems` are cancelled with `TransactionConflict`.
+    pub transaction_conflicts: Chance,
+    /// The request fails and has not been applied.
+    pub fail_before: BTreeMap<String, Chance>,
+    /// The request is applied, and its reply is lost.
+    pub fail_after: BTreeMap<String, Chance>,
+    /// How the two above look to the caller.
+    pub failure_reply: FailureReply,
+    /// Each request waits so long first, milliseconds.
+    pub delay_ms: u64,
+}
+
+/// The faults in force, shared by whoever sets them and the front, which makes them happen.
+#[derive(Debug)]
+pub struct Faults {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    faults: EngineFaults,
+    rng: fastrand::Rng,
+    struck: BTreeMap<&'static str, u64>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        let rng = fastrand::Rng::with_seed(0);
+        Self { state: Mutex::new(State { faults: EngineFaults::default(), rng, struck: BTreeMap::new() }) }
+    }
+}
+
+impl Faults {
+    /// What is in force now, with what is left of each countdown.
+    #[must_use]
+    pub fn get(&self) -> EngineFaults {
+        self.lock().faults.clone()
+    }
+
+    /// Replaces all of them.
+    pub fn set(&self, faults: EngineFaults) {
+        self.lock().faults = faults;
+    }
+
+    /// Makes chance begin anew from `seed`; it begins from 0.
+    pub fn reseed(&self, seed: u64) {
+        self.lock().rng = fastrand::Rng::with_seed(seed);
+    }
+
+    /// How often each fault has struck since the start: `fail_before`, `fail_after`, `throttle`, `transaction_conflicts`.
+    #[must_use]
+    pub fn struck(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().struck.clone()
+    }
+
+    pub(crate) fn delay(&self) -> Duration {
+        Duration::from_millis(self.lock().faults.delay_ms)
+    }
+
+    pub(crate) fn throttles(&self) -> bool {
+        self.lock().faults.throttle
+    }
+
+    pub(crate) fn count_throttled(&self) {
+        *self.lock().struck.entry("throttle").or_default() += 1;
+    }
+
+    /// The reply that takes the place of carrying out `operation`, if it is to fail.
+    pub(crate) fn fails_before(&self, operation: &str) -> Option<FailureReply> {
+        self.strikes("fail_before", |faults| chance_of(&mut faults.fail_before, operation))
+    }
+
+    /// The reply that takes the place of the one that `operation` earned, if that is to be lost.
+    pub(crate) fn fails_after(&self, operation: &str) -> Option<FailureReply> {
+        self.strikes("fail_after", |faults| chance_of(&mut faults.fail_after, operation))
+    }
+
+    /// Which of a transaction's `actions` conflicts, if it is to.
+    pub(crate) fn conflicts(&self, actions: usize) -> Option<usize> {
+        self.strikes("transaction_conflicts", |faults| Some(&mut faults.transaction_conflicts))?;
+        Some(self.lock().rng.usize(..actions.max(1)))
+    }
+
+    fn strikes(
+        &self,
+        kind: &'static str,
+        chance: impl FnOnce(&mut EngineFaults) -> Option<&mut Chance>,
+    ) -> Option<FailureReply> {
+        let state = &mut *self.lock();
+        let reply = state.faults.failure_reply;
+        let chance = chance(&mut state.faults)?;
+        if chance.next > 0 {
+            chance.next -= 1;
+        } else if chance.probability <= 0.0 || state.rng.f64() >= chance.probability {
+            return None;
+        }
+        *state.struck.entry(kind).or_default() += 1;
+        Some(reply)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn chance_of<'a>(chances: &'a mut BTreeMap<String, Chance>, operation: &str) -> Option<&'a mut Chance> {
+    let name = if chances.contains_key(operation) { operation } else { "*" };
+    chances.get_mut(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failing(operation: &str, chance: Chance) -> EngineFaults {
+        EngineFaults { fail_before: BTreeMap::from([(operation.to_owned(), chance)]), ..EngineFaults::default() }
+    }
+
+    #[test]
+    fn a_fault_strikes_the_next_so_many_times_and_then_rests() {
+        let faults = Faults::default();
+        faults.set(failing("PutItem", Chance { next: 2, probability: 0.0 }));
+        let strikes: Vec<bool> = (0..4).map(|_| faults.fails_before("PutItem").is_some()).collect();
+        assert_eq!(strikes, [true, true, false, false]);
+        assert_eq!(faults.struck()["fail_before"], 2);
+    }
+
+    #[test]
+    fn an_operation_with_a_chance_of_its_own_does_not_take_the_common_one() {
+        let faults = Faults::default();
+        let mut plan = failing("*", Chance { next: 1, probability: 0.0 });
+        plan.fail_before.insert("GetItem".to_owned(), Chance::default());
+        faults.set(plan);
+        assert!(faults.fails_before("GetItem").is_none());
+        assert!(faults.fails_before("Query").is_some());
+    }
+
+    #[test]
+    fn the_same_seed_replays_the_same_strikes() {
+        let run = || {
+            let faults = Faults::default();
+            faults.reseed(7);
+            faults.set(failing("PutItem", Chance { next: 0, probability: 0.5 }));
+            (0..64).map(|_| faults.fails_before("PutItem").is_some()).collect::<Vec<_>>()
+        };
+        let strikes = run();
+        assert_eq!(strikes, run());
+        assert!(strikes.contains(&true) && strikes.contains(&false));
+    }
+
+    #[test]
+    fn an_unknown_fault_is_refused() {
+        assert!(serde_json::from_str::<EngineFaults>(r#"{"throtle": true}"#).is_err());
+    }
+}

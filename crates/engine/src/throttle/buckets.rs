@@ -1,0 +1,118 @@
+//! Token buckets, one per partition key of a table or index.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// What one partition key takes, units per second; a bucket holds one second's worth. AWS's limits of a partition.
+const WRITE_UNITS_PER_S: f64 = 1_000.0;
+const READ_UNITS_PER_S: f64 = 3_000.0;
+
+/// Beyond so many buckets the full ones are forgotten: a full bucket is what a forgotten one begins as.
+const BUCKETS_MAX: usize = 100_000;
+
+/// Which limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+}
+
+impl Kind {
+    fn units_per_s(self) -> f64 {
+        match self {
+            Self::Read => READ_UNITS_PER_S,
+            Self::Write => WRITE_UNITS_PER_S,
+        }
+    }
+}
+
+/// One partition key of a table, or of one of its indexes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Partition {
+    pub(crate) table: String,
+    pub(crate) index: Option<String>,
+    /// The key's value in DynamoDB JSON.
+    pub(crate) key: String,
+}
+
+/// All buckets.
+#[derive(Debug, Default)]
+pub(super) struct Buckets {
+    levels: Mutex<HashMap<(Kind, Partition), Level>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    units: f64,
+    at: Instant,
+}
+
+impl Level {
+    fn after(self, kind: Kind, now: Instant) -> Self {
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * kind.units_per_s();
+        Self { units: (self.units + gained).min(kind.units_per_s()), at: now }
+    }
+}
+
+impl Buckets {
+    /// The first of `partitions` that has nothing left.
+    pub(super) fn empty<'a>(&self, kind: Kind, partitions: &'a [Partition]) -> Option<&'a Partition> {
+        self.empty_at(kind, partitions, Instant::now())
+    }
+
+    /// Takes `units`, into debt if need be.
+    pub(super) fn take(&self, kind: Kind, partition: Partition, units: f64) {
+        self.take_at(kind, partition, units, Instant::now());
+    }
+
+    fn empty_at<'a>(&self, kind: Kind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
+        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        partitions.iter().find(|partition| {
+            let level = levels.get(&(kind, (*partition).clone()));
+            level.is_some_and(|level| level.after(kind, now).units <= 0.0)
+        })
+    }
+
+    fn take_at(&self, kind: Kind, partition: Partition, units: f64, now: Instant) {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        if levels.len() >= BUCKETS_MAX {
+            levels.retain(|(kind, _), level| level.after(*kind, now).units < kind.units_per_s());
+        }
+        let full = Level { units: kind.units_per_s(), at: now };
+        let level = levels.entry((kind, partition)).or_insert(full);
+        *level = level.after(kind, now);
+        level.units -= units;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn partition(key: &str) -> Partition {
+        Partition { table: "t".to_owned(), index: None, key: key.to_owned() }
+    }
+
+    #[test]
+    fn a_partition_takes_its_second_worth_and_then_as_much_as_time_gives() {
+        let (buckets, now) = (Buckets::default(), Instant::now());
+        let hot = [partition("hot")];
+        buckets.take_at(Kind::Write, partition("hot"), 999.0, now);
+        assert_eq!(buckets.empty_at(Kind::Write, &hot, now), None);
+        buckets.take_at(Kind::Write, partition("hot"), 101.0, now);
+        assert_eq!(buckets.empty_at(Kind::Write, &hot, now), Some(&hot[0]));
+        assert_eq!(buckets.empty_at(Kind::Write, &hot, now + Duration::from_millis(99)), Some(&hot[0]));
+        assert_eq!(buckets.empty_at(Kind::Write, &hot, now + Duration::from_millis(101)), None);
+    }
+
+    #[test]
+    fn a_hot_partition_leaves_the_others_and_its_reads_alone() {
+        let (buckets, now) = (Buckets::default(), Instant::now());
+        buckets.take_at(Kind::Write, partition("hot"), 2_000.0, now);
+        assert_eq!(buckets.empty_at(Kind::Write, &[partition("cold")], now), None);
+        assert_eq!(buckets.empty_at(Kind::Read, &[partition("hot")], now), None);
+    }
+}

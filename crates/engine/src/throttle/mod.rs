@@ -1,0 +1,241 @@
+//! Throttling on purpose: a token bucket per partition key, with DynamoDB's own limits.
+//!
+//! As in DynamoDB a request is let in while none of the buckets that it touches is empty, and what it turns out to cost
+//! is taken afterwards. A write touches its partition of the table and of each index; an exhausted index partition holds
+//! up the table's writes (AWS's back-pressure). PartiQL and scans are not throttled; refused conditions cost nothing.
+
+mod buckets;
+mod requests;
+mod shape;
+
+use bytes::Bytes;
+use dynoxide::types::{read_capacity_units_with_consistency, write_capacity_units};
+use dynoxide::{Database, Item};
+use serde_json::{Value, json};
+
+use self::buckets::{Buckets, Kind, Partition};
+use self::requests::{Read, Write};
+use self::shape::Shape;
+use crate::api::ApiError;
+use crate::arn;
+use crate::front::Call;
+
+/// What a transaction's reads and writes cost more.
+const TRANSACTION_FACTOR: f64 = 2.0;
+
+/// The buckets of one database.
+#[derive(Debug, Default)]
+pub(crate) struct Throttle {
+    buckets: Buckets,
+}
+
+/// A call that may go on.
+#[derive(Debug)]
+pub(crate) struct Throttled {
+    /// The call, without the parts of a batch that were refused.
+    pub(crate) call: Call,
+    /// What to charge when it has succeeded.
+    pub(crate) debts: Vec<Debt>,
+    /// What its reply still lacks.
+    pub(crate) merge: Merge,
+    /// Parts of a batch that were refused.
+    pub(crate) refused: usize,
+}
+
+/// A cost that is known when the call has been carried out.
+#[derive(Debug)]
+pub(crate) enum Debt {
+    Write(Write),
+    Read(Read),
+    /// A query costs what its reply says.
+    Query(Partition),
+}
+
+/// Changes to a reply.
+#[derive(Debug, Default)]
+pub(crate) struct Merge {
+    /// The member and the parts of a batch that were refused.
+    unprocessed: Option<(&'static str, Value)>,
+    /// The caller did not ask what the call consumes.
+    without_capacity: bool,
+}
+
+impl Merge {
+    /// The reply as the caller is to see it.
+    pub(crate) fn apply(self, body: Bytes) -> Bytes {
+        if self.unprocessed.is_none() && !self.without_capacity {
+            return body;
+        }
+        let Ok(mut reply) = serde_json::from_slice::<Value>(&body) else { return body };
+        if let Some((member, unprocessed)) = self.unprocessed {
+            reply[member] = unprocessed;
+        }
+        if let Some(members) = reply.as_object_mut().filter(|_| self.without_capacity) {
+            members.remove("ConsumedCapacity");
+        }
+        Bytes::from(reply.to_string())
+    }
+}
+
+impl Throttle {
+    /// Lets a call in, wholly or (a batch) in part, or refuses it. Waits for SQLite.
+    pub(crate) fn admit(&self, tables: &Database, call: Call, region: &str) -> Result<Throttled, ApiError> {
+        let Ok(request) = serde_json::from_slice::<Value>(&call.body) else { return Ok(passed(call, Vec::new())) };
+        match call.operation.as_str() {
+            operation @ ("PutItem" | "UpdateItem" | "DeleteItem") => {
+                let Some(write) = Write::of_request(tables, operation, &request) else {
+                    return Ok(passed(call, Vec::new()));
+                };
+                self.check(Kind::Write, &write.partitions(), &write.shape, region)?;
+                Ok(passed(call, vec![Debt::Write(write)]))
+            }
+            "GetItem" => {
+                let Some(read) = Read::of_request(tables, &request, 1.0) else { return Ok(passed(call, Vec::new())) };
+                self.check(Kind::Read, &[read.partition()], &read.shape, region)?;
+                Ok(passed(call, vec![Debt::Read(read)]))
+            }
+            "Query" => self.admit_query(tables, call, request, region),
+            "TransactWriteItems" | "TransactGetItems" => self.admit_transaction(tables, call, &request),
+            "BatchWriteItem" | "BatchGetItem" => self.admit_batch(tables, call, request, region),
+            _ => Ok(passed(call, Vec::new())),
+        }
+    }
+
+    /// Takes what a call that has succeeded with `reply` cost. Waits for SQLite.
+    pub(crate) fn charge(&self, tables: &Database, debts: Vec<Debt>, reply: &[u8]) {
+        for debt in debts {
+            match debt {
+                Debt::Write(write) => {
+                    for (partition, units) in write.costs(tables) {
+                        self.buckets.take(Kind::Write, partition, units);
+                    }
+                }
+                Debt::Read(read) => self.buckets.take(Kind::Read, read.partition(), read.cost(tables)),
+                Debt::Query(partition) => {
+                    let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
+                    let units = reply["ConsumedCapacity"]["CapacityUnits"].as_f64().unwrap_or_default();
+                    self.buckets.take(Kind::Read, partition, units);
+                }
+            }
+        }
+    }
+
+    fn admit_query(
+        &self,
+        tables: &Database,
+        mut call: Call,
+        mut request: Value,
+        region: &str,
+    ) -> Result<Throttled, ApiError> {
+        let Some((partition, shape)) = requests::queried(tables, &request) else { return Ok(passed(call, Vec::new())) };
+        self.check(Kind::Read, std::slice::from_ref(&partition), &shape, region)?;
+        let asked = request.get("ReturnConsumedCapacity").and_then(Value::as_str).unwrap_or("NONE") != "NONE";
+        if !asked {
+            request["ReturnConsumedCapacity"] = "TOTAL".into();
+            call.body = Bytes::from(request.to_string());
+        }
+        let merge = Merge { unprocessed: None, without_capacity: !asked };
+        Ok(Throttled { merge, ..passed(call, vec![Debt::Query(partition)]) })
+    }
+
+    fn admit_transaction(&self, tables: &Database, call: Call, request: &Value) -> Result<Throttled, ApiError> {
+        let actions = request["TransactItems"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut debts = Vec::with_capacity(actions.len());
+        let mut reasons = vec![None; actions.len()];
+        for (index, action) in actions.iter().enumerate() {
+            let refused = if let Some(get) = action.get("Get") {
+                let Some(read) = Read::of_request(tables, get, TRANSACTION_FACTOR) else { continue };
+                let refused = self.buckets.empty(Kind::Read, &[read.partition()]).is_some();
+                debts.push(Debt::Read(read));
+                refused
+            } else {
+                let Some(write) = Write::of_action(tables, action) else { continue };
+                let refused = self.buckets.empty(Kind::Write, &write.partitions()).is_some();
+                debts.push(Debt::Write(write));
+                refused
+            };
+            if refused {
+                reasons[index] =
+                    Some(("ThrottlingError", "Throughput exceeds the current capacity of your table or index."));
+            }
+        }
+        if reasons.iter().any(Option::is_some) {
+            Err(ApiError::transaction_cancelled(&reasons))
+        } else {
+            Ok(passed(call, debts))
+        }
+    }
+
+    fn admit_batch(
+        &self,
+        tables: &Database,
+        mut call: Call,
+        mut request: Value,
+        region: &str,
+    ) -> Result<Throttled, ApiError> {
+        let writing = call.operation == "BatchWriteItem";
+        let mut batch = requests::Batch::parse(tables, writing, &request);
+        let (mut debts, mut refusal, mut refused, mut left) = (Vec::new(), None, 0, 0);
+        for part in &mut batch.parts {
+            let (kind, partitions, shape) = match &part.debt {
+                Some(Debt::Write(write)) => (Kind::Write, write.partitions(), &write.shape),
+                Some(Debt::Read(read)) => (Kind::Read, vec![read.partition()], &read.shape),
+                _ => {
+                    left += 1;
+                    continue;
+                }
+            };
+            match self.check(kind, &partitions, shape, region) {
+                Ok(()) => {
+                    left += 1;
+                    debts.extend(part.debt.take());
+                }
+                Err(error) => {
+                    part.refused = true;
+                    refused += 1;
+                    refusal = Some(error);
+                }
+            }
+        }
+        match refusal {
+            None => Ok(passed(call, debts)),
+            // AWS answers a batch of which nothing could be done with the exception itself.
+            Some(error) if left == 0 => Err(error),
+            Some(_) => {
+                let (kept, unprocessed) = batch.split(&request["RequestItems"]);
+                request["RequestItems"] = kept;
+                call.body = Bytes::from(request.to_string());
+                let member = if writing { "UnprocessedItems" } else { "UnprocessedKeys" };
+                let merge = Merge { unprocessed: Some((member, unprocessed)), without_capacity: false };
+                Ok(Throttled { call, debts, merge, refused })
+            }
+        }
+    }
+
+    fn check(&self, kind: Kind, partitions: &[Partition], shape: &Shape, region: &str) -> Result<(), ApiError> {
+        let Some(empty) = self.buckets.empty(kind, partitions) else { return Ok(()) };
+        let name = if shape.on_demand { "ThrottlingException" } else { "ProvisionedThroughputExceededException" };
+        let (place, resource) = match &empty.index {
+            Some(index) => ("Index", arn::index(region, &empty.table, index)),
+            None => ("Table", arn::table(region, &empty.table)),
+        };
+        let reason = format!("{place}{kind:?}KeyRangeThroughputExceeded");
+        let message = "Throughput exceeds the current capacity of your table or index. DynamoDB limits one partition key \
+                       to 1,000 write units and 3,000 read units a second.";
+        Err(ApiError::new(name, message).with("ThrottlingReasons", json!([{ "reason": reason, "resource": resource }])))
+    }
+}
+
+fn passed(call: Call, debts: Vec<Debt>) -> Throttled {
+    Throttled { call, debts, merge: Merge::default(), refused: 0 }
+}
+
+/// Write units of an item of this size, in whole kilobytes.
+fn write_units(item: &Item) -> f64 {
+    write_capacity_units(dynoxide::types::item_size(item))
+}
+
+/// Read units of an item, or of looking for one that is not there.
+fn read_units(item: Option<&Item>, consistent: bool) -> f64 {
+    read_capacity_units_with_consistency(item.map_or(0, dynoxide::types::item_size), consistent)
+}

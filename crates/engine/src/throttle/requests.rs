@@ -1,0 +1,205 @@
+//! What requests touch: the items that they write and read, as the throttle needs to know them.
+
+use dynoxide::{Database, Item};
+use serde_json::{Map, Value, json};
+
+use super::buckets::Partition;
+use super::shape::Shape;
+use super::{Debt, TRANSACTION_FACTOR, read_units, write_units};
+
+/// One item to be written.
+#[derive(Debug)]
+pub(crate) struct Write {
+    pub(super) shape: Shape,
+    key: Item,
+    old: Option<Item>,
+    new: After,
+    factor: f64,
+}
+
+/// What a write leaves.
+#[derive(Debug)]
+enum After {
+    /// Known from the request; `None` is a deletion.
+    Known(Option<Item>),
+    /// To be looked at when it is done.
+    Updated,
+}
+
+impl Write {
+    /// The write of a `PutItem`, `UpdateItem` or `DeleteItem`.
+    pub(super) fn of_request(tables: &Database, operation: &str, request: &Value) -> Option<Self> {
+        Self::new(tables, operation.strip_suffix("Item")?, request, 1.0)
+    }
+
+    /// The write of one action of `TransactWriteItems`.
+    pub(super) fn of_action(tables: &Database, action: &Value) -> Option<Self> {
+        let (name, request) = action.as_object()?.iter().next()?;
+        Self::new(tables, name, request, TRANSACTION_FACTOR)
+    }
+
+    fn new(tables: &Database, action: &str, request: &Value, factor: f64) -> Option<Self> {
+        let shape = Shape::of(tables, request["TableName"].as_str()?)?;
+        let (key, after) = match action {
+            "Put" => {
+                let item = item_of(&request["Item"])?;
+                (shape.key_of(&item), After::Known(Some(item)))
+            }
+            "Delete" => (item_of(&request["Key"])?, After::Known(None)),
+            _ => (item_of(&request["Key"])?, After::Updated),
+        };
+        let old = get(tables, &shape.table, &key);
+        Some(Self { shape, key, old, new: after, factor })
+    }
+
+    /// The partitions that it is known to touch beforehand.
+    pub(super) fn partitions(&self) -> Vec<Partition> {
+        let new = if let After::Known(new) = &self.new { new.as_ref() } else { None };
+        let items = self.old.iter().chain(new);
+        self.shape
+            .partition(&self.key)
+            .into_iter()
+            .chain(items.flat_map(|item| self.shape.index_partitions(item)))
+            .collect()
+    }
+
+    /// What it has cost.
+    pub(super) fn costs(self, tables: &Database) -> Vec<(Partition, f64)> {
+        let new = match self.new {
+            After::Known(new) => new,
+            After::Updated => get(tables, &self.shape.table, &self.key),
+        };
+        let units = self.old.iter().chain(&new).map(write_units).fold(1.0, f64::max);
+        let mut costs = self.shape.index_costs(self.old.as_ref(), new.as_ref());
+        costs.extend(self.shape.partition(&self.key).map(|partition| (partition, units * self.factor)));
+        costs
+    }
+}
+
+/// One item to be read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(super) shape: Shape,
+    key: Item,
+    partition: Partition,
+    consistent: bool,
+    factor: f64,
+}
+
+impl Read {
+    /// The read of a `GetItem`, or of a transaction's `Get`, which is consistent and costs `factor` as much.
+    pub(super) fn of_request(tables: &Database, request: &Value, factor: f64) -> Option<Self> {
+        let table = request["TableName"].as_str()?;
+        let consistent = factor > 1.0 || request["ConsistentRead"] == true;
+        Self::new(tables, table, &request["Key"], consistent, factor)
+    }
+
+    fn new(tables: &Database, table: &str, key: &Value, consistent: bool, factor: f64) -> Option<Self> {
+        let shape = Shape::of(tables, table)?;
+        let key = item_of(key)?;
+        let partition = shape.partition(&key)?;
+        Some(Self { shape, key, partition, consistent, factor })
+    }
+
+    /// The partition that it touches.
+    pub(super) fn partition(&self) -> Partition {
+        self.partition.clone()
+    }
+
+    /// What it has cost.
+    pub(super) fn cost(&self, tables: &Database) -> f64 {
+        read_units(get(tables, &self.shape.table, &self.key).as_ref(), self.consistent) * self.factor
+    }
+}
+
+/// A batch, part by part.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) parts: Vec<Part>,
+}
+
+/// One write or key of a batch.
+#[derive(Debug)]
+pub(super) struct Part {
+    table: String,
+    request: Value,
+    /// `None` for what cannot be read: the emulator will say so.
+    pub(super) debt: Option<Debt>,
+    pub(super) refused: bool,
+}
+
+impl Batch {
+    /// The parts of a `BatchWriteItem` (`writing`) or `BatchGetItem`.
+    pub(super) fn parse(tables: &Database, writing: bool, request: &Value) -> Self {
+        let mut parts = Vec::new();
+        for (table, requests) in request["RequestItems"].as_object().into_iter().flatten() {
+            let list = if writing { requests } else { &requests["Keys"] };
+            for part in list.as_array().into_iter().flatten() {
+                let name = table;
+                let debt = if writing {
+                    batch_write(tables, name, part).map(Debt::Write)
+                } else {
+                    let consistent = requests["ConsistentRead"] == true;
+                    Read::new(tables, name, part, consistent, 1.0).map(Debt::Read)
+                };
+                parts.push(Part { table: table.clone(), request: part.clone(), debt, refused: false });
+            }
+        }
+        Self { parts }
+    }
+
+    /// `RequestItems` of what goes on, and of what was refused.
+    pub(super) fn split(self, items: &Value) -> (Value, Value) {
+        let (mut kept, mut refused) = (Map::new(), Map::new());
+        for part in self.parts {
+            let side = if part.refused { &mut refused } else { &mut kept };
+            let original = &items[&part.table];
+            let entry = side.entry(part.table).or_insert_with(|| {
+                let mut entry = original.clone();
+                *list_of(&mut entry) = json!([]);
+                entry
+            });
+            if let Some(list) = list_of(entry).as_array_mut() {
+                list.push(part.request);
+            }
+        }
+        (kept.into(), refused.into())
+    }
+}
+
+/// The list of writes, or the list of keys among a table's other members.
+fn list_of(entry: &mut Value) -> &mut Value {
+    if entry.is_object() { &mut entry["Keys"] } else { entry }
+}
+
+fn batch_write(tables: &Database, table: &str, part: &Value) -> Option<Write> {
+    let (kind, request) = part.as_object()?.iter().next()?;
+    let mut request = request.clone();
+    request["TableName"] = table.into();
+    Write::new(tables, kind.strip_suffix("Request")?, &request, 1.0)
+}
+
+/// The partition that a `Query` reads, where its key condition has the usual form `name = :value`.
+pub(super) fn queried(tables: &Database, request: &Value) -> Option<(Partition, Shape)> {
+    let shape = Shape::of(tables, request["TableName"].as_str()?)?;
+    let index = request["IndexName"].as_str();
+    let attribute = shape.partition_key(index)?;
+    let condition = request["KeyConditionExpression"].as_str()?.replace('=', " = ");
+    let words: Vec<&str> =
+        condition.split(|c: char| c.is_whitespace() || "()".contains(c)).filter(|word| !word.is_empty()).collect();
+    let value = words.windows(3).find_map(|words| {
+        let name = request["ExpressionAttributeNames"][words[0]].as_str().unwrap_or(words[0]);
+        (name == attribute && words[1] == "=").then(|| &request["ExpressionAttributeValues"][words[2]])
+    })?;
+    let key = serde_json::from_value(value.clone()).ok()?;
+    Some((shape.partition_of(index, &key), shape))
+}
+
+fn item_of(value: &Value) -> Option<Item> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+fn get(tables: &Database, table: &str, key: &Item) -> Option<Item> {
+    let request = json!({ "TableName": table, "Key": key, "ConsistentRead": true });
+    tables.get_item(serde_json::from_value(request).ok()?).ok()?.item
+}

@@ -1,0 +1,161 @@
+//! Faults over the wire, and what the emulator promises that the suite builds on.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Wire, id, item, start};
+use serde_json::{Value, json};
+use tidemark_engine::{Chance, EngineFaults, FailureReply};
+
+const ONCE: Chance = Chance { next: 1, probability: 0.0 };
+
+fn failing(operation: &str) -> BTreeMap<String, Chance> {
+    BTreeMap::from([(operation.to_owned(), ONCE)])
+}
+
+async fn stored(wire: &Wire, pk: &str) -> bool {
+    let key = json!({ "pk": { "S": pk }, "sk": { "S": "1" } });
+    let answer = wire.ok("GetItem", json!({ "TableName": "clicks", "Key": key, "ConsistentRead": true })).await;
+    answer.get("Item").is_some()
+}
+
+#[tokio::test]
+async fn a_request_that_fails_before_is_not_applied_and_one_that_fails_after_is() {
+    let (engine, wire) = start(1).await;
+    engine.faults().set(EngineFaults { fail_before: failing("PutItem"), ..EngineFaults::default() });
+    assert_eq!(wire.put("before", "1", 1).await.0, 500);
+    assert!(!stored(&wire, "before").await);
+    engine.faults().set(EngineFaults { fail_after: failing("*"), ..EngineFaults::default() });
+    assert_eq!(wire.put("after", "1", 1).await.0, 500);
+    assert!(stored(&wire, "after").await);
+    assert_eq!(engine.faults().struck(), BTreeMap::from([("fail_after", 1), ("fail_before", 1)]));
+}
+
+#[tokio::test]
+async fn a_reply_can_be_lost_with_its_connection() {
+    let (engine, wire) = start(1).await;
+    let failure_reply = FailureReply::ConnectionClosed;
+    engine.faults().set(EngineFaults { fail_after: failing("PutItem"), failure_reply, ..EngineFaults::default() });
+    let put = json!({ "TableName": "clicks", "Item": item("lost", "1", 1) });
+    assert_eq!(wire.try_call("DynamoDB_20120810.PutItem", &put).await, None);
+    assert!(stored(&wire, "lost").await);
+}
+
+fn two_puts() -> Value {
+    let put = |pk: &str| json!({ "Put": { "TableName": "clicks", "Item": item(pk, "1", 1) } });
+    json!({ "TransactItems": [put("a"), put("b")], "ReturnConsumedCapacity": "INDEXES" })
+}
+
+#[tokio::test]
+async fn a_conflicting_transaction_is_cancelled_and_not_applied() {
+    let (engine, wire) = start(1).await;
+    engine.faults().set(EngineFaults { transaction_conflicts: ONCE, ..EngineFaults::default() });
+    let (name, answer) = wire.error("TransactWriteItems", two_puts()).await;
+    assert_eq!(name, "TransactionCanceledException");
+    let mut codes: Vec<&str> = answer["CancellationReasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| reason["Code"].as_str().unwrap())
+        .collect();
+    codes.sort_unstable();
+    assert_eq!(codes, ["None", "TransactionConflict"]);
+    assert!(!stored(&wire, "a").await && !stored(&wire, "b").await);
+    wire.ok("TransactWriteItems", two_puts()).await;
+}
+
+/// Writes nine seconds' worth of one index partition at once, each item under a key of its own.
+async fn overspend(wire: &Wire, name: &str) {
+    let put = |number: u32| {
+        let mut item = item(&format!("{name}-{number}"), "1", number);
+        item["blob"] = json!({ "S": "x".repeat(390_000) });
+        json!({ "PutRequest": { "Item": item } })
+    };
+    let puts: Vec<Value> = (0..25).map(put).collect();
+    wire.ok("BatchWriteItem", json!({ "RequestItems": { "clicks": puts } })).await;
+}
+
+#[tokio::test]
+async fn a_hot_index_partition_throttles_the_writes_of_all_keys_in_it() {
+    let (engine, wire) = start(1).await;
+    overspend(&wire, "unwatched").await;
+    assert_eq!(wire.put("a", "0", 1).await.0, 200, "off by default");
+    engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    overspend(&wire, "watched").await;
+    let put = json!({ "TableName": "clicks", "Item": item("another", "1", 1) });
+    let (name, refusal) = wire.error("PutItem", put).await;
+    assert_eq!(name, "ThrottlingException");
+    assert_eq!(refusal["ThrottlingReasons"][0]["reason"], "IndexWriteKeyRangeThroughputExceeded");
+    assert!(refusal["ThrottlingReasons"][0]["resource"].as_str().unwrap().ends_with("table/clicks/index/ByDay"));
+    let (name, answer) = wire.error("TransactWriteItems", two_puts()).await;
+    let code = &answer["CancellationReasons"][0]["Code"];
+    assert_eq!((name.as_str(), code), ("TransactionCanceledException", &json!("ThrottlingError")));
+    let elsewhere = json!({ "pk": { "S": "cold" }, "sk": { "S": "1" } });
+    let puts = [elsewhere, item("hot", "1", 1)].map(|item| json!({ "PutRequest": { "Item": item } }));
+    let answer = wire.ok("BatchWriteItem", json!({ "RequestItems": { "clicks": puts } })).await;
+    assert_eq!(answer["UnprocessedItems"]["clicks"], json!([puts[1]]));
+    assert!(stored(&wire, "cold").await && !stored(&wire, "hot").await);
+}
+
+#[tokio::test]
+async fn a_query_that_is_watched_looks_like_one_that_is_not() {
+    let (engine, wire) = start(1).await;
+    wire.put("a", "1", 1).await;
+    let query = json!({ "TableName": "clicks", "KeyConditionExpression": "#p=:p", "ExpressionAttributeNames": { "#p": "pk" },
+        "ExpressionAttributeValues": { ":p": { "S": "a" } } });
+    let plain = wire.ok("Query", query.clone()).await;
+    engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    assert_eq!(wire.ok("Query", query).await, plain);
+}
+
+#[tokio::test]
+async fn a_failed_condition_gives_back_the_item_that_stood_in_the_way() {
+    let (_engine, wire) = start(1).await;
+    wire.put("a", "1", 1).await;
+    let put = json!({ "TableName": "clicks", "Item": item("a", "1", 2), "ConditionExpression": "attribute_not_exists(pk)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD" });
+    let (name, answer) = wire.error("PutItem", put.clone()).await;
+    assert_eq!((name.as_str(), &answer["Item"]), ("ConditionalCheckFailedException", &item("a", "1", 1)));
+    let (_, answer) = wire.error("TransactWriteItems", json!({ "TransactItems": [{ "Put": put }] })).await;
+    let reason = &answer["CancellationReasons"][0];
+    assert_eq!((&reason["Code"], &reason["Item"]), (&json!("ConditionalCheckFailed"), &item("a", "1", 1)));
+}
+
+#[tokio::test]
+async fn consumed_capacity_follows_the_rules_of_aws() {
+    let (_engine, wire) = start(1).await;
+    let indexes = |answer: &Value| {
+        let capacity = if answer["ConsumedCapacity"].is_array() {
+            &answer["ConsumedCapacity"][0]
+        } else {
+            &answer["ConsumedCapacity"]
+        };
+        let index = capacity["GlobalSecondaryIndexes"]["ByDay"]["CapacityUnits"].as_f64().unwrap_or_default();
+        (capacity["Table"]["CapacityUnits"].as_f64().unwrap_or_default(), index)
+    };
+    let put = json!({ "TableName": "clicks", "Item": item("a", "1", 1), "ReturnConsumedCapacity": "INDEXES" });
+    assert_eq!(indexes(&wire.ok("PutItem", put).await), (1.0, 1.0), "one for the table, one for the index");
+    let update = json!({ "TableName": "clicks", "Key": { "pk": { "S": "a" }, "sk": { "S": "1" } }, "UpdateExpression": "ADD #v :one",
+        "ExpressionAttributeNames": { "#v": "value" }, "ExpressionAttributeValues": { ":one": { "N": "1" } }, "ReturnConsumedCapacity": "INDEXES" });
+    assert_eq!(indexes(&wire.ok("UpdateItem", update).await), (1.0, 1.0), "the index's copy is written once");
+    let transaction = json!({ "TransactItems": [{ "Put": { "TableName": "clicks", "Item": item("t", "1", 1) } }], "ReturnConsumedCapacity": "INDEXES" });
+    let transacted = indexes(&wire.ok("TransactWriteItems", transaction).await);
+    assert_eq!(transacted, (2.0, 1.0), "twice for the table, once for the index");
+    let plain = json!({ "TableName": "clicks", "Item": { "pk": { "S": "m" }, "sk": { "S": "1" } }, "ReturnConsumedCapacity": "INDEXES" });
+    assert_eq!(
+        indexes(&wire.ok("PutItem", plain).await),
+        (1.0, 0.0),
+        "an item without the index's keys costs nothing in it"
+    );
+}
+
+#[tokio::test]
+async fn the_engine_says_which_address_is_taken() {
+    let (engine, wire) = start(1).await;
+    assert_eq!(wire.shards().await.iter().map(id).count(), 1);
+    let options = tidemark_engine::Options { listen: engine.addr(), ..tidemark_engine::Options::default() };
+    let error = tidemark_engine::Engine::start(options).await.unwrap_err().to_string();
+    assert!(error.contains(&engine.addr().to_string()), "{error}");
+}
