@@ -1,0 +1,146 @@
+/** The requests of the clicks page. Shapes are the table's own names, checked on arrival. */
+import {
+  ApiError,
+  isObject,
+  requestFile,
+  requestJson,
+  unexpectedAnswer,
+  type ApiRequest,
+  type JsonObject,
+} from '../shared/api.ts';
+import type { DayRange } from './calendar.ts';
+
+/** Clicks and unique visitors of one day (`YYYY-MM-DD`) or one month (`YYYY-MM`). */
+export interface Stat {
+  readonly period: string;
+  readonly totalClicks: number;
+  readonly uniqueUsers: number;
+}
+
+/** One stored click. `createDateTime` is ISO 8601 in UTC, with milliseconds. */
+export interface StoredClick {
+  readonly userId: string;
+  readonly createDateTime: string;
+  readonly clickCount: number;
+}
+
+/** One page of a list; without `cursor` it is the last. */
+export interface ClickPage {
+  readonly items: readonly StoredClick[];
+  readonly cursor: string | null;
+}
+
+/** A click to be sent. `key` is a UUIDv7: its time is the click's, and sending it again changes nothing. */
+export interface NewClick {
+  readonly key: string;
+  readonly userId: string;
+  readonly clickCount: number;
+}
+
+/** Clicks per page in the operator's lists. */
+const PAGE_CLICKS = 25;
+
+/** `POST /clicks`. */
+export async function postClick(click: NewClick): Promise<void> {
+  await requestJson('/clicks', {
+    method: 'POST',
+    headers: { 'idempotency-key': click.key },
+    body: { userId: click.userId, clickCount: click.clickCount },
+  });
+}
+
+/** `GET /stats/total`. */
+export async function getTotal(signal: AbortSignal): Promise<number> {
+  return count(await requestJson('/stats/total', { signal }), 'totalClicks');
+}
+
+/** `GET /stats/daily/{date}`. */
+export async function getDay(day: string, signal: AbortSignal): Promise<Stat> {
+  return stat(await requestJson(`/stats/daily/${day}`, { signal }), 'date');
+}
+
+/** `GET /stats/monthly/{month}`. */
+export async function getMonth(month: string, signal: AbortSignal): Promise<Stat> {
+  return stat(await requestJson(`/stats/monthly/${month}`, { signal }), 'month');
+}
+
+/** `GET /stats/daily`: oldest first, days without clicks included. */
+export async function getDays(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
+  return items(await requestJson(rangePath('/stats/daily', range), { signal }), (item) => stat(item, 'date'));
+}
+
+/** `GET /stats/monthly`: as {@link getDays}, with months at both ends of `range`. */
+export async function getMonths(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
+  return items(await requestJson(rangePath('/stats/monthly', range), { signal }), (item) => stat(item, 'month'));
+}
+
+/** `GET /stats/daily` as CSV. */
+export function getDaysCsv(range: DayRange): Promise<Blob> {
+  return requestFile(rangePath('/stats/daily', range), 'text/csv');
+}
+
+/** `GET /days/{date}/clicks`, for the holder of the admin token. */
+export function getDayClicks(token: string, day: string, cursor: string | null): Promise<ClickPage> {
+  return clickPage(`/days/${encodeURIComponent(day)}/clicks`, {}, token, cursor);
+}
+
+/** `GET /users/{userId}/clicks`, for the holder of the admin token. Days at both ends of `range`, newest first. */
+export function getUserClicks(
+  token: string,
+  userId: string,
+  range: DayRange,
+  cursor: string | null,
+): Promise<ClickPage> {
+  const query = { from: range.from, to: range.to, order: 'desc' };
+  return clickPage(`/users/${encodeURIComponent(userId)}/clicks`, query, token, cursor);
+}
+
+async function clickPage(
+  path: string,
+  query: Record<string, string>,
+  token: string,
+  cursor: string | null,
+): Promise<ClickPage> {
+  const parameters = new URLSearchParams({ ...query, limit: String(PAGE_CLICKS) });
+  if (cursor !== null) parameters.set('cursor', cursor);
+  const request: ApiRequest = { headers: { authorization: `Bearer ${token}` } };
+  const body = await requestJson(`${path}?${parameters}`, request);
+  return {
+    items: items(body, (item) => ({
+      userId: text(item, 'userId'),
+      createDateTime: text(item, 'createDateTime'),
+      clickCount: count(item, 'clickCount'),
+    })),
+    cursor: typeof body['cursor'] === 'string' ? body['cursor'] : null,
+  };
+}
+
+function rangePath(path: string, range: DayRange): string {
+  return `${path}?${new URLSearchParams({ from: range.from, to: range.to })}`;
+}
+
+function stat(body: JsonObject, period: 'date' | 'month'): Stat {
+  return {
+    period: text(body, period),
+    totalClicks: count(body, 'totalClicks'),
+    uniqueUsers: count(body, 'uniqueUsers'),
+  };
+}
+
+function items<T>(body: JsonObject, decode: (item: JsonObject) => T): readonly T[] {
+  const list = body['items'];
+  if (!Array.isArray(list)) throw new ApiError(unexpectedAnswer(200));
+  return list.map((item: unknown) => decode(isObject(item) ? item : {}));
+}
+
+function count(body: JsonObject, name: string): number {
+  const value = body[name];
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new ApiError(unexpectedAnswer(200));
+  return value;
+}
+
+function text(body: JsonObject, name: string): string {
+  const value = body[name];
+  if (typeof value !== 'string') throw new ApiError(unexpectedAnswer(200));
+  return value;
+}

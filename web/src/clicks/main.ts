@@ -1,0 +1,7 @@
+/** Starts the page of clicks. */
+import { mount } from 'svelte';
+import '../shared/base.css';
+import ClicksPage from './ClicksPage.svelte';
+
+const target = document.getElementById('app');
+if (target) mount(ClicksPage, { target });

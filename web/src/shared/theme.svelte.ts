@@ -1,0 +1,33 @@
+/** Light or dark: the system's preference until somebody chooses. */
+import { StoredText } from './storage.ts';
+
+/** The two sets of design tokens. */
+export type Theme = 'light' | 'dark';
+
+const stored = new StoredText('localStorage', 'tidemark.theme');
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+
+class ThemeChoice {
+  #system = $state<Theme>(systemDark.matches ? 'dark' : 'light');
+  #chosen = $state<Theme | null>(parse(stored.read()));
+  /** The theme that is shown. */
+  readonly current = $derived(this.#chosen ?? this.#system);
+
+  constructor() {
+    systemDark.addEventListener('change', (event) => (this.#system = event.matches ? 'dark' : 'light'));
+  }
+
+  /** Chooses and remembers. */
+  choose(theme: Theme): void {
+    this.#chosen = theme;
+    stored.write(theme);
+    document.documentElement.dataset['theme'] = theme;
+  }
+}
+
+/** The choice, shared by all components. */
+export const theme = new ThemeChoice();
+
+function parse(text: string | null): Theme | null {
+  return text === 'light' || text === 'dark' ? text : null;
+}

@@ -1,0 +1,29 @@
+/** The words of what all pages share: header, notices. */
+import type { Dictionary } from './i18n.svelte.ts';
+
+const en = {
+  skip: 'Skip to the content',
+  pages: 'Pages',
+  otherLanguage: '日本語',
+  toDark: 'Dark theme',
+  toLight: 'Light theme',
+  retry: 'Try again',
+  noAnswer: 'No answer from the server',
+  noAnswerDetail: 'It may be starting, or the network is down. This page keeps trying.',
+  offline: 'You are offline',
+};
+
+const ja: typeof en = {
+  skip: '本文へ移動',
+  pages: 'ページ',
+  otherLanguage: 'English',
+  toDark: 'ダークテーマ',
+  toLight: 'ライトテーマ',
+  retry: '再試行',
+  noAnswer: 'サーバーから応答がありません',
+  noAnswerDetail: '起動中か、ネットワークが切れている可能性があります。自動で再試行します。',
+  offline: 'オフラインです',
+};
+
+/** Both languages. */
+export const words: Dictionary<typeof en> = { en, ja };

@@ -1,0 +1,94 @@
+/** WCAG 2.2 AA as far as axe can measure it, in both themes and both sizes, and the way of the keyboard. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { viewports } from '../chromium.mjs';
+import { figures, problem, useBrowser } from './harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+
+const open = useBrowser();
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong: each rule with the elements that break it. @param {Page} page */
+async function violations(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const run = /** @type {{ axe: import('axe-core') }} */ (/** @type {unknown} */ (globalThis)).axe.run;
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const results = await run(document, { runOnly: tags });
+    return results.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(' | ')}`);
+  });
+}
+
+for (const [size, viewport] of Object.entries(viewports)) {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    const look = { viewport, colorScheme, reducedMotion: /** @type {const} */ ('reduce') };
+
+    test(`axe finds nothing on the loaded page (${size}, ${colorScheme})`, async () => {
+      const { page, close } = await open(look);
+      await figures(page);
+      await page.getByTestId('click').click();
+      await page.locator('[data-phase=counted]').waitFor();
+      await page.locator('summary').click();
+      assert.deepEqual(await violations(page), []);
+      await close();
+    });
+
+    test(`axe finds nothing on the failing page (${size}, ${colorScheme})`, async () => {
+      const { page, close } = await open({
+        ...look,
+        prepare: (page) => page.route('**/stats/**', (route) => route.fulfill(problem(503, 'The statistics are busy'))),
+      });
+      await page.getByText('The statistics are busy').waitFor();
+      await page.getByLabel('From', { exact: true }).first().fill('');
+      await page.getByLabel('Your visitor name').fill('#');
+      await page.getByRole('button', { name: 'Save' }).click();
+      assert.deepEqual(await violations(page), []);
+      await close();
+    });
+  }
+}
+
+test('the keyboard reaches everything in reading order, beginning with the way past the header', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
+  /** @type {(string | undefined)[]} */
+  const stops = [];
+  for (let i = 0; i < 24; i++) {
+    await page.keyboard.press('Tab');
+    stops.push(
+      await page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.tagName),
+    );
+  }
+  const order = [
+    'Skip to the content',
+    'Tidemark',
+    'Clicks',
+    '日本語',
+    'Click',
+    'Download CSV',
+    '7 days',
+    'Who clicked',
+  ];
+  const found = order.map((name) => stops.indexOf(name));
+  assert.ok(!found.includes(-1), `missing among ${stops.join(', ')}`);
+  assert.deepEqual(
+    found,
+    found.toSorted((a, b) => a - b),
+  );
+  await close();
+});
+
+test('a counted click is announced, once for several', async () => {
+  const { page, close } = await open();
+  await figures(page);
+  for (let i = 0; i < 3; i++) await page.getByTestId('click').click();
+  await page
+    .locator('[aria-live=polite]')
+    .getByText(/^3 counted\. Today: /)
+    .waitFor({ state: 'attached' });
+  await close();
+});

@@ -1,0 +1,160 @@
+/** The way of a click, from the button through the running stack back to the numbers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { figures, problem, totalReaches, useBrowser } from './harness.mjs';
+
+const open = useBrowser();
+
+test('a click raises today, the month and the total by one, and a new visitor by one', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  await page.getByTestId('click').click();
+  await totalReaches(page, before.total + 1);
+  await page.locator('[data-phase=counted]').waitFor();
+  const after = await figures(page);
+  assert.deepEqual(after, {
+    today: before.today + 1,
+    visitors: before.visitors + 1,
+    month: before.month + 1,
+    total: before.total + 1,
+  });
+  await close();
+});
+
+test('twenty quick clicks of one visitor are twenty clicks and one visitor', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  for (let i = 0; i < 20; i++) await page.getByTestId('click').click();
+  await totalReaches(page, before.total + 20);
+  await page.locator('[data-phase=counted]').waitFor();
+  const after = await figures(page);
+  assert.equal(after.total, before.total + 20);
+  assert.equal(after.visitors, before.visitors + 1);
+  await close();
+});
+
+test('the button works from the keyboard, and a key held down is one click', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  await page.getByTestId('click').focus();
+  await page.keyboard.down('Enter');
+  await page.keyboard.down('Enter');
+  await page.keyboard.down('Enter');
+  await page.keyboard.up('Enter');
+  await totalReaches(page, before.total + 1);
+  await page.locator('[data-phase=counted]').waitFor();
+  assert.equal((await figures(page)).total, before.total + 1);
+  await close();
+});
+
+test('the table has today on top with the count of the gauge', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  await page.getByTestId('click').click();
+  await totalReaches(page, before.total + 1);
+  const first = page.getByTestId('days').locator('tr').first();
+  await first
+    .getByText(String(before.today + 1), { exact: true })
+    .first()
+    .waitFor();
+  await close();
+});
+
+test('a click whose answer was lost is sent again under the same key and counted once', async () => {
+  /** @type {(string | undefined)[]} */
+  const keys = [];
+  const { page, close } = await open({
+    prepare: (page) =>
+      page.route('**/clicks', async (route) => {
+        keys.push(route.request().headers()['idempotency-key']);
+        if (keys.length > 1) return route.continue();
+        // The stack stores the click, and the browser never hears of it.
+        await route.fetch();
+        return route.abort();
+      }),
+  });
+  const before = await figures(page);
+  await page.getByTestId('click').click();
+  await page.locator('[data-phase=counted]').waitFor();
+  assert.equal(keys.length, 2);
+  assert.equal(keys[0], keys[1]);
+  assert.match(keys[0] ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal((await figures(page)).total, before.total + 1);
+  await close();
+});
+
+test('a refused click says why and can be dismissed', async () => {
+  const { page, close } = await open({
+    prepare: (page) =>
+      page.route('**/clicks', (route) =>
+        route.fulfill(problem(400, 'The click is not valid', 'clickCount is too large')),
+      ),
+  });
+  await figures(page);
+  await page.getByTestId('click').click();
+  await page.getByText('Refused: 1').waitFor();
+  await page.getByText('The click is not valid: clickCount is too large').waitFor();
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByText('Refused: 1').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('a click made offline is sent when the network is back', async () => {
+  const { page, context, close } = await open();
+  const before = await figures(page);
+  await context.setOffline(true);
+  await page.getByText('You are offline').waitFor();
+  await page.getByTestId('click').click();
+  await page.locator('[data-phase=offline]').waitFor();
+  await context.setOffline(false);
+  await totalReaches(page, before.total + 1);
+  assert.equal((await figures(page)).total, before.total + 1);
+  await close();
+});
+
+test('a click that could not be sent survives a reload and is then sent under its own key', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  /** @type {(string | undefined)[]} */
+  const keys = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);
+  });
+  await page.route('**/clicks', (route) => route.abort());
+  await page.getByTestId('click').click();
+  await page.locator('[data-phase=retrying]').waitFor();
+  await page.unroute('**/clicks');
+  // The page asks before it is left with something unsent.
+  page.on('dialog', (dialog) => dialog.accept());
+  await page.reload();
+  await totalReaches(page, before.total + 1);
+  assert.equal(new Set(keys).size, 1);
+  assert.equal((await figures(page)).total, before.total + 1);
+  await close();
+});
+
+test('a visitor may change the name, within the rules of the API', async () => {
+  const { page, close } = await open();
+  const name = page.getByLabel('Your visitor name');
+  const save = page.getByRole('button', { name: 'Save' });
+  for (const [wrong, message] of [
+    ['', 'A name needs at least one character.'],
+    ['STAT#DAILY', 'A name cannot contain “#”.'],
+    ['x'.repeat(129), 'A name has at most 128 characters.'],
+  ]) {
+    await name.fill(wrong ?? '');
+    await save.click();
+    await page.getByText(message ?? '').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+  }
+  await name.fill('訪問者 1');
+  await save.click();
+  await page.getByText('Saved.').waitFor();
+  const sent = page.waitForRequest((request) => request.method() === 'POST');
+  await page.getByTestId('click').click();
+  assert.deepEqual((await sent).postDataJSON(), { userId: '訪問者 1', clickCount: 1 });
+  await page.locator('[data-phase=counted]').waitFor();
+  await page.reload();
+  assert.equal(await name.inputValue(), '訪問者 1');
+  await close();
+});

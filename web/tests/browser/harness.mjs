@@ -1,0 +1,79 @@
+/** What each file of browser tests begins with: one browser, and fresh pages whose scripts must not fail. */
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
+
+/** @import { Browser, BrowserContextOptions, Page } from 'playwright-core' */
+
+/** Far above what anything takes: it ends a test that hangs, it measures nothing. */
+const PATIENCE_MS = 20_000;
+
+/** Starts a browser for the file and gives the function that opens the page of clicks in a fresh profile. */
+export function useBrowser() {
+  const url = stackUrl();
+  /** @type {Browser | undefined} */
+  let browser;
+  before(async () => {
+    browser = await launchChromium();
+  });
+  after(() => browser?.close());
+
+  /**
+   * Opens the page. `prepare` runs before it loads, to answer requests in the stack's place.
+   *
+   * @param {BrowserContextOptions & { prepare?: (page: Page) => Promise<unknown> }} [options]
+   */
+  return async function open({ prepare, ...options } = {}) {
+    assert.ok(browser, 'Chromium has not started');
+    const context = await browser.newContext({ viewport: viewports.desktop, locale: 'en-GB', ...options });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    /** @type {string[]} */
+    const failures = [];
+    page.on('pageerror', (error) => failures.push(String(error)));
+    await prepare?.(page);
+    await page.goto(url);
+    return {
+      page,
+      context,
+      /** Ends the visit; a script that failed meanwhile fails the test. */
+      async close() {
+        await context.close();
+        assert.deepEqual(failures, []);
+      },
+    };
+  };
+}
+
+/** Waits until the live figures are there, and gives them. @param {Page} page */
+export async function figures(page) {
+  await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
+  const number = async (/** @type {string} */ id) => {
+    const element = page.getByTestId(id);
+    if ((await element.count()) === 0) return 0;
+    return Number((await element.innerText()).replaceAll(/\D/g, ''));
+  };
+  return {
+    today: await number('today-clicks'),
+    visitors: await number('today-visitors'),
+    month: await number('month-clicks'),
+    total: await number('total-clicks'),
+  };
+}
+
+/** Waits until the total has reached a number. @param {Page} page @param {number} total */
+export async function totalReaches(page, total) {
+  await page.waitForFunction((wanted) => {
+    const text = document.querySelector('[data-testid=total-clicks]')?.textContent ?? '';
+    return Number(text.replaceAll(/\D/g, '')) >= wanted;
+  }, total);
+}
+
+/** Answers as the API does when it cannot. @param {number} status @param {string} title @param {string} [detail] */
+export function problem(status, title, detail) {
+  return {
+    status,
+    contentType: 'application/problem+json',
+    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+  };
+}

@@ -1,0 +1,78 @@
+/** The operator's corner: single clicks, behind the admin token. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { figures, totalReaches, useBrowser } from './harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+
+const open = useBrowser();
+const token = process.env['TIDEMARK_ADMIN_TOKEN'];
+if (!token)
+  throw new Error(
+    'TIDEMARK_ADMIN_TOKEN is not set. The running stack prints its token; `make test` sets it by itself.',
+  );
+
+/** @param {Page} page @param {string} text */
+async function useToken(page, text) {
+  await page.locator('summary').click();
+  await page.getByLabel('Admin token').fill(text);
+  await page.getByRole('button', { name: 'Use', exact: true }).click();
+}
+
+test('the holder of the token sees the clicks of today and of one visitor, page by page', async () => {
+  const { page, close } = await open();
+  const before = await figures(page);
+  const name = `operator-test-${Date.now()}`;
+  await page.getByLabel('Your visitor name').fill(name);
+  await page.getByRole('button', { name: 'Save' }).click();
+  // One more than a page of the list holds.
+  const clicks = 26;
+  for (let i = 0; i < clicks; i++) await page.getByTestId('click').click();
+  await totalReaches(page, before.total + clicks);
+
+  await useToken(page, token);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  const rows = page.getByTestId('who').locator('tr');
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 25);
+
+  await page.getByRole('button', { name: 'Clicks of a visitor' }).click();
+  assert.equal(await page.getByLabel('Visitor', { exact: true }).inputValue(), name);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 25);
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=who] tr').length === 26);
+  assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
+  const times = await page.locator('[data-testid=who] .time').allInnerTexts();
+  assert.deepEqual(times, times.toSorted().toReversed(), 'newest first');
+  assert.deepEqual(new Set(await page.locator('[data-testid=who] .who').allInnerTexts()), new Set([name]));
+  await close();
+});
+
+test('a wrong token is refused in plain words, and can be forgotten', async () => {
+  const { page, close } = await open();
+  await useToken(page, 'not-the-token');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.getByText('The token was not accepted').waitFor();
+  assert.equal(await page.getByTestId('who').count(), 0);
+  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await page.getByLabel('Admin token').waitFor();
+  await close();
+});
+
+test('the token stays in its tab and out of every address', async () => {
+  const { page, context, close } = await open();
+  await useToken(page, token);
+  const request = page.waitForRequest('**/days/**');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  const sent = await request;
+  assert.equal(sent.headers()['authorization'], `Bearer ${token}`);
+  assert.ok(!sent.url().includes(token));
+  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(token));
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.locator('summary').click();
+  await other.getByLabel('Admin token').waitFor();
+  await close();
+});

@@ -1,0 +1,180 @@
+/** Clicks on their way. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  ATTEMPTS_MAX,
+  KEY_AGE_MAX_MS,
+  Outbox,
+  OUTBOX_CLICKS_MAX,
+  parseKept,
+  type OutboxWorld,
+  type PendingClick,
+} from '../../src/clicks/outbox.ts';
+import { ApiError } from '../../src/shared/api.ts';
+
+/** A world in which waiting takes no time but moves the clock, and the server answers as told. */
+class World implements OutboxWorld {
+  clockMs = 1_000_000;
+  online = true;
+  sent: string[] = [];
+  stored: string[] = [];
+  waits: number[] = [];
+  clicks: readonly PendingClick[] = [];
+  #keys = 0;
+
+  constructor(readonly answer: (attempt: number) => ApiError | null) {}
+
+  send = async (click: { key: string }): Promise<void> => {
+    this.sent.push(click.key);
+    const error = this.answer(this.sent.length);
+    if (error) throw error;
+  };
+  newKey = (): string => `key-${++this.#keys}`;
+  nowMs = (): number => this.clockMs;
+  wait = async (ms: number): Promise<void> => {
+    this.waits.push(ms);
+    this.clockMs += ms;
+  };
+  random = (): number => 1;
+  isOnline = (): boolean => this.online;
+  onChange = (clicks: readonly PendingClick[]): void => {
+    this.clicks = clicks;
+  };
+  onStored = (click: { key: string }): void => {
+    this.stored.push(click.key);
+  };
+}
+
+const noAnswer = new ApiError(null);
+const problem = (status: number) => new ApiError({ type: 'about:blank', title: 'no', status, detail: null });
+
+/** Lets every promise that can be settled settle. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a click is sent, stored and gone', async () => {
+  const world = new World(() => null);
+  new Outbox(world).add('ann');
+  await settle();
+  assert.deepEqual(world.stored, ['key-1']);
+  assert.deepEqual(world.clicks, []);
+});
+
+test('a click without an answer is sent again under the same key', async () => {
+  const world = new World((attempt) => (attempt < 3 ? noAnswer : null));
+  new Outbox(world).add('ann');
+  await settle();
+  assert.deepEqual(world.sent, ['key-1', 'key-1', 'key-1']);
+  assert.deepEqual(world.stored, ['key-1']);
+  assert.ok(world.waits[1]! > world.waits[0]!, 'the waits grow');
+});
+
+test('a server in trouble is asked a bounded number of times, and the click is kept', async () => {
+  const world = new World(() => problem(503));
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  await settle();
+  assert.equal(world.sent.length, ATTEMPTS_MAX);
+  assert.equal(world.clicks[0]?.state, 'gaveUp');
+});
+
+test('trying again by hand keeps the key', async () => {
+  const world = new World((attempt) => (attempt <= ATTEMPTS_MAX ? problem(429) : null));
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  await settle();
+  outbox.retryAll();
+  await settle();
+  assert.deepEqual(new Set(world.sent), new Set(['key-1']));
+  assert.deepEqual(world.stored, ['key-1']);
+});
+
+test('a refused click is not sent again, and its reason stays until it is dismissed', async () => {
+  const world = new World(() => problem(400));
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  await settle();
+  assert.equal(world.sent.length, 1);
+  assert.equal(world.clicks[0]?.state, 'refused');
+  assert.equal(world.clicks[0]?.error?.problem?.status, 400);
+  outbox.dismissAll();
+  assert.deepEqual(world.clicks, []);
+});
+
+test('without a network clicks wait, and none is attempted', async () => {
+  const world = new World(() => null);
+  world.online = false;
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  outbox.add('ann');
+  await settle();
+  assert.deepEqual(world.sent, []);
+  world.online = true;
+  outbox.flush();
+  await settle();
+  assert.deepEqual(world.stored, ['key-1', 'key-2']);
+});
+
+test('a click that never left takes a new key when its own has grown too old', async () => {
+  const world = new World(() => null);
+  world.online = false;
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  world.clockMs += KEY_AGE_MAX_MS + 1;
+  world.online = true;
+  outbox.flush();
+  await settle();
+  assert.deepEqual(world.stored, ['key-2']);
+});
+
+test('a click that may have arrived never takes a new key', async () => {
+  const world = new World(() => noAnswer);
+  const outbox = new Outbox(world);
+  outbox.add('ann');
+  await settle();
+  const attempts = world.sent.length;
+  world.clockMs += KEY_AGE_MAX_MS + 1;
+  outbox.retryAll();
+  await settle();
+  assert.equal(world.sent.length, attempts);
+  assert.equal(world.clicks[0]?.state, 'expired');
+});
+
+test('many clicks all arrive, a few at a time', async () => {
+  let inFlight = 0;
+  let most = 0;
+  const world = new World(() => null);
+  const send = async (click: { key: string }) => {
+    most = Math.max(most, ++inFlight);
+    await settle();
+    inFlight -= 1;
+    world.sent.push(click.key);
+  };
+  const outbox = new Outbox({ ...world, send });
+  for (let i = 0; i < 20; i++) outbox.add('ann');
+  for (let i = 0; i < 40; i++) await settle();
+  assert.equal(new Set(world.stored).size, 20);
+  assert.ok(most > 1 && most <= 4, `${most} at once`);
+});
+
+test('an outbox that is full says so', () => {
+  const world = new World(() => null);
+  world.online = false;
+  const outbox = new Outbox(world);
+  for (let i = 0; i < OUTBOX_CLICKS_MAX; i++) assert.equal(outbox.add('ann'), true);
+  assert.equal(outbox.add('ann'), false);
+});
+
+test('clicks that an earlier visit kept are sent under their keys', async () => {
+  const before = new World(() => null);
+  before.online = false;
+  new Outbox(before).add('ann');
+  const kept = parseKept(JSON.stringify(before.clicks));
+  const world = new World(() => null);
+  new Outbox(world, kept).flush();
+  await settle();
+  assert.deepEqual(world.stored, ['key-1']);
+});
+
+test('what is not a list of clicks is nothing', () => {
+  for (const text of [null, '', '{', 'null', '{"a":1}', '[1,null,{"key":"k"}]']) assert.deepEqual(parseKept(text), []);
+});
