@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 
-use lambda_runtime::{Context, LambdaEvent, service_fn};
+use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -77,12 +77,12 @@ impl StreamReply {
 }
 
 /// Takes batches until Lambda ends the process: one flush of the metrics for each. The handler gets the event's JSON and logs
-/// its own line, which tells more than this one could.
+/// its own line, which tells more than this one could; its error becomes the invocation's, with a stable type.
 pub async fn run<F, Fut, E>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Box<RawValue>, Context) -> Fut,
     Fut: Future<Output = Result<StreamReply, E>>,
-    E: Into<lambda_runtime::Error>,
+    E: Into<Diagnostic>,
 {
     let handle = &handle;
     let answer = |event: LambdaEvent<Box<RawValue>>| async move {

@@ -50,15 +50,15 @@ impl Default for ClickCount {
     }
 }
 
-/// A moment to the millisecond, printed as JavaScript's `toISOString` does: `2025-10-02T10:30:00.000Z`. Years 0000 to 9999.
+/// A moment to the millisecond, printed as JavaScript's `toISOString` does: `2025-10-02T10:30:00.000Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClickTime(Timestamp);
 
 /// Why a moment is not the time of a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// Outside of the years 0000 to 9999, which is what four digits can say.
-    #[error("must lie in the years 0000 to 9999")]
+    /// Outside of what four digits of a year can say, or in the last hours of 9999, which the time library leaves out.
+    #[error("must lie between 0000-01-01 and 9999-12-30")]
     OutOfRange,
     /// Not RFC 3339.
     #[error("expected a time as 2025-10-02T10:30:00.000Z")]

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use lambda_kit::stream::{StreamEvent, StreamReply};
+use lambda_runtime::Diagnostic;
 use metrics::counter;
 use serde_json::value::RawValue;
 use store::StoreError;
@@ -42,6 +43,18 @@ pub enum AggregateError {
     /// The lane was moved by others at each try: more than one batch of the shard is under way at a time.
     #[error("the lane moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?")]
     Contended(u32),
+}
+
+impl From<AggregateError> for Diagnostic {
+    fn from(error: AggregateError) -> Self {
+        let error_type = match error {
+            AggregateError::NoShard => "no-shard",
+            AggregateError::NotABatch(_) => "not-a-batch",
+            AggregateError::Store(_) => "store",
+            AggregateError::Contended(_) => "contended",
+        };
+        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
+    }
 }
 
 /// Counts one batch, given as its event's JSON, before `deadline`.

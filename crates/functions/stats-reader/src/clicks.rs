@@ -18,16 +18,12 @@ pub const LIMIT_DEFAULT: u16 = 100;
 /// The most clicks of a page.
 pub const LIMIT_MAX: u16 = 1_000;
 
-/// What `from` and `to` are when they are not told: all that four digits of a year can say.
-const BEGINNING: &str = "0000-01-01";
-const END: &str = "9999-12-31";
-
 pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     reader.admin.authorize(request)?;
     let user_id = request.parse_path("userId", |text| UserId::new(text))?;
-    let from = time(request, "from", BEGINNING, Date::first_moment)?;
-    let to = time(request, "to", END, Date::last_moment)?;
-    if from > to {
+    let from = time(request, "from", Date::first_moment)?;
+    let to = time(request, "to", Date::last_moment)?;
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(invalid("from", "`from` is after `to`"));
     }
     let direction = request.parse_query("order", |order| match order {
@@ -37,7 +33,7 @@ pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) 
     })?;
     let direction = direction.unwrap_or(Direction::Asc);
 
-    let scope = format!("user {user_id} {from} {to} {direction:?}");
+    let scope = format!("user {user_id} {from:?} {to:?} {direction:?}");
     let after = position(reader, request, &scope, now)?;
     let page = reader.store.of_user(&user_id, from, to, direction, limit(request)?, after.as_ref()).await;
     reply(reader, page.map_err(problem)?, &scope, now)
@@ -69,18 +65,14 @@ impl Moments for Date {
 }
 
 /// A parameter that is a moment, or a day, of which `of_day` takes one end.
-fn time(
-    request: &Request,
-    name: &str,
-    default: &str,
-    of_day: impl FnOnce(Date) -> Option<i64>,
-) -> Result<ClickTime, Problem> {
-    let text = request.query(name).unwrap_or(default);
-    let time = match parse_date(text) {
-        Ok(day) => of_day(day).ok_or(TimeError::OutOfRange).and_then(ClickTime::from_millisecond),
-        Err(_) => ClickTime::parse(text),
-    };
-    time.map_err(|error| invalid(name, format!("{error}, or a date as 2025-10-02")))
+fn time(request: &Request, name: &str, of_day: impl FnOnce(Date) -> Option<i64>) -> Result<Option<ClickTime>, Problem> {
+    request.parse_query(name, |text| {
+        let time = match parse_date(text) {
+            Ok(day) => of_day(day).ok_or(TimeError::OutOfRange).and_then(ClickTime::from_millisecond),
+            Err(_) => ClickTime::parse(text),
+        };
+        time.map_err(|error| format!("{error}, or a date as 2025-10-02"))
+    })
 }
 
 fn limit(request: &Request) -> Result<u16, Problem> {

@@ -21,6 +21,10 @@ use crate::StoreError;
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
 const STAT_PAGES_MAX: usize = 20;
 
+/// A sort key before and one behind all that anybody would write.
+const FIRST_TEXT: &str = "\u{1}";
+const LAST_TEXT: &str = "\u{10ffff}";
+
 /// The numbers of a day, a month or of everything, under the table's own names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -162,19 +166,21 @@ impl ClicksReader {
         Err(StoreError::unreadable("a range of statistics does not end"))
     }
 
-    /// A user's clicks between two times, both included.
+    /// A user's clicks between two times, both included; `None` leaves that end open.
     pub async fn of_user(
         &self,
         user_id: &UserId,
-        from: ClickTime,
-        to: ClickTime,
+        from: Option<ClickTime>,
+        to: Option<ClickTime>,
         direction: Direction,
         limit: u16,
         after: Option<&ClickPosition>,
     ) -> Result<Page, StoreError> {
         let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
+        let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
+        let to = to.map_or_else(|| LAST_TEXT.to_owned(), |time| time.to_string());
         let answer = self
-            .between(PARTITION_KEY, user_id.as_str(), SORT_KEY, &from.to_string(), &to.to_string())
+            .between(PARTITION_KEY, user_id.as_str(), SORT_KEY, &from, &to)
             .scan_index_forward(direction == Direction::Asc)
             .limit(i32::from(limit))
             .set_exclusive_start_key(start)
