@@ -1,0 +1,72 @@
+# Every command of the suite. `make` alone lists them.
+# The local stack takes its flags from the environment: make run TIDEMARK_PORT=3001 TIDEMARK_IN_MEMORY=1
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test lint build invoke watch screenshots deploy delete tools page requires
+
+# Where `make run` listens, and so where `make invoke` and `make watch` look for it.
+TIDEMARK_PORT ?= 3000
+# The deployed stage: it names tables, functions and secrets, and the CloudFormation stack.
+STAGE ?= dev
+STACK ?= tidemark-$(STAGE)
+# arm64 or x86_64: what the functions are built for and run on.
+ARCHITECTURE ?= arm64
+# More of the template's parameters: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
+PARAMETERS ?=
+# Where `make screenshots` puts its pictures.
+SCREENSHOTS ?= target/screenshots
+export STAGE STACK ARCHITECTURE PARAMETERS
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: page ## Build and start everything on this machine: the page, the API and a DynamoDB
+	cargo run --locked --package tidemark-local
+
+test: page ## Run every test; does its own set-up
+	scripts/test
+
+lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
+	scripts/lint
+
+build: page ## Build the page, the functions and the local stack
+	cargo build --locked --workspace --bins
+
+invoke: tools ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
+	@[ -f "events/$(FUNCTION)/$(EVENT).json" ] || { echo "Which one? make invoke FUNCTION=... EVENT=..., out of:"; \
+		find events -name '*.json' | sort | sed -E 's|events/(.*)/(.*)\.json|  FUNCTION=\1 EVENT=\2|'; exit 2; }
+	.tools/bin/cargo-lambda lambda invoke --invoke-address 127.0.0.1 --invoke-port $(TIDEMARK_PORT) \
+		"$(FUNCTION)" --data-file "events/$(FUNCTION)/$(EVENT).json"
+
+watch: tools ## Rebuild and serve the functions with `cargo lambda watch`, beside the running stack
+	TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/watch
+
+screenshots: page ## Take pictures of every page, in every theme and size
+	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"
+
+deploy: page ## Deploy to AWS and upload the page: STAGE=dev ARCHITECTURE=arm64
+	scripts/deploy
+
+delete: ## Delete a deployed stack; its table stays: STAGE=dev
+	scripts/delete
+
+tools: ## Install the AWS tools (aws, boto3, SAM, cfn-lint, cargo-lambda, cargo-deny) into .tools
+	@scripts/tools
+
+# Rust, Node and a C compiler, new enough; everything else is installed by these targets.
+requires:
+	@scripts/requires
+
+page: web/dist/index.html
+
+# npm writes this file last, so it tells whether the dependencies are those of the lock file.
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json | requires
+	npm --prefix web ci --no-audit --no-fund
+	@touch $@
+
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/.*' -not -path 'web/tests/*')
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	npm --prefix web run build

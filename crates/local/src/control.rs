@@ -1,0 +1,153 @@
+//! The stack's own routes below `/_local`: health and faults. Only this machine may use them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use engine::EngineFaults;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::esm::Mapping;
+use crate::faults::{Faults, FunctionFaults};
+use crate::functions::{Functions, Pool};
+
+/// What the stack tells about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Addresses {
+    /// The HTTP APIs, the pages, the Invoke API: `http://127.0.0.1:3000`.
+    pub http: String,
+    /// DynamoDB and its streams.
+    pub dynamodb: String,
+}
+
+/// What the control routes look at.
+#[derive(Debug)]
+pub struct Control {
+    /// The addresses.
+    pub addresses: Addresses,
+    /// Where the data lies; `None`: nowhere.
+    pub data: Option<PathBuf>,
+    /// The functions.
+    pub functions: Arc<Functions>,
+    /// The faults between stack and functions.
+    pub faults: Arc<Faults>,
+    /// The faults of the embedded engine; `None` when the stack runs on another one.
+    pub engine_faults: Option<Arc<engine::Faults>>,
+    /// The mappings, once they run: then the stack is up.
+    pub mappings: OnceLock<Vec<Mapping>>,
+}
+
+/// Every fault that can be set.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AllFaults {
+    /// `null` on an engine that is not embedded.
+    engine: Option<EngineFaults>,
+    functions: FunctionFaults,
+}
+
+/// The routes.
+pub fn router(control: Arc<Control>) -> Router {
+    Router::new()
+        .route("/_local/health", get(health))
+        .route("/_local/faults", get(faults).put(set_faults))
+        .with_state(control)
+}
+
+/// Turns away whoever is not on this machine, and pages of other sites in a browser of this machine, which come with
+/// their own `Origin` or under a name that only pretends to be this machine.
+pub fn guard(router: Router) -> Router {
+    router.layer(middleware::from_fn(only_from_here))
+}
+
+async fn only_from_here(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
+    if peer.ip().is_loopback() && names_only_us(request.headers()) {
+        next.run(request).await
+    } else {
+        (StatusCode::FORBIDDEN, Json(json!({ "message": "only from this machine" }))).into_response()
+    }
+}
+
+fn names_only_us(headers: &HeaderMap) -> bool {
+    let authority =
+        |value: &HeaderValue| value.to_str().map(|value| value.rsplit("//").next().unwrap_or(value).to_owned());
+    let names_us = |value: &HeaderValue| authority(value).is_ok_and(|authority| is_loopback_name(&authority));
+    [header::HOST, header::ORIGIN].iter().all(|name| headers.get(name).is_none_or(names_us))
+}
+
+fn is_loopback_name(authority: &str) -> bool {
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    name == "localhost" || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+async fn health(State(control): State<Arc<Control>>) -> Response {
+    let mappings = control.mappings.get();
+    let function = |pool: &Arc<Pool>| {
+        let ((invocations, errors), [binary, name]) = (pool.counts(), pool.names());
+        json!({
+            "binary": binary,
+            "name": name,
+            "invocations": invocations,
+            "errors": errors,
+            "idleInstances": pool.idle_instances(),
+        })
+    };
+    let mapping = |mapping: &Mapping| json!({ "name": mapping.name, "shards": mapping.progress.shards() });
+    let body = json!({
+        "status": if mappings.is_some() { "up" } else { "starting" },
+        "addresses": control.addresses,
+        "data": control.data,
+        "functions": control.functions.all().iter().map(function).collect::<Vec<_>>(),
+        "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
+    });
+    let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(body)).into_response()
+}
+
+async fn faults(State(control): State<Arc<Control>>) -> Response {
+    let engine = control.engine_faults.as_ref().map(|faults| faults.get());
+    Json(AllFaults { engine, functions: control.faults.get() }).into_response()
+}
+
+/// Replaces all faults; what is left out is off.
+async fn set_faults(State(control): State<Arc<Control>>, body: String) -> Response {
+    let wanted: AllFaults = match serde_json::from_str(&body) {
+        Ok(wanted) => wanted,
+        Err(error) => return (StatusCode::BAD_REQUEST, Json(json!({ "message": error.to_string() }))).into_response(),
+    };
+    match (&control.engine_faults, &wanted.engine) {
+        (Some(engine), wanted) => engine.set(wanted.clone().unwrap_or_default()),
+        (None, None) => {}
+        (None, Some(_)) => {
+            let message = "the stack runs on another engine: it has only the faults of functions";
+            return (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response();
+        }
+    }
+    control.faults.set(wanted.functions);
+    faults(State(control)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_loopback_names() {
+        for name in ["localhost", "localhost:3000", "127.0.0.1:3000", "[::1]:3000", "127.0.0.1"] {
+            assert!(is_loopback_name(name), "{name}");
+        }
+        for name in ["evil.example", "localhost.evil.example:3000", "10.0.0.1:3000", "", "null"] {
+            assert!(!is_loopback_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Clients of the DynamoDB that the stack runs on, embedded or not.
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedHttpClient};
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+
+use crate::arn;
+
+/// Tries of one request to DynamoDB before its caller decides.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// Who calls DynamoDB, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `AWS_REGION`.
+    pub region: String,
+    /// `AWS_ACCESS_KEY_ID`.
+    pub access_key_id: String,
+    /// `AWS_SECRET_ACCESS_KEY`.
+    pub secret_access_key: String,
+    /// `AWS_SESSION_TOKEN`.
+    pub session_token: Option<String>,
+}
+
+impl Identity {
+    /// The identity for the embedded engine, which takes anybody.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            region: arn::REGION.to_owned(),
+            access_key_id: "local".to_owned(),
+            secret_access_key: "local".to_owned(),
+            session_token: None,
+        }
+    }
+
+    /// The identity of this process's environment, for an engine elsewhere, with [`Identity::local`] in place of what is unset.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let local = Self::local();
+        Self {
+            region: variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION")).unwrap_or(local.region),
+            access_key_id: variable("AWS_ACCESS_KEY_ID").unwrap_or(local.access_key_id),
+            secret_access_key: variable("AWS_SECRET_ACCESS_KEY").unwrap_or(local.secret_access_key),
+            session_token: variable("AWS_SESSION_TOKEN"),
+        }
+    }
+
+    fn credentials(&self) -> Credentials {
+        let (id, secret) = (self.access_key_id.clone(), self.secret_access_key.clone());
+        Credentials::new(id, secret, self.session_token.clone(), None, "local-stack")
+    }
+}
+
+/// A client of the table API at `url`.
+#[must_use]
+pub fn client(url: &str, identity: &Identity) -> aws_sdk_dynamodb::Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(identity.region.clone()))
+        .endpoint_url(url)
+        .credentials_provider(identity.credentials())
+        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
+        .http_client(http_client(url))
+        .build();
+    aws_sdk_dynamodb::Client::from_conf(config)
+}
+
+/// A client of the streams API at `url`.
+#[must_use]
+pub fn streams_client(url: &str, identity: &Identity) -> aws_sdk_dynamodbstreams::Client {
+    let config = aws_sdk_dynamodbstreams::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(identity.region.clone()))
+        .endpoint_url(url)
+        .credentials_provider(identity.credentials())
+        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
+        .http_client(http_client(url))
+        .build();
+    aws_sdk_dynamodbstreams::Client::from_conf(config)
+}
+
+/// Plain HTTP for the engine on this machine: reading the system's certificates would cost start-up time for nothing.
+fn http_client(url: &str) -> SharedHttpClient {
+    if url.starts_with("https:") {
+        Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
+    } else {
+        Builder::new().build_http()
+    }
+}

@@ -1,0 +1,196 @@
+//! Event source mappings: from a table's stream to a function, as Lambda's own pollers do it.
+//!
+//! The Streams API is all that is asked of the database, so any engine will do. Inside a shard, records are delivered in
+//! order, one batch at a time; shards are independent of one another, except that children wait for their parents.
+
+mod buffer;
+mod checkpoint;
+mod failure;
+pub mod filter;
+mod progress;
+mod reader;
+mod record;
+mod response;
+mod retry;
+mod shards;
+mod window;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use progress::{Progress, ShardProgress};
+
+use crate::functions::Pool;
+use crate::stack::{StartingPosition, StreamMapping};
+use checkpoint::{Checkpoint, Checkpoints};
+use failure::Destination;
+use filter::{FilterError, Filters};
+use shards::Shard;
+use worker::Worker;
+
+/// How often a stream is asked for new shards. A shard that ends asks at once.
+const DISCOVERY_INTERVAL: Duration = Duration::from_secs(4);
+
+/// A mapping that runs.
+#[derive(Debug)]
+pub struct Mapping {
+    /// `<function's logical id>-<event id>`.
+    pub name: String,
+    /// Where its shards stand.
+    pub progress: Arc<Progress>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// What all shards of a mapping share.
+pub(crate) struct Context {
+    name: String,
+    pool: Arc<Pool>,
+    function_arn: String,
+    client: aws_sdk_dynamodbstreams::Client,
+    stream_arn: String,
+    mapping: StreamMapping,
+    filters: Filters,
+    checkpoints: Checkpoints,
+    destination: Destination,
+    progress: Arc<Progress>,
+}
+
+/// Why a mapping does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum MappingError {
+    /// A filter pattern is not understood.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// More than one batch per shard at a time.
+    #[error(
+        "ParallelizationFactor {0} is refused: with more than one batch per shard at a time, records of different items \
+         overtake each other, and a function that counts by sequence numbers loses some. Set it to 1."
+    )]
+    Parallelization(u32),
+    /// The folder of the checkpoints cannot be made.
+    #[error("checkpoints: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// What a mapping reads from and keeps its place in.
+#[derive(Debug)]
+pub struct Source<'a> {
+    /// A client of the streams API.
+    pub client: aws_sdk_dynamodbstreams::Client,
+    /// `LatestStreamArn` of the table.
+    pub stream_arn: String,
+    /// The on-failure queue's name.
+    pub failure_queue: Option<String>,
+    /// The data folder; `None` keeps nothing.
+    pub data: Option<&'a Path>,
+}
+
+impl Mapping {
+    /// Starts a mapping on a function.
+    ///
+    /// # Errors
+    /// [`MappingError`] when it asks for what the stack refuses.
+    pub fn start(pool: Arc<Pool>, mapping: StreamMapping, source: Source<'_>) -> Result<Self, MappingError> {
+        if mapping.parallelization_factor > 1 {
+            return Err(MappingError::Parallelization(mapping.parallelization_factor));
+        }
+        let name = format!("{}-{}", pool.function().logical_id, mapping.event_id);
+        let progress = Arc::new(Progress::default());
+        let context = Arc::new(Context {
+            function_arn: crate::arn::function(&pool.function().name),
+            filters: Filters::compile(&mapping.filters)?,
+            checkpoints: Checkpoints::open(source.data, &name)?,
+            destination: Destination::new(source.failure_queue, source.data),
+            client: source.client,
+            stream_arn: source.stream_arn,
+            progress: Arc::clone(&progress),
+            name: name.clone(),
+            pool,
+            mapping,
+        });
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(stop.clone().run_until_cancelled_owned(run(context)));
+        tasks.close();
+        Ok(Self { name, progress, stop, tasks })
+    }
+
+    /// Stops reading. A batch under way is delivered again after the next start.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+/// Finds shards and has each read by a worker of its own, children after their parents.
+async fn run(context: Arc<Context>) {
+    let mut workers = JoinSet::new();
+    let (mut drained, mut reading) = (BTreeSet::new(), BTreeSet::new());
+    let mut positioned = false;
+    loop {
+        match shards::list(&context.client, &context.stream_arn).await {
+            Ok(shards) => {
+                if !positioned && let Err(error) = position(&context, &shards).await {
+                    tracing::error!("{}: its checkpoints cannot be written: {error}", context.name);
+                    return;
+                }
+                positioned = true;
+                for shard in shards::readable(&shards, &drained, &reading) {
+                    let checkpoint =
+                        context.checkpoints.load(&context.stream_arn, &shard.id).unwrap_or_else(|| start(&context));
+                    if checkpoint.drained {
+                        drained.insert(shard.id.clone());
+                    } else {
+                        reading.insert(shard.id.clone());
+                        workers.spawn(Worker::new(Arc::clone(&context), shard.id.clone(), checkpoint).run());
+                    }
+                }
+                // A shard that was drained before may let others begin at once.
+                if !shards::readable(&shards, &drained, &reading).is_empty() {
+                    continue;
+                }
+            }
+            Err(error) => tracing::warn!("{}: no shards of {}: {error:?}", context.name, context.stream_arn),
+        }
+        tokio::select! {
+            Some(ended) = workers.join_next() => match ended {
+                Ok(Ok(shard_id)) => {
+                    reading.remove(&shard_id);
+                    drained.insert(shard_id);
+                }
+                // Without a checkpoint nothing may be passed over: the shard stands still, the others go on.
+                Ok(Err(error)) => tracing::error!("{}: a shard stopped: {error}", context.name),
+                Err(error) => tracing::error!("{}: a shard's worker failed: {error}", context.name),
+            },
+            () = tokio::time::sleep(DISCOVERY_INTERVAL) => {}
+        }
+    }
+}
+
+fn start(context: &Context) -> Checkpoint {
+    Checkpoint { stream_arn: context.stream_arn.clone(), ..Checkpoint::default() }
+}
+
+/// The first time that a mapping with `LATEST` runs, writes down for each shard where that is, so that what arrives while the
+/// stack is down is not passed over. Shards that come later are read from their beginning.
+async fn position(context: &Context, shards: &[Shard]) -> std::io::Result<()> {
+    let ids: Vec<&str> = shards.iter().map(|shard| shard.id.as_str()).collect();
+    let has_run = context.checkpoints.any(&context.stream_arn, &ids);
+    if context.mapping.starting_position == StartingPosition::TrimHorizon || has_run {
+        return Ok(());
+    }
+    let since_ms = Some(Timestamp::now().as_millisecond());
+    for shard in shards {
+        let checkpoint = Checkpoint { since_ms, drained: shard.closed, ..start(context) };
+        context.checkpoints.save(&shard.id, &checkpoint).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Tumbling windows: which window a record belongs to, when a window is over, and the state that goes from one
+//! invocation to the next.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html>. A window belongs to one shard. It
+//! opens with its first record; one without records is never invoked.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The most state that a window may carry: 1 MB a shard. Beyond it, the window ends early.
+pub const STATE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Records may reach the stream a little after the second that they are stamped with, so a window stays open that long.
+const GRACE_MS: i64 = 1_500;
+
+/// The windows of one shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Windows {
+    length_ms: i64,
+    open: Option<OpenWindow>,
+}
+
+/// A window that has been invoked and not ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenWindow {
+    /// Its start, milliseconds of the Unix epoch, a multiple of its length.
+    pub start_ms: i64,
+    /// What its last invocation answered.
+    pub state: Map<String, Value>,
+}
+
+/// Where a record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Into the window that starts there.
+    Window(i64),
+    /// Nowhere yet: the open window is to be ended first.
+    EndFirst,
+}
+
+impl Windows {
+    /// Windows of this length, going on with the one that was open at the last checkpoint.
+    #[must_use]
+    pub fn new(length: Duration, open: Option<OpenWindow>) -> Self {
+        Self { length_ms: i64::try_from(length.as_millis()).unwrap_or(i64::MAX).max(1), open }
+    }
+
+    /// The open window.
+    #[must_use]
+    pub fn open(&self) -> Option<&OpenWindow> {
+        self.open.as_ref()
+    }
+
+    /// Where a record of that time goes. One that is late for its own window goes into the open one: windows do not go back.
+    #[must_use]
+    pub fn admit(&self, created_ms: i64) -> Admission {
+        let start_ms = created_ms - created_ms.rem_euclid(self.length_ms);
+        match &self.open {
+            Some(open) if start_ms > open.start_ms => Admission::EndFirst,
+            Some(open) => Admission::Window(open.start_ms),
+            None => Admission::Window(start_ms),
+        }
+    }
+
+    /// Where a window ends, milliseconds of the Unix epoch.
+    #[must_use]
+    pub fn end_ms(&self, start_ms: i64) -> i64 {
+        start_ms.saturating_add(self.length_ms)
+    }
+
+    /// The state for the next invocation of that window: empty when it is new.
+    #[must_use]
+    pub fn state(&self, start_ms: i64) -> Map<String, Value> {
+        self.open.as_ref().filter(|open| open.start_ms == start_ms).map(|open| open.state.clone()).unwrap_or_default()
+    }
+
+    /// Takes the state that an invocation of that window answered.
+    pub fn carry(&mut self, start_ms: i64, state: Map<String, Value>) {
+        self.open = Some(OpenWindow { start_ms, state });
+    }
+
+    /// Ends the open window.
+    pub fn end(&mut self) {
+        self.open = None;
+    }
+
+    /// Whether the open window's time is up.
+    #[must_use]
+    pub fn is_over(&self, now_ms: i64) -> bool {
+        self.open.as_ref().is_some_and(|open| now_ms >= self.end_ms(open.start_ms).saturating_add(GRACE_MS))
+    }
+
+    /// Whether the open window carries more than [`STATE_BYTES_MAX`].
+    #[must_use]
+    pub fn is_overfull(&self) -> bool {
+        let size_bytes = |open: &OpenWindow| serde_json::to_vec(&open.state).map_or(0, |state| state.len());
+        self.open.as_ref().is_some_and(|open| size_bytes(open) > STATE_BYTES_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn minute() -> Windows {
+        Windows::new(Duration::from_secs(60), None)
+    }
+
+    fn state(value: &str) -> Map<String, Value> {
+        Map::from_iter([("k".to_owned(), json!(value))])
+    }
+
+    #[test]
+    fn a_window_starts_at_a_multiple_of_its_length() {
+        assert_eq!(minute().admit(125_000), Admission::Window(120_000));
+        assert_eq!(minute().admit(-1), Admission::Window(-60_000));
+        assert_eq!(minute().end_ms(120_000), 180_000);
+    }
+
+    #[test]
+    fn state_is_carried_inside_a_window_and_starts_empty_in_the_next() {
+        let mut windows = minute();
+        assert!(windows.state(0).is_empty());
+        windows.carry(0, state("one"));
+        assert_eq!(windows.state(0), state("one"));
+        assert!(windows.state(60_000).is_empty());
+    }
+
+    #[test]
+    fn a_record_of_a_later_window_waits_for_the_open_one_to_end() {
+        let mut windows = minute();
+        windows.carry(0, state("one"));
+        assert_eq!(windows.admit(60_000), Admission::EndFirst);
+        windows.end();
+        assert_eq!(windows.admit(60_000), Admission::Window(60_000));
+    }
+
+    #[test]
+    fn a_late_record_joins_the_open_window() {
+        let mut windows = minute();
+        windows.carry(60_000, state("one"));
+        assert_eq!(windows.admit(59_999), Admission::Window(60_000));
+    }
+
+    #[test]
+    fn a_window_is_over_after_its_end_and_only_when_it_was_opened() {
+        let mut windows = minute();
+        assert!(!windows.is_over(i64::MAX));
+        windows.carry(0, state("one"));
+        assert!(!windows.is_over(60_000));
+        assert!(windows.is_over(60_000 + GRACE_MS));
+    }
+
+    #[test]
+    fn too_much_state_makes_a_window_overfull() {
+        let mut windows = minute();
+        windows.carry(0, state(&"x".repeat(STATE_BYTES_MAX - 100)));
+        assert!(!windows.is_overfull());
+        windows.carry(0, state(&"x".repeat(STATE_BYTES_MAX)));
+        assert!(windows.is_overfull());
+    }
+}

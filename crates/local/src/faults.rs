@@ -1,0 +1,133 @@
+//! Faults on purpose: what a curious person or a test can make go wrong between the stack and a function.
+//!
+//! All are off until `PUT /_local/faults` or a caller in this process sets them.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+pub use engine::Chance;
+use serde::{Deserialize, Serialize};
+
+/// The faults of functions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FunctionFaults {
+    /// Only this function (its binary's or its own name); absent: all.
+    pub function: Option<String>,
+    /// The instance is killed before it sees the request.
+    pub kill_before: Chance,
+    /// The instance is killed after it has answered, and the answer is lost.
+    pub kill_after: Chance,
+    /// A batch that a stream mapping has delivered is delivered once more.
+    pub deliver_twice: Chance,
+    /// Each request waits so long before it is delivered, milliseconds.
+    pub delay_ms: u64,
+}
+
+/// The faults in force, shared by everything that can make them happen.
+#[derive(Debug)]
+pub struct Faults {
+    state: Mutex<(FunctionFaults, fastrand::Rng)>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self::seeded(0)
+    }
+}
+
+impl Faults {
+    /// No faults yet; chance follows `seed`, so that a run can be repeated.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        Self { state: Mutex::new((FunctionFaults::default(), fastrand::Rng::with_seed(seed))) }
+    }
+
+    /// What is in force now.
+    #[must_use]
+    pub fn get(&self) -> FunctionFaults {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// Replaces all of them.
+    pub fn set(&self, faults: FunctionFaults) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0 = faults;
+    }
+
+    /// Whether the instance of `names` is to be killed before its request.
+    #[must_use]
+    pub fn kills_before(&self, names: [&str; 2]) -> bool {
+        self.strikes(names, |faults| &mut faults.kill_before)
+    }
+
+    /// Whether the instance of `names` is to be killed after its request.
+    #[must_use]
+    pub fn kills_after(&self, names: [&str; 2]) -> bool {
+        self.strikes(names, |faults| &mut faults.kill_after)
+    }
+
+    /// Whether a batch for `names` is to be delivered twice.
+    #[must_use]
+    pub fn delivers_twice(&self, names: [&str; 2]) -> bool {
+        self.strikes(names, |faults| &mut faults.deliver_twice)
+    }
+
+    /// How long a request for `names` waits.
+    #[must_use]
+    pub fn delay(&self, names: [&str; 2]) -> Duration {
+        let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if concerns(&guard.0, names) { Duration::from_millis(guard.0.delay_ms) } else { Duration::ZERO }
+    }
+
+    fn strikes(&self, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
+        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (faults, rng) = &mut *guard;
+        if !concerns(faults, names) {
+            return false;
+        }
+        let chance = fault(faults);
+        if chance.next > 0 {
+            chance.next -= 1;
+            return true;
+        }
+        chance.probability > 0.0 && rng.f64() < chance.probability
+    }
+}
+
+fn concerns(faults: &FunctionFaults, names: [&str; 2]) -> bool {
+    faults.function.as_deref().is_none_or(|function| names.contains(&function))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_strikes_the_next_so_many_times_and_then_rests() {
+        let faults = Faults::default();
+        faults.set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
+        let strikes: Vec<bool> = (0..4).map(|_| faults.kills_before(["a", "b"])).collect();
+        assert_eq!(strikes, [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_fault_of_one_function_leaves_the_others_alone() {
+        let faults = Faults::default();
+        let certain = Chance { next: 0, probability: 1.0 };
+        faults.set(FunctionFaults {
+            function: Some("b".to_owned()),
+            kill_after: certain,
+            delay_ms: 5,
+            ..FunctionFaults::default()
+        });
+        assert!(faults.kills_after(["a", "b"]));
+        assert!(!faults.kills_after(["a", "c"]));
+        assert_eq!(faults.delay(["a", "c"]), Duration::ZERO);
+    }
+
+    #[test]
+    fn an_unknown_fault_is_refused() {
+        let parsed = serde_json::from_str::<FunctionFaults>(r#"{"kil_before": {"next": 1}}"#);
+        assert!(parsed.is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! The environment that a function's process starts with: Lambda's variables, the template's, and the SDK's endpoints.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html>.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::arn;
+use crate::stack::Function;
+
+/// Variables of this process that a developer expects to reach the functions.
+const PASSED_ON: [&str; 3] = ["RUST_LOG", "RUST_BACKTRACE", "PATH"];
+
+/// Where the functions find the services, and as whom they call them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoints {
+    /// `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
+    pub dynamodb: String,
+    /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`.
+    pub secrets_manager: String,
+    /// The credentials and the region to call them with.
+    pub identity: crate::dynamodb::Identity,
+}
+
+/// All variables of one instance, except `AWS_LAMBDA_RUNTIME_API`.
+///
+/// Lambda's own names win over the template's, as they do in the cloud, where they are reserved.
+#[must_use]
+pub fn variables(
+    function: &Function,
+    endpoints: &Endpoints,
+    task_root: &Path,
+    instance: u64,
+) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for name in PASSED_ON {
+        if let Ok(value) = std::env::var(name) {
+            variables.insert(name.to_owned(), value);
+        }
+    }
+    variables.extend(function.environment.clone());
+    let task_root = task_root.to_string_lossy().into_owned();
+    let identity = &endpoints.identity;
+    let own = [
+        ("AWS_LAMBDA_FUNCTION_NAME", function.name.clone()),
+        ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),
+        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", function.memory_size_mib.to_string()),
+        ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand".to_owned()),
+        ("AWS_LAMBDA_LOG_GROUP_NAME", format!("/aws/lambda/{}", function.name)),
+        ("AWS_LAMBDA_LOG_STREAM_NAME", format!("local/[$LATEST]{instance:08}")),
+        // Text: people read the stack's output; JSON is the template's choice for CloudWatch.
+        ("AWS_LAMBDA_LOG_FORMAT", "Text".to_owned()),
+        ("NO_COLOR", "1".to_owned()),
+        ("AWS_EXECUTION_ENV", "AWS_Lambda_provided.al2023".to_owned()),
+        ("AWS_REGION", identity.region.clone()),
+        ("AWS_DEFAULT_REGION", identity.region.clone()),
+        ("AWS_ACCESS_KEY_ID", identity.access_key_id.clone()),
+        ("AWS_SECRET_ACCESS_KEY", identity.secret_access_key.clone()),
+        ("AWS_ACCOUNT_ID", arn::ACCOUNT.to_owned()),
+        // The SDK would otherwise look for a credentials service on a link-local address.
+        ("AWS_EC2_METADATA_DISABLED", "true".to_owned()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.clone()),
+        ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
+        ("LAMBDA_TASK_ROOT", task_root.clone()),
+        ("LAMBDA_RUNTIME_DIR", task_root),
+        ("_HANDLER", "bootstrap".to_owned()),
+        ("TZ", ":UTC".to_owned()),
+        ("LANG", "en_US.UTF-8".to_owned()),
+    ];
+    variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(token) = &identity.session_token {
+        variables.insert("AWS_SESSION_TOKEN".to_owned(), token.clone());
+    }
+    variables
+}

@@ -1,0 +1,276 @@
+//! One process of a function: started, given one invocation at a time, and ended.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use tokio::io::AsyncRead;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio_util::codec::{AnyDelimiterCodec, FramedRead};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use super::environment::{self, Endpoints};
+use super::runtime_api::{Delivery, Phase, RuntimeApi};
+use crate::stack::Function;
+
+/// The init phase may take 10 s.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html>.
+pub const INIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longer lines of a function's output are cut: CloudWatch takes events of up to 1 MB, a terminal is happier with less.
+const LOG_LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Lines kept to explain why an instance did not start.
+const LAST_LINES_MAX: usize = 40;
+
+/// How a line of metrics begins.
+///
+/// Source: <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
+const METRICS_PREFIX: &str = r#"{"_aws":"#;
+
+/// How long a dead instance's output may take to arrive.
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+
+/// Everything that all instances of a stack have in common.
+#[derive(Debug)]
+pub struct Launcher {
+    endpoints: Endpoints,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    instances: AtomicU64,
+}
+
+/// An instance that has finished its init phase.
+#[derive(Debug)]
+pub struct Instance {
+    api: RuntimeApi,
+    pid: Option<u32>,
+    exit: watch::Receiver<Option<String>>,
+    init: Option<Duration>,
+    _kill_on_drop: DropGuard,
+}
+
+/// Why an instance did not come to its first invocation.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The binary is missing or cannot be executed.
+    #[error("cannot run {binary}: {source}")]
+    Spawn {
+        /// The path that was tried.
+        binary: String,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// There is no port or file descriptor left for its Runtime API.
+    #[error("no Runtime API for it: {0}")]
+    RuntimeApi(std::io::Error),
+    /// The process ended before it asked for work.
+    #[error("ended during init ({exit}){}", quoted(.output))]
+    Exited {
+        /// Lambda's wording of the exit status.
+        exit: String,
+        /// The last lines that it printed.
+        output: Vec<String>,
+    },
+    /// It reported an init error to the Runtime API.
+    #[error("reported an init error: {}{}", String::from_utf8_lossy(.body), quoted(.output))]
+    Reported {
+        /// The runtime's `{"errorType", "errorMessage"}`.
+        body: Bytes,
+        /// The last lines that it printed.
+        output: Vec<String>,
+    },
+    /// It did not ask for work in [`INIT_TIMEOUT`].
+    #[error("asked for no invocation within {INIT_TIMEOUT:?}{}", quoted(.output))]
+    TimedOut {
+        /// The last lines that it printed.
+        output: Vec<String>,
+    },
+}
+
+fn quoted(output: &[String]) -> String {
+    if output.is_empty() {
+        "; it printed nothing".to_owned()
+    } else {
+        format!("; it printed:\n  {}", output.join("\n  "))
+    }
+}
+
+impl Launcher {
+    /// A launcher whose instances call the services at `endpoints`.
+    #[must_use]
+    pub fn new(endpoints: Endpoints) -> Self {
+        Self { endpoints, tasks: TaskTracker::new(), stop: CancellationToken::new(), instances: AtomicU64::new(0) }
+    }
+
+    /// Starts an instance and waits for the end of its init phase.
+    ///
+    /// # Errors
+    /// [`StartError`], with the instance's own output where there is some.
+    pub async fn start(&self, function: &Function, binary: &PathBuf) -> Result<Instance, StartError> {
+        let started = Instant::now();
+        let api = RuntimeApi::open().await.map_err(StartError::RuntimeApi)?;
+        let number = self.instances.fetch_add(1, Ordering::Relaxed);
+        let task_root = binary.parent().unwrap_or(binary);
+        let mut child = Command::new(binary)
+            .env_clear()
+            .envs(environment::variables(function, &self.endpoints, task_root, number))
+            .env("AWS_LAMBDA_RUNTIME_API", api.addr().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Its own group: Ctrl-C in a terminal reaches the stack alone, which then ends its instances in order.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|source| StartError::Spawn { binary: binary.display().to_string(), source })?;
+        let pid = child.id();
+        let last_lines = Arc::new(Mutex::new(VecDeque::new()));
+        let output = TaskTracker::new();
+        if let Some(stdout) = child.stdout.take() {
+            output.spawn(forward(stdout, function.binary.clone(), Arc::clone(&last_lines)));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            output.spawn(forward(stderr, function.binary.clone(), Arc::clone(&last_lines)));
+        }
+        output.close();
+        let kill = self.stop.child_token();
+        let (exit_sender, exit) = watch::channel(None);
+        self.tasks.spawn(watch_over(child, output, kill.clone(), exit_sender));
+
+        let mut instance = Instance { api, pid, exit, init: None, _kill_on_drop: kill.drop_guard() };
+        instance.initialised(&last_lines).await?;
+        instance.init = Some(started.elapsed());
+        Ok(instance)
+    }
+
+    /// Ends every instance and waits until all are gone.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Instance {
+    async fn initialised(&mut self, last_lines: &Mutex<VecDeque<String>>) -> Result<(), StartError> {
+        let mut phase = self.api.phase();
+        let lines = || last_lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
+        let settled = tokio::time::timeout(INIT_TIMEOUT, async {
+            tokio::select! {
+                phase = phase.wait_for(|phase| *phase != Phase::Starting) => Ok(phase.map_or(Phase::Starting, |phase| phase.clone())),
+                exit = self.exit.wait_for(Option::is_some) => Err(exit.map_or(None, |exit| exit.clone()).unwrap_or_default()),
+            }
+        });
+        match settled.await {
+            Ok(Ok(Phase::Failed(body))) => {
+                // The runtime exits after its report; what it printed on the way explains the report.
+                drop(tokio::time::timeout(OUTPUT_GRACE, self.exit.wait_for(Option::is_some)).await);
+                Err(StartError::Reported { body, output: lines() })
+            }
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(exit)) => Err(StartError::Exited { exit, output: lines() }),
+            Err(_) => Err(StartError::TimedOut { output: lines() }),
+        }
+    }
+
+    /// Hands it an invocation.
+    pub async fn deliver(&self, delivery: Delivery) {
+        self.api.deliver(delivery).await;
+    }
+
+    /// Waits for the process to end, and says how in Lambda's words: `exit status 1`, `signal: killed`.
+    pub async fn exited(&self) -> String {
+        let mut exit = self.exit.clone();
+        exit.wait_for(Option::is_some)
+            .await
+            .map_or_else(|_| "unknown".to_owned(), |exit| exit.clone().unwrap_or_default())
+    }
+
+    /// Whether the process still runs, as far as is known.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.exit.borrow().is_none()
+    }
+
+    /// From the start of the process to its first request for work; told once, to the first invocation.
+    pub fn take_init(&mut self) -> Option<Duration> {
+        self.init.take()
+    }
+
+    /// The most memory that it has used, MiB, rounded up; `None` when the system does not tell.
+    #[must_use]
+    pub fn memory_used_max_mib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib.div_ceil(1024))
+    }
+}
+
+async fn watch_over(
+    mut child: Child,
+    output: TaskTracker,
+    kill: CancellationToken,
+    exit: watch::Sender<Option<String>>,
+) {
+    let status = tokio::select! {
+        status = child.wait() => status,
+        () = kill.cancelled() => {
+            // It fails only when the process has just ended by itself.
+            drop(child.start_kill());
+            child.wait().await
+        }
+    };
+    // A grandchild may hold the pipes open for ever; the instance is gone all the same.
+    drop(tokio::time::timeout(OUTPUT_GRACE, output.wait()).await);
+    exit.send_replace(Some(status.map_or_else(|error| error.to_string(), describe)));
+}
+
+/// The wording of Lambda's `Runtime.ExitError`.
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(9)) => "signal: killed".to_owned(),
+        (None, Some(signal)) => format!("signal: {signal}"),
+        (None, None) => "unknown".to_owned(),
+    }
+}
+
+/// Prints an instance's output, each line with the function's name, and keeps the last lines.
+async fn forward(stream: impl AsyncRead + Unpin, function: String, last_lines: Arc<Mutex<VecDeque<String>>>) {
+    let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
+    let mut lines = FramedRead::new(stream, codec);
+    let mut cut = false;
+    loop {
+        match lines.next().await {
+            Some(Ok(line)) => {
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                // Metrics in CloudWatch's embedded format are for its meters; people read the other lines.
+                if line.starts_with(METRICS_PREFIX) {
+                    tracing::debug!("{function} | {line}");
+                } else {
+                    tracing::info!("{function} | {line}");
+                }
+                let mut kept = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() == LAST_LINES_MAX {
+                    kept.pop_front();
+                }
+                kept.push_back(line);
+            }
+            // The codec ends its stream once after an overlong line, then goes on with the next one.
+            Some(Err(_)) => cut = true,
+            None if cut => cut = false,
+            None => break,
+        }
+    }
+}

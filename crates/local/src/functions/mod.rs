@@ -1,0 +1,143 @@
+//! Functions: unmodified binaries behind a Lambda Runtime API of their own.
+
+pub mod environment;
+mod instance;
+mod pool;
+mod runtime_api;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use environment::Endpoints;
+pub use instance::{INIT_TIMEOUT, StartError};
+pub use pool::{FailureKind, FunctionError, Invocation, InvokeError, Pool};
+pub use runtime_api::PAYLOAD_BYTES_MAX;
+
+use crate::faults::Faults;
+use crate::stack::Function;
+use instance::Launcher;
+
+/// How often idle instances are looked through.
+const REAP_INTERVAL: Duration = Duration::from_secs(30);
+
+/// An asynchronous invocation that fails is tried twice more, after one and after two minutes.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>.
+const EVENT_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(120)];
+
+/// All functions of a stack.
+#[derive(Debug)]
+pub struct Functions {
+    pools: Vec<Arc<Pool>>,
+    launcher: Arc<Launcher>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// A function that did not start.
+#[derive(Debug, thiserror::Error)]
+#[error("{function}: {source}")]
+pub struct FunctionStartError {
+    /// The binary's name.
+    pub function: String,
+    /// What happened.
+    pub source: StartError,
+}
+
+impl Functions {
+    /// The functions of a stack, not started yet; `binary` tells where a function's binary lies.
+    #[must_use]
+    pub fn new(
+        functions: &[Function],
+        binary: impl Fn(&Function) -> PathBuf,
+        endpoints: Endpoints,
+        faults: &Arc<Faults>,
+    ) -> Arc<Self> {
+        let launcher = Arc::new(Launcher::new(endpoints));
+        let pool = |function: &Function| {
+            Pool::new(function.clone(), binary(function), Arc::clone(&launcher), Arc::clone(faults))
+        };
+        let functions = Arc::new(Self {
+            pools: functions.iter().map(pool).collect(),
+            launcher: Arc::clone(&launcher),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        });
+        functions.tasks.spawn(functions.stop.clone().run_until_cancelled_owned(reap(functions.pools.clone())));
+        functions
+    }
+
+    /// Starts one instance of each function.
+    ///
+    /// # Errors
+    /// The first function that does not start, with its own output.
+    pub async fn warm(&self) -> Result<(), FunctionStartError> {
+        let warm = |pool: Arc<Pool>| async move {
+            pool.warm().await.map_err(|source| FunctionStartError { function: pool.function().binary.clone(), source })
+        };
+        futures::future::try_join_all(self.pools.iter().map(Arc::clone).map(warm)).await?;
+        Ok(())
+    }
+
+    /// Every function.
+    #[must_use]
+    pub fn all(&self) -> &[Arc<Pool>] {
+        &self.pools
+    }
+
+    /// A function by its binary's name, its own name, its ARN or its logical id.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<Pool>> {
+        let name = name.rsplit_once(":function:").map_or(name, |(_, name)| name);
+        let name = name.strip_suffix(":$LATEST").unwrap_or(name);
+        let is = |pool: &&Arc<Pool>| pool.names().contains(&name) || pool.function().logical_id == name;
+        self.pools.iter().find(is)
+    }
+
+    /// Invokes a function without waiting for it (`InvocationType: Event`), with Lambda's retries.
+    pub fn invoke_event(&self, pool: &Arc<Pool>, payload: Bytes) {
+        let pool = Arc::clone(pool);
+        let attempts = async move {
+            for retry_delay in EVENT_RETRY_DELAYS.iter().map(Some).chain([None]) {
+                match pool.invoke(payload.clone()).await {
+                    Ok(Invocation { outcome: Ok(_), .. }) | Err(InvokeError::Stopping | InvokeError::TooLarge) => {
+                        return;
+                    }
+                    Ok(_) | Err(InvokeError::Throttled) => {}
+                }
+                match retry_delay {
+                    Some(delay) => tokio::time::sleep(*delay).await,
+                    None => tracing::error!("{}: an event was dropped after its last retry", pool.function().binary),
+                }
+            }
+        };
+        self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(attempts));
+    }
+
+    /// Ends every instance and waits until all are gone.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.launcher.stop().await;
+    }
+}
+
+/// Where a binary of this name lies in a folder.
+#[must_use]
+pub fn binary_in(folder: &Path, function: &Function) -> PathBuf {
+    folder.join(&function.binary)
+}
+
+async fn reap(pools: Vec<Arc<Pool>>) {
+    let mut ticks = tokio::time::interval(REAP_INTERVAL);
+    loop {
+        ticks.tick().await;
+        pools.iter().for_each(|pool| pool.reap());
+    }
+}

@@ -1,0 +1,310 @@
+//! All instances of one function: reused when warm, replaced when they crash or run over time, reaped when idle.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use uuid::Uuid;
+
+use super::instance::{Instance, Launcher, StartError};
+use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
+use crate::arn;
+use crate::faults::Faults;
+use crate::stack::Function;
+
+/// Idle instances are ended after this long; Lambda keeps them for minutes as well.
+const IDLE_MAX: Duration = Duration::from_secs(300);
+
+/// Fewest instances that one function may have at a time on a small machine.
+const INSTANCES_MAX_FLOOR: usize = 8;
+
+/// What came of an invocation that reached the function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// Its request id.
+    pub request_id: String,
+    /// The function's result, or its failure.
+    pub outcome: Result<Bytes, FunctionError>,
+}
+
+/// A failed invocation: what Lambda marks with `X-Amz-Function-Error: Unhandled`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionError {
+    /// What kind of failure it was.
+    pub kind: FailureKind,
+    /// `{"errorType", "errorMessage"}` as Lambda sends them.
+    pub body: Bytes,
+}
+
+/// How an invocation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The handler returned an error or panicked.
+    Function,
+    /// The function's time was up; its instance was killed.
+    TimedOut,
+    /// The process ended.
+    Crashed,
+    /// The process did not come to its first invocation.
+    Init,
+    /// The result passes the limit.
+    ResponseTooLarge,
+}
+
+/// Why an invocation did not reach the function.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvokeError {
+    /// `TooManyRequestsException`.
+    #[error("Rate Exceeded.")]
+    Throttled,
+    /// `RequestTooLargeException`.
+    #[error("Request must be smaller than {PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation")]
+    TooLarge,
+    /// The stack is being stopped.
+    #[error("the stack is stopping")]
+    Stopping,
+}
+
+/// The instances of one function.
+#[derive(Debug)]
+pub struct Pool {
+    function: Function,
+    arn: Arc<str>,
+    binary: PathBuf,
+    launcher: Arc<Launcher>,
+    faults: Arc<Faults>,
+    idle: Mutex<Vec<(Instant, Instance)>>,
+    permits: Arc<Semaphore>,
+    invocations: AtomicU64,
+    errors: AtomicU64,
+}
+
+impl Pool {
+    /// A pool without instances.
+    #[must_use]
+    pub fn new(function: Function, binary: PathBuf, launcher: Arc<Launcher>, faults: Arc<Faults>) -> Arc<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let own_max = (cores * 4).max(INSTANCES_MAX_FLOOR);
+        let instances_max =
+            function.reserved_concurrency.map_or(own_max, |reserved| usize::try_from(reserved).unwrap_or(own_max));
+        Arc::new(Self {
+            arn: arn::function(&function.name).into(),
+            permits: Arc::new(Semaphore::new(instances_max)),
+            idle: Mutex::default(),
+            invocations: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            function,
+            binary,
+            launcher,
+            faults,
+        })
+    }
+
+    /// The function behind it.
+    #[must_use]
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The faults that its callers share with it.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The binary's name and the function's: either names it on the Invoke API.
+    #[must_use]
+    pub fn names(&self) -> [&str; 2] {
+        [&self.function.binary, &self.function.name]
+    }
+
+    /// Invocations so far, and how many of them failed.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
+        (self.invocations.load(Ordering::Relaxed), self.errors.load(Ordering::Relaxed))
+    }
+
+    /// Instances that wait for work.
+    #[must_use]
+    pub fn idle_instances(&self) -> usize {
+        self.lock_idle().len()
+    }
+
+    /// Starts one instance ahead of the first invocation, so that a binary that cannot run says so when the stack starts.
+    ///
+    /// # Errors
+    /// [`StartError`], with the instance's own output.
+    pub async fn warm(&self) -> Result<(), StartError> {
+        let instance = self.launcher.start(&self.function, &self.binary).await?;
+        self.lock_idle().push((Instant::now(), instance));
+        Ok(())
+    }
+
+    /// Invokes the function and waits for its answer.
+    ///
+    /// It runs to its end even when the caller stops waiting, as in the cloud. With `ReservedConcurrentExecutions`, a call
+    /// beyond them is throttled; without, it waits for one of as many instances as this machine carries well.
+    ///
+    /// # Errors
+    /// [`InvokeError`] when the function was not reached. Failures of the function are in the answer.
+    pub async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invocation, InvokeError> {
+        if payload.len() > PAYLOAD_BYTES_MAX {
+            return Err(InvokeError::TooLarge);
+        }
+        let permits = Arc::clone(&self.permits);
+        let permit = if self.function.reserved_concurrency.is_some() {
+            permits.try_acquire_owned().map_err(|_| InvokeError::Throttled)?
+        } else {
+            permits.acquire_owned().await.map_err(|_| InvokeError::Stopping)?
+        };
+        let pool = Arc::clone(self);
+        let invocation = tokio::spawn(async move { pool.run(payload, permit).await });
+        invocation.await.map_err(|_| InvokeError::Stopping)
+    }
+
+    /// Ends instances that have been idle for long.
+    pub fn reap(&self) {
+        self.lock_idle().retain(|(since, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
+    }
+
+    async fn run(&self, payload: Bytes, permit: OwnedSemaphorePermit) -> Invocation {
+        let request_id = Uuid::from_u128(fastrand::u128(..));
+        let request_id = uuid::Builder::from_random_bytes(request_id.into_bytes()).into_uuid().to_string();
+        self.invocations.fetch_add(1, Ordering::Relaxed);
+        let outcome = self.run_instance(&request_id, payload).await;
+        if let Err(error) = &outcome {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+            let body = String::from_utf8_lossy(&error.body);
+            tracing::warn!("{} | {:?}: {body}", self.function.binary, error.kind);
+        }
+        drop(permit);
+        Invocation { request_id, outcome }
+    }
+
+    async fn run_instance(&self, request_id: &str, payload: Bytes) -> Result<Bytes, FunctionError> {
+        let delay = self.faults.delay(self.names());
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let mut instance = match self.take_warm() {
+            Some(instance) => instance,
+            None => self
+                .launcher
+                .start(&self.function, &self.binary)
+                .await
+                .map_err(|error| init_failure(request_id, &error))?,
+        };
+        if self.faults.kills_before(self.names()) {
+            return Err(crash(request_id, "signal: killed"));
+        }
+        let started = Instant::now();
+        let reply = self.deliver(&instance, request_id, payload).await;
+        let duration = started.elapsed();
+        self.report(request_id, duration, instance.take_init(), instance.memory_used_max_mib());
+        let reply = reply?;
+        if self.faults.kills_after(self.names()) {
+            return Err(crash(request_id, "signal: killed"));
+        }
+        self.lock_idle().push((Instant::now(), instance));
+        match reply {
+            Reply::Response(body) => Ok(body),
+            Reply::Error(body) => Err(FunctionError { kind: FailureKind::Function, body }),
+            Reply::ResponseTooLarge => {
+                let message =
+                    format!("Response payload size exceeded maximum allowed payload size ({PAYLOAD_BYTES_MAX} bytes).");
+                Err(failure(FailureKind::ResponseTooLarge, "Function.ResponseSizeTooLarge", &message))
+            }
+        }
+    }
+
+    /// Delivers a request and waits for the answer, the end of the process or the end of the function's time.
+    /// After an error here the instance is of no further use; dropping it kills it.
+    async fn deliver(&self, instance: &Instance, request_id: &str, payload: Bytes) -> Result<Reply, FunctionError> {
+        let timeout = self.function.timeout;
+        let (reply, answer) = oneshot::channel();
+        let now_ms = Timestamp::now().as_millisecond().unsigned_abs();
+        let delivery = Delivery {
+            request_id: request_id.to_owned(),
+            deadline_ms: now_ms.saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
+            function_arn: Arc::clone(&self.arn),
+            trace_id: trace_id(now_ms),
+            payload,
+            reply,
+        };
+        let conversation = async {
+            instance.deliver(delivery).await;
+            answer.await
+        };
+        tokio::select! {
+            // The answer first: a process that answers and then ends has answered.
+            biased;
+            answer = conversation => match answer {
+                Ok(reply) => Ok(reply),
+                Err(_) => Err(crash(request_id, "no answer to the invocation")),
+            },
+            exit = instance.exited() => Err(crash(request_id, &exit)),
+            () = tokio::time::sleep(timeout) => {
+                let message = format!("RequestId: {request_id} Error: Task timed out after {:.2} seconds", timeout.as_secs_f64());
+                Err(failure(FailureKind::TimedOut, "Sandbox.Timedout", &message))
+            }
+        }
+    }
+
+    /// The most recently used instance that is alive, so that the others grow old and are reaped.
+    fn take_warm(&self) -> Option<Instance> {
+        let mut idle = self.lock_idle();
+        while let Some((_, instance)) = idle.pop() {
+            if instance.is_alive() {
+                return Some(instance);
+            }
+        }
+        None
+    }
+
+    /// Lambda's REPORT line.
+    fn report(&self, request_id: &str, duration: Duration, init: Option<Duration>, memory_used_max_mib: Option<u64>) {
+        let Function { binary, memory_size_mib, .. } = &self.function;
+        let billed_ms = (duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
+        let used = memory_used_max_mib.map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
+        let init = init.map_or_else(String::new, |init| format!("  Init Duration: {:.2} ms", init.as_secs_f64() * 1e3));
+        tracing::info!(
+            "{binary} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
+            duration.as_secs_f64() * 1e3,
+        );
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, Instance)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failure(kind: FailureKind, error_type: &str, message: &str) -> FunctionError {
+    let body = json!({ "errorType": error_type, "errorMessage": message });
+    FunctionError { kind, body: body.to_string().into() }
+}
+
+fn crash(request_id: &str, exit: &str) -> FunctionError {
+    let message = format!("RequestId: {request_id} Error: Runtime exited with error: {exit}");
+    failure(FailureKind::Crashed, "Runtime.ExitError", &message)
+}
+
+fn init_failure(request_id: &str, error: &StartError) -> FunctionError {
+    match error {
+        StartError::Reported { body, .. } => FunctionError { kind: FailureKind::Init, body: body.clone() },
+        other => {
+            let message = format!("RequestId: {request_id} Error: {other}");
+            failure(FailureKind::Init, "Runtime.InitError", &message)
+        }
+    }
+}
+
+/// A trace header as X-Ray spells it, never sampled.
+fn trace_id(now_ms: u64) -> String {
+    let (root, parent) = (fastrand::u128(..) >> 32, fastrand::u64(..));
+    format!("Root=1-{:08x}-{root:024x};Parent={parent:016x};Sampled=0", now_ms / 1000)
+}

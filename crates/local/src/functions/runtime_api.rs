@@ -1,0 +1,199 @@
+//! The Lambda Runtime API as one instance of a function sees it: its own address, one invocation at a time.
+//!
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>. Every instance has its own listener, so that
+//! an instance needs no name in its requests, and so that its address dies with it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
+
+/// The largest payload of a synchronous invocation, in both directions: 6 MB.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
+pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
+
+/// An invocation on its way to an instance.
+#[derive(Debug)]
+pub struct Delivery {
+    /// `Lambda-Runtime-Aws-Request-Id`.
+    pub request_id: String,
+    /// `Lambda-Runtime-Deadline-Ms`: when the function's time is up, milliseconds of the Unix epoch.
+    pub deadline_ms: u64,
+    /// `Lambda-Runtime-Invoked-Function-Arn`.
+    pub function_arn: Arc<str>,
+    /// `Lambda-Runtime-Trace-Id`, in X-Ray's spelling.
+    pub trace_id: String,
+    /// The event.
+    pub payload: Bytes,
+    /// Where the answer goes. Dropped unanswered when the instance asks for the next invocation without answering.
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// What an instance answered to an invocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The function's result.
+    Response(Bytes),
+    /// The function's error, as the runtime worded it: `{"errorType", "errorMessage", ...}`.
+    Error(Bytes),
+    /// The result passes [`PAYLOAD_BYTES_MAX`].
+    ResponseTooLarge,
+}
+
+/// How far an instance has come with its init phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// It has not asked for an invocation yet.
+    Starting,
+    /// It has asked at least once.
+    Ready,
+    /// It reported an init error, in the runtime's words.
+    Failed(Bytes),
+}
+
+/// A running Runtime API. Dropping it closes the address.
+#[derive(Debug)]
+pub struct RuntimeApi {
+    addr: SocketAddr,
+    deliveries: mpsc::Sender<Delivery>,
+    phase: watch::Receiver<Phase>,
+    server: AbortHandle,
+}
+
+struct Desk {
+    deliveries: tokio::sync::Mutex<mpsc::Receiver<Delivery>>,
+    current: std::sync::Mutex<Option<(String, oneshot::Sender<Reply>)>>,
+    phase: watch::Sender<Phase>,
+}
+
+impl RuntimeApi {
+    /// Opens a Runtime API on a free loopback port.
+    ///
+    /// # Errors
+    /// When the system has no free port or file descriptor left.
+    pub async fn open() -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let addr = listener.local_addr()?;
+        let (deliveries, receiver) = mpsc::channel(1);
+        let (phase_sender, phase) = watch::channel(Phase::Starting);
+        let desk = Arc::new(Desk {
+            deliveries: tokio::sync::Mutex::new(receiver),
+            current: std::sync::Mutex::new(None),
+            phase: phase_sender,
+        });
+        let router = Router::new()
+            .route("/2018-06-01/runtime/invocation/next", get(next))
+            .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
+            .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
+            .route("/2018-06-01/runtime/init/error", post(init_error))
+            .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
+            .with_state(desk);
+        // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let server = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
+        Ok(Self { addr, deliveries, phase, server })
+    }
+
+    /// What the instance gets as `AWS_LAMBDA_RUNTIME_API`.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Hands an invocation over; the instance takes it when it asks for the next one.
+    pub async fn deliver(&self, delivery: Delivery) {
+        // The receiver lives as long as the server does; when that is gone, the dropped reply tells the caller.
+        drop(self.deliveries.send(delivery).await);
+    }
+
+    /// Follows the init phase.
+    #[must_use]
+    pub fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.clone()
+    }
+}
+
+impl Drop for RuntimeApi {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn next(State(desk): State<Arc<Desk>>) -> Response {
+    desk.phase.send_if_modified(|phase| {
+        let first = *phase == Phase::Starting;
+        if first {
+            *phase = Phase::Ready;
+        }
+        first
+    });
+    let Some(delivery) = desk.deliveries.lock().await.recv().await else {
+        return StatusCode::GONE.into_response();
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    headers.insert("lambda-runtime-deadline-ms", HeaderValue::from(delivery.deadline_ms));
+    for (name, value) in [
+        ("lambda-runtime-aws-request-id", delivery.request_id.as_str()),
+        ("lambda-runtime-invoked-function-arn", &delivery.function_arn),
+        ("lambda-runtime-trace-id", &delivery.trace_id),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    }
+    *lock(&desk.current) = Some((delivery.request_id, delivery.reply));
+    (headers, delivery.payload).into_response()
+}
+
+async fn response(
+    State(desk): State<Arc<Desk>>,
+    Path(id): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let (reply, status) = match body {
+        Ok(body) => (Reply::Response(body), StatusCode::ACCEPTED),
+        Err(rejection) => (Reply::ResponseTooLarge, rejection.status()),
+    };
+    settle(&desk, &id, reply, status)
+}
+
+async fn error(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response {
+    settle(&desk, &id, Reply::Error(body), StatusCode::ACCEPTED)
+}
+
+async fn init_error(State(desk): State<Arc<Desk>>, body: Bytes) -> StatusCode {
+    desk.phase.send_replace(Phase::Failed(body));
+    StatusCode::ACCEPTED
+}
+
+fn settle(desk: &Desk, id: &str, reply: Reply, status: StatusCode) -> Response {
+    let taken = lock(&desk.current).take_if(|(current, _)| current == id);
+    match taken {
+        Some((_, sender)) => {
+            // The caller may have given up (time out); its answer then has nowhere to go.
+            drop(sender.send(reply));
+            status.into_response()
+        }
+        None => {
+            let body = r#"{"errorType":"InvalidRequestID","errorMessage":"Invalid request ID"}"#;
+            (StatusCode::BAD_REQUEST, body).into_response()
+        }
+    }
+}
+
+/// Locks a mutex that no code panics under.
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,87 @@
+//! What the stack prints when it is up: where everything is. The last line begins with `ready`.
+
+use crate::running::Running;
+use crate::secrets::AdminToken;
+use crate::stack::{Function, Stack};
+
+/// The start-up text of a stack.
+#[must_use]
+pub fn of(running: &Running) -> String {
+    let addresses = &running.control.addresses;
+    let mut lines = functions(&running.stack);
+    lines.push(String::new());
+    lines.push(format!("page and API  {}/", addresses.http));
+    if running.pages.is_none() {
+        lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
+    }
+    lines.push(format!("health        {}/_local/health", addresses.http));
+    lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
+    lines.push(match &running.control.data {
+        Some(data) => format!("data          {}", data.display()),
+        None => "data          nowhere (--in-memory)".to_owned(),
+    });
+    match running.secrets.admin_token() {
+        AdminToken::Made(token) => lines.push(format!("admin token   {token}  (made just now)")),
+        AdminToken::Kept(path) => lines.push(format!("admin token   in {}", path.display())),
+        AdminToken::Given => lines.push("admin token   as given".to_owned()),
+        AdminToken::None => {}
+    }
+    lines.push(String::new());
+    lines.push(format!("ready  {}/", addresses.http));
+    lines.join("\n")
+}
+
+fn functions(stack: &Stack) -> Vec<String> {
+    let mut lines = Vec::new();
+    for function in &stack.functions {
+        let Function { binary, memory_size_mib, timeout, .. } = function;
+        lines.push(format!("{binary}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
+        lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
+        for mapping in &function.stream_mappings {
+            let table = stack.tables.iter().find(|table| table.logical_id == mapping.table);
+            let table = table.map_or(mapping.table.as_str(), |table| table.name.as_str());
+            lines.push(format!("  stream of {table}, up to {} a batch{}", mapping.batch_size, suffix(mapping.enabled)));
+        }
+        let schedules = function.schedules.iter();
+        lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
+    }
+    lines
+}
+
+fn suffix(enabled: bool) -> &'static str {
+    if enabled { "" } else { " (disabled)" }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::stack::{Route, Schedule};
+
+    #[test]
+    fn each_function_is_listed_with_what_leads_to_it() {
+        let function = Function {
+            logical_id: "F".to_owned(),
+            name: "f".to_owned(),
+            binary: "stats-reader".to_owned(),
+            environment: std::collections::BTreeMap::new(),
+            memory_size_mib: 256,
+            timeout: Duration::from_secs(10),
+            reserved_concurrency: None,
+            routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],
+            stream_mappings: Vec::new(),
+            schedules: vec![Schedule {
+                event_id: "S".to_owned(),
+                expression: "rate(1 hour)".to_owned(),
+                input: None,
+                enabled: false,
+            }],
+        };
+        let stack = Stack { functions: vec![function], ..Stack::default() };
+        assert_eq!(
+            functions(&stack),
+            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  rate(1 hour) (disabled)"]
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! From a function's result to an HTTP response, payload format 2.0.
+//!
+//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+/// The response to a result. A result that is no HTTP response at all is a 500, as API Gateway makes it.
+#[must_use]
+pub fn read(result: &[u8]) -> Response<Body> {
+    let Ok(value) = serde_json::from_slice::<Value>(result) else { return internal_server_error() };
+    match value.as_object() {
+        Some(fields) if fields.contains_key("statusCode") => explicit(fields).unwrap_or_else(internal_server_error),
+        // Without a status code, the result itself is the body.
+        _ => {
+            let body = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let mut response = Response::new(Body::from(body));
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        }
+    }
+}
+
+/// A response of the gateway's own: `{"message": ...}`.
+#[must_use]
+pub fn message(status: StatusCode, message: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(json!({ "message": message }).to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// What API Gateway says of a function that failed or answered nonsense.
+#[must_use]
+pub fn internal_server_error() -> Response<Body> {
+    message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
+}
+
+fn explicit(fields: &Map<String, Value>) -> Option<Response<Body>> {
+    let status = match fields.get("statusCode")? {
+        Value::Number(number) => number.as_u64().and_then(|status| u16::try_from(status).ok())?,
+        Value::String(text) => text.parse().ok()?,
+        _ => return None,
+    };
+    let body = match fields.get("body") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(body)) if fields.get("isBase64Encoded") == Some(&Value::Bool(true)) => {
+            STANDARD.decode(body).ok()?
+        }
+        Some(Value::String(body)) => body.clone().into_bytes(),
+        Some(other) => other.to_string().into_bytes(),
+    };
+    let has_body = !body.is_empty();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).ok().filter(|status| !status.is_informational())?;
+    let headers = response.headers_mut();
+    for (name, value) in fields.get("headers").and_then(Value::as_object).into_iter().flatten() {
+        let value = match value {
+            Value::String(value) => value.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => continue,
+        };
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        // The length and the connection are this server's own business.
+        if name != header::CONTENT_LENGTH && name != header::CONNECTION && name != header::TRANSFER_ENCODING {
+            headers.insert(name, HeaderValue::from_str(&value).ok()?);
+        }
+    }
+    for cookie in fields.get("cookies").and_then(Value::as_array).into_iter().flatten() {
+        headers.append(header::SET_COOKIE, HeaderValue::from_str(cookie.as_str()?).ok()?);
+    }
+    if has_body && !headers.contains_key(header::CONTENT_TYPE) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain;charset=UTF-8"));
+    }
+    Some(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn parts(result: &str) -> (u16, String, String) {
+        let response = read(result.as_bytes());
+        let status = response.status().as_u16();
+        let content_type = response.headers().get("content-type").map(|value| value.to_str().expect("text").to_owned());
+        let body = axum::body::to_bytes(response.into_body(), 1_000_000).await.expect("a body");
+        (status, content_type.unwrap_or_default(), String::from_utf8(body.to_vec()).expect("text"))
+    }
+
+    fn expected(status: u16, content_type: &str, body: &str) -> (u16, String, String) {
+        (status, content_type.to_owned(), body.to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_result_without_a_status_code_is_the_body() {
+        assert_eq!(parts(r#"{"a":1}"#).await, expected(200, "application/json", r#"{"a":1}"#));
+        assert_eq!(parts(r#""hello""#).await, expected(200, "application/json", "hello"));
+        assert_eq!(parts("[1]").await, expected(200, "application/json", "[1]"));
+    }
+
+    #[tokio::test]
+    async fn a_result_with_a_status_code_says_everything_itself() {
+        let result = r#"{"statusCode":201,"headers":{"Content-Type":"text/csv"},"body":"YSxi","isBase64Encoded":true}"#;
+        assert_eq!(parts(result).await, expected(201, "text/csv", "a,b"));
+        assert_eq!(parts(r#"{"statusCode":404,"body":"no"}"#).await, expected(404, "text/plain;charset=UTF-8", "no"));
+        assert_eq!(parts(r#"{"statusCode":204}"#).await, expected(204, "", ""));
+    }
+
+    #[tokio::test]
+    async fn a_result_that_is_no_response_is_an_internal_server_error() {
+        let error = expected(500, "application/json", r#"{"message":"Internal Server Error"}"#);
+        for result in [
+            "",
+            "{",
+            r#"{"statusCode":"x"}"#,
+            r#"{"statusCode":99}"#,
+            r#"{"statusCode":200,"body":"%","isBase64Encoded":true}"#,
+        ] {
+            assert_eq!(parts(result).await, error, "{result}");
+        }
+    }
+
+    #[test]
+    fn each_cookie_is_a_header_of_its_own() {
+        let response = read(br#"{"statusCode":200,"cookies":["a=1","b=2; HttpOnly"]}"#);
+        let cookies: Vec<_> = response.headers().get_all("set-cookie").iter().collect();
+        assert_eq!(cookies, ["a=1", "b=2; HttpOnly"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! API Gateway's HTTP APIs: from a request to a function and back.
+//!
+//! Several APIs of a template share the stack's one port; each keeps its own CORS configuration and throttling.
+//! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
+
+mod answer;
+mod cors;
+mod event;
+mod routes;
+mod throttle;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, to_bytes};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use bytes::Bytes;
+use jiff::Timestamp;
+use tower::ServiceExt;
+use tower_http::services::ServeDir;
+
+pub use routes::RouteError;
+
+use crate::functions::{Functions, InvokeError, Pool};
+use crate::stack::{Cors, HttpApi};
+use crate::template::IMPLICIT_HTTP_API;
+use routes::{Match, Routes};
+use throttle::Bucket;
+
+/// The largest request body: 10 MB.
+pub const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+
+/// The largest request line and headers together.
+pub const HEADERS_BYTES_MAX: usize = 10_240;
+
+/// How long a function may take to answer a request.
+pub const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
+
+/// The HTTP APIs of a stack and its static pages.
+#[derive(Debug)]
+pub struct HttpApis {
+    apis: Vec<Api>,
+    routes: Routes<Target>,
+    pages: Option<(PathBuf, ServeDir)>,
+}
+
+#[derive(Debug)]
+struct Api {
+    id: String,
+    cors: Option<Cors>,
+    bucket: Option<Bucket>,
+}
+
+#[derive(Debug)]
+struct Target {
+    api: usize,
+    pool: Arc<Pool>,
+}
+
+impl HttpApis {
+    /// The routes of all functions. `pages` is the folder of static pages, which CloudFront serves in the cloud.
+    ///
+    /// # Errors
+    /// [`RouteError`] when a route key is malformed or two routes have the same one.
+    pub fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
+        let mut apis: Vec<Api> = apis.iter().map(Api::new).collect();
+        let mut targets = Vec::new();
+        for pool in functions.all() {
+            for route in &pool.function().routes {
+                let id = route.api.as_deref().unwrap_or(IMPLICIT_HTTP_API);
+                let api = apis.iter().position(|api| api.id == id).unwrap_or_else(|| {
+                    apis.push(Api { id: id.to_owned(), cors: None, bucket: None });
+                    apis.len() - 1
+                });
+                targets.push((route.route_key.clone(), Target { api, pool: Arc::clone(pool) }));
+            }
+        }
+        let pages = pages.map(|folder| (folder.to_owned(), ServeDir::new(folder)));
+        Ok(Self { apis, routes: Routes::new(targets)?, pages })
+    }
+
+    /// The folder of static pages, when there is one.
+    #[must_use]
+    pub fn pages(&self) -> Option<&Path> {
+        self.pages.as_ref().map(|(folder, _)| folder.as_path())
+    }
+
+    /// Answers one request.
+    pub async fn serve(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path();
+        let wanted = wanted_method(&parts);
+        let api_of = |found: &Match<'_, Target>| &self.apis[found.target.api];
+        let specific = self.routes.find(&wanted, path);
+        if cors::is_preflight(&parts) {
+            let found = specific.as_ref().map(api_of).or_else(|| self.routes.default_route().as_ref().map(api_of));
+            if let Some(cors) = found.or(self.apis.first()).and_then(|api| api.cors.as_ref()) {
+                return cors::preflight(cors, &parts.headers);
+            }
+        }
+        if specific.is_none()
+            && let Some(page) = self.page(&parts).await
+        {
+            return page;
+        }
+        let found = match self.routes.find(parts.method.as_str(), path).or_else(|| self.routes.default_route()) {
+            Some(found) => found,
+            None => return answer::message(StatusCode::NOT_FOUND, "Not Found"),
+        };
+        let api = api_of(&found);
+        let mut response = self.call(api, &found, &parts, body, peer).await;
+        if let Some(cors) = &api.cors {
+            cors::apply(cors, &parts.headers, response.headers_mut());
+        }
+        response
+    }
+
+    /// A static file, where one matches.
+    async fn page(&self, parts: &Parts) -> Option<Response<Body>> {
+        let (_, files) = self.pages.as_ref()?;
+        if parts.method != Method::GET && parts.method != Method::HEAD {
+            return None;
+        }
+        let response = files.clone().oneshot(Request::from_parts(parts.clone(), Body::empty())).await.ok()?;
+        let found = response.status() != StatusCode::NOT_FOUND;
+        found.then(|| response.map(Body::new))
+    }
+
+    async fn call(
+        &self,
+        api: &Api,
+        found: &Match<'_, Target>,
+        parts: &Parts,
+        body: Body,
+        peer: SocketAddr,
+    ) -> Response<Body> {
+        if api.bucket.as_ref().is_some_and(|bucket| !bucket.take(Instant::now())) {
+            return answer::message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
+        }
+        if header_bytes(parts) > HEADERS_BYTES_MAX {
+            return answer::message(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Request Header Fields Too Large");
+        }
+        let Some(body) = read_body(&parts.headers, body).await else {
+            return answer::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+        };
+        let event = event::build(parts, &body, found, &api.id, peer.ip(), Timestamp::now());
+        let invocation = found.target.pool.invoke(event.to_string().into());
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
+            Ok(Ok(invocation)) => {
+                invocation.outcome.map_or_else(|_| answer::internal_server_error(), |body| answer::read(&body))
+            }
+            Ok(Err(InvokeError::TooLarge)) => {
+                answer::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
+            }
+            Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) | Err(_) => {
+                answer::message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+            }
+        }
+    }
+}
+
+impl Api {
+    fn new(api: &HttpApi) -> Self {
+        let bucket = api.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
+        Self { id: api.logical_id.clone(), cors: api.cors.clone(), bucket }
+    }
+}
+
+/// The method that a request is about: a preflight asks on behalf of another one.
+fn wanted_method(parts: &Parts) -> String {
+    let asked = cors::is_preflight(parts).then(|| parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD)).flatten();
+    asked.and_then(|method| method.to_str().ok()).unwrap_or(parts.method.as_str()).to_owned()
+}
+
+fn header_bytes(parts: &Parts) -> usize {
+    let line = parts.method.as_str().len() + parts.uri.to_string().len();
+    let headers = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    line + headers.sum::<usize>()
+}
+
+/// The body; `None` when it is too large. What its header announces is believed before a byte is read.
+async fn read_body(headers: &HeaderMap, body: Body) -> Option<Bytes> {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return None;
+    }
+    to_bytes(body, BODY_BYTES_MAX).await.ok()
+}

@@ -1,0 +1,23 @@
+//! Runs a SAM template on one machine: tables, functions, HTTP APIs, stream mappings and schedules, with no Docker or AWS.
+//!
+//! The way through the code: [`template`] reads the template into a [`stack::Stack`], and [`running::Running`] brings its
+//! parts up. A request goes from [`http_api`] to [`functions`]; a record goes from the table through [`esm`] to [`functions`].
+//! Functions are unmodified binaries: nothing here knows what they do. WebSocket APIs will stand beside [`http_api`].
+
+pub mod arn;
+pub mod build;
+pub mod cli;
+pub mod control;
+pub mod dynamodb;
+pub mod esm;
+pub mod faults;
+pub mod functions;
+pub mod greeting;
+pub mod http_api;
+pub mod invoke_api;
+pub mod running;
+pub mod schedules;
+pub mod secrets;
+pub mod stack;
+pub mod tables;
+pub mod template;

@@ -1,0 +1,48 @@
+//! `tidemark-local`: runs the template until Ctrl-C.
+
+use std::io::IsTerminal as _;
+
+use anyhow::Context as _;
+use clap::Parser;
+use tidemark_local::cli::Options;
+use tidemark_local::greeting;
+use tidemark_local::running::Running;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// The engine warns of every error response, also of those that its caller expects.
+const LOG: &str = "info,dynoxide=error";
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_env("TIDEMARK_LOG").unwrap_or_else(|_| EnvFilter::new(LOG));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .compact()
+        .init();
+    let options = Options::parse();
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+
+    let running = tokio::select! {
+        running = Running::start(&options) => running?,
+        _ = interrupt.recv() => return Ok(()),
+        _ = terminate.recv() => return Ok(()),
+    };
+    println!("{}", greeting::of(&running));
+
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping");
+    tokio::select! {
+        () = running.stop() => {}
+        // Asked twice: not politely any more. The instances end with this process.
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,356 @@
+//! Brings a stack up, in order, and down again.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+use axum::serve::ListenerExt;
+use engine::{Engine, EngineError, Storage};
+use tokio::net::TcpSocket;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::build::{self, BuildError};
+use crate::cli::Options;
+use crate::control::{self, Addresses, Control};
+use crate::dynamodb::{self, Identity};
+use crate::esm::{Mapping, MappingError, Source};
+use crate::faults::Faults;
+use crate::functions::{Endpoints, FunctionStartError, Functions, binary_in};
+use crate::http_api::{HttpApis, RouteError};
+use crate::invoke_api;
+use crate::schedules::{ExpressionError, Schedules};
+use crate::secrets::{self, Secrets, SecretsError};
+use crate::stack::{Stack, StreamMapping};
+use crate::tables::{self, TableError};
+use crate::template::{self, TemplateError};
+
+/// How long requests under way may take when the stack stops.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// A stack that is up.
+#[derive(Debug)]
+pub struct Running {
+    /// What it runs.
+    pub stack: Stack,
+    /// What it tells about itself.
+    pub control: Arc<Control>,
+    /// Its secrets.
+    pub secrets: Arc<Secrets>,
+    /// The folder of static pages, when there is one.
+    pub pages: Option<PathBuf>,
+    schedules: Schedules,
+    engine: Option<Engine>,
+    server: JoinHandle<()>,
+    stop_server: oneshot::Sender<()>,
+    _lock: Option<std::fs::File>,
+}
+
+/// Why a stack does not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The template is not there.
+    #[error("cannot read {path}: {source}")]
+    Template {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The template is not understood.
+    #[error("{path}:\n{source}", path = .path.display())]
+    Understood {
+        /// The template.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: TemplateError,
+    },
+    /// The port of the HTTP API is taken.
+    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 takes a free one): {source}")]
+    Port {
+        /// The port.
+        port: u16,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The port of DynamoDB is taken.
+    #[error(
+        "port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 takes a free one): {source}"
+    )]
+    DynamodbPort {
+        /// The port.
+        port: u16,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The data folder cannot be used.
+    #[error("data folder {path}: {source}", path = .path.display())]
+    Data {
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// Another stack uses the data folder.
+    #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
+    DataInUse(PathBuf),
+    /// The embedded engine does not start.
+    #[error("DynamoDB: {0}")]
+    Engine(EngineError),
+    /// The functions do not build.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A secret cannot be kept.
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    /// A route cannot be served.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// A table cannot be made.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A function does not start.
+    #[error("function {0}")]
+    Function(#[from] FunctionStartError),
+    /// A mapping is refused.
+    #[error("{mapping}: {source}")]
+    Mapping {
+        /// Its name.
+        mapping: String,
+        /// Why.
+        source: MappingError,
+    },
+    /// A mapping's table is not there, or has no stream.
+    #[error("{mapping}: the table {table} has no stream")]
+    NoStream {
+        /// The mapping's name.
+        mapping: String,
+        /// The table's logical id.
+        table: String,
+    },
+    /// A schedule is refused.
+    #[error(transparent)]
+    Schedule(#[from] ExpressionError),
+}
+
+impl Running {
+    /// Reads the template and brings up everything in it.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do about it. What was started by then ends with the process.
+    pub async fn start(options: &Options) -> Result<Self, StartError> {
+        let stack = read_template(options)?;
+        let folder =
+            options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (data, lock) = open_data(options)?;
+        let data = data.as_deref();
+
+        // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
+        let socket = bind(options.port).map_err(|source| StartError::Port { port: options.port, source })?;
+        let address = socket.local_addr().map_err(|source| StartError::Port { port: options.port, source })?;
+        let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
+        let binaries = binaries(options, folder, &stack).await?;
+
+        let http = format!("http://{address}");
+        let endpoints = Endpoints {
+            dynamodb: dynamodb.clone(),
+            secrets_manager: format!("{http}{}", secrets::PATH),
+            identity: identity.clone(),
+        };
+        let faults = Arc::new(Faults::default());
+        let binary = |function: &crate::stack::Function| binaries.get(&function.binary).cloned().unwrap_or_default();
+        let functions = Functions::new(&stack.functions, binary, endpoints, &faults);
+        let secrets = Arc::new(Secrets::open(&stack.secrets, data, given(options.admin_token.as_deref()))?);
+        let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
+        let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
+        let control = Arc::new(Control {
+            addresses: Addresses { http, dynamodb: dynamodb.clone() },
+            data: data.map(Path::to_owned),
+            functions: Arc::clone(&functions),
+            faults,
+            engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
+            mappings: OnceLock::new(),
+        });
+        let router = router(Arc::clone(&control), Arc::clone(&secrets), apis);
+        let (stop_server, stopped) = oneshot::channel();
+        let server =
+            serve(socket, router, stopped).map_err(|source| StartError::Port { port: address.port(), source })?;
+
+        let client = dynamodb::client(&dynamodb, &identity);
+        let mut streams = BTreeMap::new();
+        for table in &stack.tables {
+            if let Some(stream_arn) = tables::ensure(&client, table).await? {
+                streams.insert(table.logical_id.clone(), stream_arn);
+            }
+        }
+        functions.warm().await?;
+        let mappings = start_mappings(&stack, &functions, &streams, &dynamodb, &identity, data)?;
+        let schedules = Schedules::start(&functions)?;
+        // Set once, here alone; from now on the health route says that the stack is up.
+        drop(control.mappings.set(mappings));
+        Ok(Self { stack, control, secrets, pages, schedules, engine, server, stop_server, _lock: lock })
+    }
+
+    /// Stops taking requests, then everything that was started, and waits until it is gone.
+    pub async fn stop(self) {
+        drop(self.stop_server);
+        for mapping in self.control.mappings.get().into_iter().flatten() {
+            mapping.stop().await;
+        }
+        self.schedules.stop().await;
+        drop(tokio::time::timeout(STOP_GRACE, self.server).await);
+        self.control.functions.stop().await;
+        if let Some(engine) = self.engine {
+            engine.shutdown().await;
+        }
+    }
+
+    /// The embedded engine, unless the stack runs on another one.
+    #[must_use]
+    pub fn engine(&self) -> Option<&Engine> {
+        self.engine.as_ref()
+    }
+}
+
+fn read_template(options: &Options) -> Result<Stack, StartError> {
+    let path = options.template.clone();
+    match std::fs::read_to_string(&path) {
+        Ok(yaml) => {
+            let parameters = options.parameters.iter().cloned().collect();
+            template::read(&yaml, &parameters).map_err(|source| StartError::Understood { path, source })
+        }
+        Err(source) => Err(StartError::Template { path, source }),
+    }
+}
+
+/// The data folder, ours alone for as long as the lock's file is open; nothing with `--in-memory`.
+fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File>), StartError> {
+    if options.in_memory {
+        return Ok((None, None));
+    }
+    let path = &options.data_dir;
+    let failed = |source| StartError::Data { path: path.clone(), source };
+    std::fs::create_dir_all(path).map_err(failed)?;
+    let path = path.canonicalize().map_err(failed)?;
+    let lock = std::fs::File::create(path.join("lock")).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => Ok((Some(path), Some(lock))),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StartError::DataInUse(path)),
+        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// An option that is set to nothing is not set: a variable may be there and empty.
+fn given(option: Option<&str>) -> Option<&str> {
+    option.filter(|option| !option.is_empty())
+}
+
+fn bind(port: u16) -> std::io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    // A port whose connections of a moment ago are still fading is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+    Ok(socket)
+}
+
+async fn start_dynamodb(
+    options: &Options,
+    data: Option<&Path>,
+) -> Result<(Option<Engine>, String, Identity), StartError> {
+    if let Some(url) = given(options.dynamodb.as_deref()) {
+        return Ok((None, url.trim_end_matches('/').to_owned(), Identity::from_env()));
+    }
+    let storage = data.map_or(Storage::Memory, |data| Storage::File(data.join("dynamodb.sqlite")));
+    let port = options.dynamodb_port;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let engine = Engine::start(engine::Options { storage, listen, stream_shards: options.stream_shards }).await;
+    let engine = engine.map_err(|error| match error {
+        EngineError::Listen { source, .. } => StartError::DynamodbPort { port, source },
+        other => StartError::Engine(other),
+    })?;
+    let url = engine.url();
+    Ok((Some(engine), url, Identity::local()))
+}
+
+async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTreeMap<String, PathBuf>, StartError> {
+    if !options.no_build {
+        return Ok(build::build(folder, &options.profile, &stack.functions).await?);
+    }
+    let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
+    let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
+    let folder = folder.canonicalize().unwrap_or(folder);
+    Ok(stack.functions.iter().map(|function| (function.binary.clone(), binary_in(&folder, function))).collect())
+}
+
+fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
+    let own = control::router(Arc::clone(&control))
+        .merge(secrets::router(secrets))
+        .merge(invoke_api::router(Arc::clone(&control.functions)));
+    let rest = Router::new().fallback(request).with_state(Arc::new((control, apis)));
+    rest.merge(control::guard(own))
+}
+
+/// Everything that is not the stack's own goes to the HTTP APIs, once the functions have their tables.
+async fn request(
+    State(state): State<Arc<(Arc<Control>, HttpApis)>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    let (control, apis) = &*state;
+    if control.mappings.get().is_none() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response();
+    }
+    apis.serve(request, peer).await
+}
+
+fn serve(socket: TcpSocket, router: Router, stopped: oneshot::Receiver<()>) -> std::io::Result<JoinHandle<()>> {
+    // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
+    let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(tokio::spawn(async move {
+        let serving = axum::serve(listener, service).with_graceful_shutdown(async move {
+            // The sender is dropped to stop the server.
+            drop(stopped.await);
+        });
+        if let Err(error) = serving.await {
+            tracing::error!("the HTTP server ended: {error}");
+        }
+    }))
+}
+
+fn start_mappings(
+    stack: &Stack,
+    functions: &Functions,
+    streams: &BTreeMap<String, String>,
+    dynamodb: &str,
+    identity: &Identity,
+    data: Option<&Path>,
+) -> Result<Vec<Mapping>, StartError> {
+    let client = dynamodb::streams_client(dynamodb, identity);
+    let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id).map(|queue| queue.name.clone());
+    let mut mappings = Vec::new();
+    for pool in functions.all() {
+        for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
+            let StreamMapping { table, event_id, .. } = mapping;
+            let name = || format!("mapping {event_id} of {}", pool.function().binary);
+            let Some(stream_arn) = streams.get(table).cloned() else {
+                return Err(StartError::NoStream { mapping: name(), table: table.clone() });
+            };
+            let failure_queue = mapping.on_failure_queue.as_ref().and_then(queue);
+            let source = Source { client: client.clone(), stream_arn, failure_queue, data };
+            let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
+            mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
+        }
+    }
+    Ok(mappings)
+}

@@ -1,0 +1,227 @@
+//! Schedules: `rate(...)` and `cron(...)` in EventBridge's dialect, UTC.
+//!
+//! Source: <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::arn;
+use crate::functions::{Functions, Pool};
+use crate::stack::Schedule;
+
+/// A clock that is set, or a laptop that slept, is noticed after this long.
+const NAP_MAX: Duration = Duration::from_secs(30);
+
+/// When a schedule fires.
+#[derive(Debug, Clone)]
+pub enum Expression {
+    /// Every so often, counted from the start of the stack.
+    Rate(SignedDuration),
+    /// At these times.
+    Cron(Box<Cron>),
+}
+
+/// An expression that EventBridge would refuse.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{expression}` is no schedule expression: {problem}")]
+pub struct ExpressionError {
+    /// What was given.
+    pub expression: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Expression {
+    /// Reads `rate(5 minutes)` or `cron(0 3 * * ? *)`.
+    ///
+    /// # Errors
+    /// [`ExpressionError`].
+    pub fn parse(expression: &str) -> Result<Self, ExpressionError> {
+        let wrong = |problem: String| ExpressionError { expression: expression.to_owned(), problem };
+        let inside = |name: &str| expression.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+        if let Some(rate) = inside("rate") {
+            return parse_rate(rate).map_err(|problem| wrong(problem.to_owned()));
+        }
+        let Some(cron) = inside("cron") else { return Err(wrong("expected rate(...) or cron(...)".to_owned())) };
+        parse_cron(cron).map_err(wrong)
+    }
+
+    /// The first time after `now`; `None` when there is none any more.
+    #[must_use]
+    pub fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Rate(every) => now.checked_add(*every).ok(),
+            Self::Cron(cron) => {
+                let now = TimeZone::UTC.to_datetime(now);
+                let next: DateTime = cron.find_next_occurrence(&now, false).ok()?;
+                TimeZone::UTC.to_timestamp(next).ok()
+            }
+        }
+    }
+}
+
+fn parse_rate(rate: &str) -> Result<Expression, &'static str> {
+    let (value, unit) = rate.trim().split_once(' ').ok_or("a rate has a value and a unit")?;
+    let value: u32 = value.parse().ok().filter(|value| *value > 0).ok_or("the value of a rate is a positive number")?;
+    // EventBridge refuses `1 minutes` and `5 minute` as well.
+    let unit_s = match (value, unit.trim()) {
+        (1, "minute") | (2.., "minutes") => 60,
+        (1, "hour") | (2.., "hours") => 60 * 60,
+        (1, "day") | (2.., "days") => 24 * 60 * 60,
+        _ => return Err("the unit is minute, hour or day, and in the plural for more than one"),
+    };
+    Ok(Expression::Rate(SignedDuration::from_secs(i64::from(value) * unit_s)))
+}
+
+fn parse_cron(cron: &str) -> Result<Expression, String> {
+    let fields: Vec<&str> = cron.split_whitespace().collect();
+    let [_, _, day_of_month, _, day_of_week, _] = fields.as_slice() else {
+        return Err("six fields: minutes, hours, day of month, month, day of week, year".to_owned());
+    };
+    if (*day_of_month == "?") == (*day_of_week == "?") {
+        return Err("one of day of month and day of week is `?`, the other is not".to_owned());
+    }
+    let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Required).alternative_weekdays(true);
+    let parser = parser.sloppy_ranges(true).build();
+    parser.parse(&format!("0 {cron}")).map(|cron| Expression::Cron(Box::new(cron))).map_err(|error| error.to_string())
+}
+
+/// Schedules that run.
+#[derive(Debug, Default)]
+pub struct Schedules {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Schedules {
+    /// Starts every enabled schedule of every function.
+    ///
+    /// # Errors
+    /// The first expression that is none.
+    pub fn start(functions: &Arc<Functions>) -> Result<Self, ExpressionError> {
+        let schedules = Self::default();
+        for pool in functions.all() {
+            for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
+                let expression = Expression::parse(&schedule.expression)?;
+                let task = keep(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions));
+                schedules.tasks.spawn(schedules.stop.clone().run_until_cancelled_owned(task));
+            }
+        }
+        schedules.tasks.close();
+        Ok(schedules)
+    }
+
+    /// Stops all of them.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+async fn keep(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>) {
+    let mut due = expression.next_after(Timestamp::now());
+    while let Some(time) = due {
+        let now = Timestamp::now();
+        if now < time {
+            let left = Duration::try_from(time.duration_since(now)).unwrap_or_default();
+            tokio::time::sleep(left.min(NAP_MAX)).await;
+            continue;
+        }
+        functions.invoke_event(&pool, event(&schedule, pool.names()[0], time).into());
+        // From now, not from then: times that were slept through are not made up for.
+        due = expression.next_after(now);
+    }
+}
+
+/// The template's `Input`, or EventBridge's own event.
+fn event(schedule: &Schedule, function: &str, time: Timestamp) -> String {
+    if let Some(input) = &schedule.input {
+        return input.to_string();
+    }
+    let event = json!({
+        "version": "0",
+        "id": Uuid::now_v7().to_string(),
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": arn::ACCOUNT,
+        "time": format!("{time:.0}"),
+        "region": arn::REGION,
+        "resources": [arn::rule(function, &schedule.event_id)],
+        "detail": {},
+    });
+    event.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_fire_when_eventbridge_would() {
+        // 2025-10-02 is a Thursday.
+        let cases = [
+            ("rate(5 minutes)", "2025-10-02T10:35:30Z"),
+            ("rate(1 hour)", "2025-10-02T11:30:30Z"),
+            ("cron(0 3 * * ? *)", "2025-10-03T03:00:00Z"),
+            ("cron(0/15 * * * ? *)", "2025-10-02T10:45:00Z"),
+            ("cron(0 10 ? * MON-FRI *)", "2025-10-03T10:00:00Z"),
+            ("cron(0 10 ? * 1 *)", "2025-10-05T10:00:00Z"),
+            ("cron(0 10 ? * 2#1 *)", "2025-10-06T10:00:00Z"),
+            ("cron(0 10 ? * 6L *)", "2025-10-31T10:00:00Z"),
+            ("cron(0 10 L * ? *)", "2025-10-31T10:00:00Z"),
+            ("cron(0 10 4W * ? *)", "2025-10-03T10:00:00Z"),
+            ("cron(30 10 1 JAN ? 2027)", "2027-01-01T10:30:00Z"),
+        ];
+        let now = "2025-10-02T10:30:30Z".parse().expect("a time");
+        for (expression, expected) in cases {
+            let next = Expression::parse(expression).expect(expression).next_after(now).expect(expression);
+            assert_eq!(next.to_string(), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_schedule_whose_last_year_is_over_never_fires_again() {
+        let expression = Expression::parse("cron(0 0 1 1 ? 2020)").expect("valid");
+        assert_eq!(expression.next_after("2025-10-02T10:30:00Z".parse().expect("a time")), None);
+    }
+
+    #[test]
+    fn what_eventbridge_refuses_is_refused() {
+        for expression in [
+            "5 minutes",
+            "rate(5 minute)",
+            "rate(1 minutes)",
+            "rate(0 minutes)",
+            "rate(5 seconds)",
+            "cron(0 3 * * *)",
+            "cron(0 3 * * * *)",
+            "cron(0 3 ? * ? *)",
+            "cron(61 3 * * ? *)",
+        ] {
+            assert!(Expression::parse(expression).is_err(), "{expression}");
+        }
+    }
+
+    #[test]
+    fn the_event_is_the_input_or_eventbridges_own() {
+        let input = Some(json!({"table": "clicks"}));
+        let mut schedule = Schedule { event_id: "Nightly".to_owned(), expression: String::new(), input, enabled: true };
+        let time = "2025-10-02T10:30:00.9Z".parse().expect("a time");
+        assert_eq!(event(&schedule, "f", time), r#"{"table":"clicks"}"#);
+        schedule.input = None;
+        let own: serde_json::Value = serde_json::from_str(&event(&schedule, "f", time)).expect("JSON");
+        assert_eq!(own["detail-type"], "Scheduled Event");
+        assert_eq!(own["time"], "2025-10-02T10:30:00Z");
+        assert_eq!(own["resources"][0], "arn:aws:events:us-east-1:000000000000:rule/f-Nightly");
+    }
+}

@@ -1,0 +1,264 @@
+//! The part of Secrets Manager that functions use, with values made on first use and kept in the data folder.
+//!
+//! Values come from the system's source of randomness. They are printed nowhere, except the admin token when it was made:
+//! whoever starts the stack is the one to know it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::stack::Secret;
+
+/// Where the endpoint lies on the stack's port.
+pub const PATH: &str = "/_local/secretsmanager";
+
+/// The secret that `--admin-token` sets.
+pub const ADMIN_TOKEN: &str = "AdminTokenSecret";
+
+const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// All secrets of a stack, with their values.
+#[derive(Debug)]
+pub struct Secrets {
+    by_id: BTreeMap<String, Arc<Stored>>,
+    admin_token: AdminToken,
+}
+
+/// Where the admin token of this start comes from.
+#[derive(Clone, PartialEq, Eq)]
+pub enum AdminToken {
+    /// The template has no such secret.
+    None,
+    /// The command line or the environment gave it.
+    Given,
+    /// It was made now: the one time that it is shown.
+    Made(String),
+    /// It lies in this file since an earlier start.
+    Kept(PathBuf),
+}
+
+impl std::fmt::Debug for AdminToken {
+    /// Without the value, which belongs in no log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Given => "Given",
+            Self::Made(_) => "Made",
+            Self::Kept(_) => "Kept",
+        })
+    }
+}
+
+struct Stored {
+    secret: Secret,
+    value: String,
+    created: Timestamp,
+}
+
+impl std::fmt::Debug for Stored {
+    /// Without the value, which belongs in no log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stored").field("secret", &self.secret).finish_non_exhaustive()
+    }
+}
+
+/// Why the secrets cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    /// A value cannot be read or written.
+    #[error("secret at {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The system gives no random numbers.
+    #[error("no random numbers from the system: {0}")]
+    Random(getrandom::Error),
+}
+
+impl Secrets {
+    /// Reads the values from `data`, and makes those that are missing. `admin_token` takes the place of the value of
+    /// [`ADMIN_TOKEN`] and is kept nowhere; without `data`, no value is kept.
+    ///
+    /// # Errors
+    /// [`SecretsError`].
+    pub fn open(secrets: &[Secret], data: Option<&Path>, admin_token: Option<&str>) -> Result<Self, SecretsError> {
+        let folder = data.map(|data| data.join("secrets"));
+        let (mut by_id, mut token_from) = (BTreeMap::new(), AdminToken::None);
+        for secret in secrets {
+            let is_admin_token = secret.logical_id == ADMIN_TOKEN;
+            let (value, from) = match admin_token.filter(|_| is_admin_token) {
+                Some(token) => (token.to_owned(), AdminToken::Given),
+                None => kept_or_made(secret, folder.as_deref())?,
+            };
+            if is_admin_token {
+                token_from = from;
+            }
+            let stored = Arc::new(Stored { secret: secret.clone(), value, created: Timestamp::now() });
+            for id in [&secret.name, &secret.arn] {
+                by_id.insert(id.clone(), Arc::clone(&stored));
+            }
+        }
+        Ok(Self { by_id, admin_token: token_from })
+    }
+
+    /// Where the admin token comes from.
+    #[must_use]
+    pub fn admin_token(&self) -> &AdminToken {
+        &self.admin_token
+    }
+
+    /// By name, by ARN, or by an ARN without its random suffix.
+    fn get(&self, id: &str) -> Option<&Stored> {
+        let partial =
+            || self.by_id.values().find(|stored| stored.secret.arn.rsplit_once('-').is_some_and(|(arn, _)| arn == id));
+        self.by_id.get(id).or_else(partial).map(Arc::as_ref)
+    }
+}
+
+/// The endpoint: `POST` with `X-Amz-Target`, as every client of the service sends it.
+pub fn router(secrets: Arc<Secrets>) -> Router {
+    Router::new().route(PATH, post(call)).route(&format!("{PATH}/"), post(call)).with_state(secrets)
+}
+
+async fn call(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: Bytes) -> Response {
+    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let Ok(request) = serde_json::from_slice::<Value>(&body) else {
+        return error("SerializationException", "the body is not JSON");
+    };
+    let id = request.get("SecretId").and_then(Value::as_str).unwrap_or_default();
+    let Some(stored) = secrets.get(id) else {
+        return error("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
+    };
+    let created = stored.created.as_second();
+    let (arn, name) = (&stored.secret.arn, &stored.secret.name);
+    let answer = match target {
+        "secretsmanager.GetSecretValue" => json!({
+            "ARN": arn,
+            "Name": name,
+            "SecretString": stored.value,
+            "VersionId": VERSION_ID,
+            "VersionStages": ["AWSCURRENT"],
+            "CreatedDate": created,
+        }),
+        "secretsmanager.DescribeSecret" => json!({
+            "ARN": arn,
+            "Name": name,
+            "CreatedDate": created,
+            "VersionIdsToStages": { VERSION_ID: ["AWSCURRENT"] },
+        }),
+        _ => return error("UnknownOperationException", "the local stack answers GetSecretValue and DescribeSecret"),
+    };
+    ([("content-type", "application/x-amz-json-1.1")], answer.to_string()).into_response()
+}
+
+/// The one version that a local secret has.
+const VERSION_ID: &str = "00000000-0000-4000-8000-000000000001";
+
+fn error(kind: &str, message: &str) -> Response {
+    let body = json!({ "__type": kind, "message": message, "Message": message }).to_string();
+    (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response()
+}
+
+fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, AdminToken), SecretsError> {
+    let value = || random(secret.length).map(|value| (value.clone(), AdminToken::Made(value)));
+    let Some(folder) = folder else { return value() };
+    let path = folder.join(&secret.logical_id);
+    let failed = |source| SecretsError::Io { path: path.clone(), source };
+    match std::fs::read_to_string(&path) {
+        Ok(value) if !value.is_empty() => return Ok((value, AdminToken::Kept(path))),
+        Ok(_) => {}
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {}
+        Err(other) => return Err(failed(other)),
+    }
+    let (value, made) = value()?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+    file.write_all(value.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok((value, made))
+}
+
+/// So many letters and digits, each as likely as the other.
+fn random(length: usize) -> Result<String, SecretsError> {
+    // Bytes beyond the last whole multiple would favour the first characters.
+    let fair = u8::try_from(256 - 256 % CHARACTERS.len()).unwrap_or(u8::MAX);
+    let mut value = String::with_capacity(length);
+    while value.len() < length {
+        let mut bytes = [0; 64];
+        getrandom::fill(&mut bytes).map_err(SecretsError::Random)?;
+        let fair_bytes = bytes.iter().filter(|byte| **byte < fair).take(length - value.len());
+        value.extend(fair_bytes.map(|byte| char::from(CHARACTERS[usize::from(*byte) % CHARACTERS.len()])));
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn secret(logical_id: &str) -> Secret {
+        let name = format!("tidemark/local/{logical_id}");
+        let arn = format!("arn:aws:secretsmanager:us-east-1:000000000000:secret:{name}-AbCdEf");
+        Secret { logical_id: logical_id.to_owned(), name, arn, length: 40 }
+    }
+
+    #[test]
+    fn a_value_is_made_once_and_kept_for_its_owner_alone() {
+        let data = tempfile::tempdir().expect("a folder");
+        let secrets = [secret(ADMIN_TOKEN), secret("CursorKeySecret")];
+        let first = Secrets::open(&secrets, Some(data.path()), None).expect("opened");
+        let AdminToken::Made(token) = first.admin_token().clone() else { panic!("not made") };
+        assert_eq!(token.len(), 40);
+        assert!(token.chars().all(|c| c.is_ascii_alphanumeric()));
+        let again = Secrets::open(&secrets, Some(data.path()), None).expect("opened");
+        assert_eq!(*again.admin_token(), AdminToken::Kept(data.path().join("secrets/AdminTokenSecret")));
+        assert_eq!(again.get("tidemark/local/AdminTokenSecret").expect("there").value, token);
+        assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value, token);
+        let mode =
+            std::fs::metadata(data.path().join("secrets/AdminTokenSecret")).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_token_that_is_given_wins_and_is_not_kept() {
+        let data = tempfile::tempdir().expect("a folder");
+        let secrets = Secrets::open(&[secret(ADMIN_TOKEN)], Some(data.path()), Some("given")).expect("opened");
+        assert_eq!(secrets.get("tidemark/local/AdminTokenSecret").expect("there").value, "given");
+        assert_eq!(*secrets.admin_token(), AdminToken::Given);
+        assert!(!data.path().join("secrets").exists());
+    }
+
+    #[test]
+    fn a_secret_is_found_by_name_by_arn_and_by_partial_arn() {
+        let secrets = Secrets::open(&[secret("A")], None, None).expect("opened");
+        let arn = secret("A").arn;
+        for id in ["tidemark/local/A", &arn, arn.strip_suffix("-AbCdEf").expect("a suffix")] {
+            assert!(secrets.get(id).is_some(), "{id}");
+        }
+        assert!(secrets.get("tidemark/local/B").is_none());
+        assert!(secrets.get("").is_none());
+    }
+
+    #[test]
+    fn no_value_appears_in_debug_output() {
+        let secrets = Secrets::open(&[secret(ADMIN_TOKEN)], None, None).expect("opened");
+        let value = &secrets.get("tidemark/local/AdminTokenSecret").expect("there").value;
+        assert!(!format!("{secrets:?}").contains(value.as_str()));
+    }
+}

@@ -1,0 +1,187 @@
+//! What a template declares, resolved: the model between the template reader, which makes it, and the parts that run it.
+//!
+//! Nothing here knows YAML, sockets or processes. Durations and sizes are already checked against the limits of the AWS
+//! service that they belong to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything that a template asks this machine to run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stack {
+    /// `AWS::DynamoDB::Table`.
+    pub tables: Vec<Table>,
+    /// `AWS::Serverless::Function`.
+    pub functions: Vec<Function>,
+    /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the implicit one.
+    pub http_apis: Vec<HttpApi>,
+    /// `AWS::SecretsManager::Secret`.
+    pub secrets: Vec<Secret>,
+    /// `AWS::SQS::Queue`: only as destinations of failed batches.
+    pub queues: Vec<Queue>,
+}
+
+/// A DynamoDB table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `TableName`, resolved.
+    pub name: String,
+    /// The body of a `CreateTable` request: CloudFormation spells these properties as the API does.
+    pub create_table: serde_json::Value,
+    /// The attribute of `TimeToLiveSpecification`, when enabled. Epoch seconds.
+    pub ttl_attribute: Option<String>,
+    /// `PointInTimeRecoverySpecification`.
+    pub point_in_time_recovery: bool,
+}
+
+/// A Lambda function: one unmodified binary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `FunctionName`, resolved.
+    pub name: String,
+    /// The binary's name: `Metadata.BuildProperties.Binary`.
+    pub binary: String,
+    /// `Environment.Variables`, resolved (strings, as Lambda passes them).
+    pub environment: BTreeMap<String, String>,
+    /// `MemorySize`, MiB.
+    pub memory_size_mib: u32,
+    /// `Timeout`.
+    pub timeout: Duration,
+    /// `ReservedConcurrentExecutions`.
+    pub reserved_concurrency: Option<u32>,
+    /// `HttpApi` events.
+    pub routes: Vec<Route>,
+    /// `DynamoDB` events.
+    pub stream_mappings: Vec<StreamMapping>,
+    /// `Schedule` and `ScheduleV2` events.
+    pub schedules: Vec<Schedule>,
+}
+
+/// One route of an HTTP API, leading to the function that holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// Logical id of the API; `None` is the implicit one.
+    pub api: Option<String>,
+    /// API Gateway's route key: `GET /stats/daily/{date}`, `ANY /x/{proxy+}` or `$default`.
+    pub route_key: String,
+}
+
+/// An HTTP API.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpApi {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `CorsConfiguration`.
+    pub cors: Option<Cors>,
+    /// `DefaultRouteSettings`: steady requests per second and burst.
+    pub throttle: Option<Throttle>,
+}
+
+/// `CorsConfiguration` of an HTTP API.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cors {
+    /// `AllowOrigins`.
+    pub allow_origins: Vec<String>,
+    /// `AllowMethods`.
+    pub allow_methods: Vec<String>,
+    /// `AllowHeaders`.
+    pub allow_headers: Vec<String>,
+    /// `ExposeHeaders`.
+    pub expose_headers: Vec<String>,
+    /// `AllowCredentials`.
+    pub allow_credentials: bool,
+    /// `MaxAge`.
+    pub max_age: Option<Duration>,
+}
+
+/// A token bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Throttle {
+    /// Tokens added per second.
+    pub rate_per_s: f64,
+    /// Tokens that the bucket holds.
+    pub burst: u32,
+}
+
+/// A Lambda event source mapping on a DynamoDB stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamMapping {
+    /// The event's key under `Events`; with the function's logical id it names the mapping.
+    pub event_id: String,
+    /// Logical id of the table whose stream is read.
+    pub table: String,
+    /// `StartingPosition`.
+    pub starting_position: StartingPosition,
+    /// `BatchSize`, 1 to 10,000.
+    pub batch_size: usize,
+    /// `MaximumBatchingWindowInSeconds`.
+    pub batching_window: Duration,
+    /// `TumblingWindowInSeconds`; zero: none, and then no `shardId` or `state` in the event.
+    pub tumbling_window: Duration,
+    /// `FilterCriteria.Filters[].Pattern`: a record passes when any matches; none set: all pass.
+    pub filters: Vec<serde_json::Value>,
+    /// `BisectBatchOnFunctionError`.
+    pub bisect_on_error: bool,
+    /// `FunctionResponseTypes` contains `ReportBatchItemFailures`.
+    pub report_batch_item_failures: bool,
+    /// `MaximumRetryAttempts`; `None`: until the record expires.
+    pub retry_attempts_max: Option<u32>,
+    /// `MaximumRecordAgeInSeconds`; `None`: as long as the stream keeps it.
+    pub record_age_max: Option<Duration>,
+    /// `ParallelizationFactor`, 1 to 10.
+    pub parallelization_factor: u32,
+    /// `DestinationConfig.OnFailure`: the queue's logical id.
+    pub on_failure_queue: Option<String>,
+    /// `Enabled`.
+    pub enabled: bool,
+}
+
+/// Where a mapping without a checkpoint begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartingPosition {
+    /// The oldest record that the stream keeps.
+    TrimHorizon,
+    /// Only what comes after.
+    Latest,
+}
+
+/// A schedule that invokes a function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// The event's key under `Events`.
+    pub event_id: String,
+    /// `rate(5 minutes)` or `cron(0 3 * * ? *)`, checked when the template is read. UTC.
+    pub expression: String,
+    /// `Input`, when given: the event; otherwise EventBridge's own.
+    pub input: Option<serde_json::Value>,
+    /// `Enabled` or `State`.
+    pub enabled: bool,
+}
+
+/// A secret; its value is made on first use and kept in the data folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Secret {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `Name`, resolved.
+    pub name: String,
+    /// What `Ref` gives, and `GetSecretValue` takes.
+    pub arn: String,
+    /// `GenerateSecretString.PasswordLength`, 1 to 4096.
+    pub length: usize,
+}
+
+/// A queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Queue {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `QueueName`, resolved.
+    pub name: String,
+    /// What `GetAtt Arn` gives.
+    pub arn: String,
+}

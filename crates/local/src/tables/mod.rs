@@ -1,0 +1,161 @@
+//! Makes the template's tables, once: a table that is there already must be the one that the template means.
+
+mod shape;
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_dynamodb::types::{
+    PointInTimeRecoverySpecification, TableDescription, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+};
+
+use crate::stack::Table;
+use shape::CreateTable;
+
+/// How often a table is asked whether it is active; the real service takes some seconds, an engine here none.
+const ACTIVE_POLLS_MAX: u32 = 120;
+
+/// Pause between these.
+const ACTIVE_POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Why a table is not ready.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The template's definition is not one that `CreateTable` takes.
+    #[error("table {table}: {problem}")]
+    Definition {
+        /// Its name.
+        table: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A table of that name exists and is another one.
+    #[error(
+        "table {table} exists, but is not the one of the template:\n  {}\nDelete it, or start with another data folder (--data-dir).",
+        .differences.join("\n  ")
+    )]
+    Differs {
+        /// Its name.
+        table: String,
+        /// What differs, one line each.
+        differences: Vec<String>,
+    },
+    /// DynamoDB refused or did not answer.
+    #[error("table {table}: {operation}: {problem}")]
+    Call {
+        /// Its name.
+        table: String,
+        /// The API's operation.
+        operation: &'static str,
+        /// DynamoDB's words.
+        problem: String,
+    },
+    /// It did not become active in time.
+    #[error("table {table} did not become active")]
+    NotActive {
+        /// Its name.
+        table: String,
+    },
+}
+
+/// Makes a table that is missing, with its indexes, stream, TTL and recovery setting, and gives its stream's ARN.
+///
+/// # Errors
+/// [`TableError`].
+pub async fn ensure(client: &Client, table: &Table) -> Result<Option<String>, TableError> {
+    let call = |operation, problem| TableError::Call { table: table.name.clone(), operation, problem };
+    let definition = |problem: String| TableError::Definition { table: table.name.clone(), problem };
+    let wanted: CreateTable =
+        serde_json::from_value(table.create_table.clone()).map_err(|error| definition(error.to_string()))?;
+    match describe(client, &table.name).await? {
+        Some(found) => {
+            let differences = shape::differences(&wanted.shape(), &shape::shape_of(&found));
+            if !differences.is_empty() {
+                return Err(TableError::Differs { table: table.name.clone(), differences });
+            }
+        }
+        None => {
+            let input = wanted.to_input().map_err(|error| definition(error.to_string()))?;
+            let request = client
+                .create_table()
+                .set_table_name(input.table_name)
+                .set_attribute_definitions(input.attribute_definitions)
+                .set_key_schema(input.key_schema)
+                .set_billing_mode(input.billing_mode)
+                .set_provisioned_throughput(input.provisioned_throughput)
+                .set_global_secondary_indexes(input.global_secondary_indexes)
+                .set_local_secondary_indexes(input.local_secondary_indexes)
+                .set_stream_specification(input.stream_specification);
+            request.send().await.map_err(|error| call("CreateTable", words(&error)))?;
+        }
+    }
+    let stream_arn = until_active(client, &table.name).await?.latest_stream_arn;
+    set_ttl(client, table).await.map_err(|problem| call("UpdateTimeToLive", problem))?;
+    if table.point_in_time_recovery {
+        set_recovery(client, table).await;
+    }
+    Ok(stream_arn)
+}
+
+async fn describe(client: &Client, name: &str) -> Result<Option<TableDescription>, TableError> {
+    match client.describe_table().table_name(name).send().await {
+        Ok(answer) => Ok(answer.table),
+        Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
+        Err(error) => {
+            let problem = words(&error);
+            Err(TableError::Call { table: name.to_owned(), operation: "DescribeTable", problem })
+        }
+    }
+}
+
+async fn until_active(client: &Client, name: &str) -> Result<TableDescription, TableError> {
+    for _ in 0..ACTIVE_POLLS_MAX {
+        if let Some(table) = describe(client, name).await?
+            && table.table_status == Some(TableStatus::Active)
+        {
+            return Ok(table);
+        }
+        tokio::time::sleep(ACTIVE_POLL_INTERVAL).await;
+    }
+    Err(TableError::NotActive { table: name.to_owned() })
+}
+
+async fn set_ttl(client: &Client, table: &Table) -> Result<(), String> {
+    let Some(attribute) = &table.ttl_attribute else { return Ok(()) };
+    let found = client.describe_time_to_live().table_name(&table.name).send().await.map_err(|error| words(&error))?;
+    let found = found.time_to_live_description;
+    let status = found.as_ref().and_then(|found| found.time_to_live_status.clone());
+    if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
+        let found = found.and_then(|found| found.attribute_name).unwrap_or_default();
+        let other = format!("TTL is on `{found}`, the template has it on `{attribute}`");
+        return if found == *attribute { Ok(()) } else { Err(other) };
+    }
+    let specification = TimeToLiveSpecification::builder().enabled(true).attribute_name(attribute).build();
+    let specification = specification.map_err(|error| error.to_string())?;
+    let request = client.update_time_to_live().table_name(&table.name).time_to_live_specification(specification);
+    request.send().await.map(drop).map_err(|error| words(&error))
+}
+
+/// An engine without this API loses nothing that matters on one machine, so a refusal is only told.
+async fn set_recovery(client: &Client, table: &Table) {
+    let Ok(specification) = PointInTimeRecoverySpecification::builder().point_in_time_recovery_enabled(true).build()
+    else {
+        return;
+    };
+    let request = client.update_continuous_backups().table_name(&table.name);
+    if let Err(error) = request.point_in_time_recovery_specification(specification).send().await {
+        tracing::warn!("table {}: point-in-time recovery was not set: {}", table.name, words(&error));
+    }
+}
+
+fn words<E, R>(error: &aws_sdk_dynamodb::error::SdkError<E, R>) -> String
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    match (error.code(), error.message()) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        _ => DisplayErrorContext(error).to_string(),
+    }
+}

@@ -1,0 +1,135 @@
+//! `AWS::Serverless::Function`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::node::Node;
+use super::properties::Properties;
+use super::{resources, routes, schedules, streams};
+use crate::stack::Function;
+
+/// Lambda's limits and defaults.
+const MEMORY_MIB_DEFAULT: u32 = 128;
+const MEMORY_MIB_MAX: i64 = 10_240;
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(3);
+const TIMEOUT_S_MAX: i64 = 900;
+const CONCURRENCY_MAX: i64 = 1_000_000;
+
+/// Names that Lambda keeps for itself, so that a template cannot set them.
+const RESERVED_VARIABLES: [&str; 5] =
+    ["_HANDLER", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+
+/// Prefix of more of them.
+const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
+
+/// What has no effect on one machine.
+const CLOUD_ONLY: [&str; 20] = [
+    "Architectures",
+    "AssumeRolePolicyDocument",
+    "AutoPublishAlias",
+    "CodeUri",
+    "DeploymentPreference",
+    "Description",
+    "EphemeralStorage",
+    "Handler",
+    "KmsKeyArn",
+    "LoggingConfig",
+    "PermissionsBoundary",
+    "Policies",
+    "PropagateTags",
+    "RecursiveLoop",
+    "Role",
+    "RolePath",
+    "RuntimeManagementConfig",
+    "Tags",
+    "Tracing",
+    "VpcConfig",
+];
+
+/// Reads a function with its events.
+pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Function> {
+    properties.raw("FunctionName");
+    let runtime = properties.text("Runtime").unwrap_or_default();
+    if !runtime.starts_with("provided.") {
+        let place = properties.raw("Runtime").unwrap_or(resource);
+        properties.resolver.problems.at(place, "only binaries can be run here: Runtime has to be provided.al2023");
+    }
+    let binary = binary(resource, properties);
+    let mut function = Function {
+        logical_id: id.to_owned(),
+        name: resources::name(properties.resolver, id, resources::FUNCTION, resource).unwrap_or_default(),
+        binary: binary.unwrap_or_default(),
+        environment: environment(properties),
+        memory_size_mib: properties
+            .count("MemorySize", i64::from(MEMORY_MIB_DEFAULT)..=MEMORY_MIB_MAX)
+            .unwrap_or(MEMORY_MIB_DEFAULT),
+        timeout: properties.seconds("Timeout", 1..=TIMEOUT_S_MAX).unwrap_or(TIMEOUT_DEFAULT),
+        reserved_concurrency: properties.count("ReservedConcurrentExecutions", 0..=CONCURRENCY_MAX),
+        routes: Vec::new(),
+        stream_mappings: Vec::new(),
+        schedules: Vec::new(),
+    };
+    if let Some(events) = properties.raw("Events") {
+        for (event_id, event) in events.entries() {
+            add_event(&mut function, event_id, event, properties);
+        }
+    }
+    properties.finish("a function", &CLOUD_ONLY);
+    Some(function)
+}
+
+/// The binary that `cargo lambda` builds: it is named in the metadata that `sam build` reads too.
+fn binary(resource: &Node, properties: &Properties<'_>) -> Option<String> {
+    let metadata = resource.get("Metadata");
+    let binary = metadata.and_then(|metadata| metadata.get("BuildProperties")?.get("Binary"));
+    match binary {
+        Some(binary) => properties.resolver.text(binary),
+        None => {
+            properties.wrong(resource, "Metadata.BuildProperties.Binary is missing: the name of the function's binary")
+        }
+    }
+}
+
+fn environment(properties: &Properties<'_>) -> BTreeMap<String, String> {
+    let Some(environment) = properties.map("Environment") else { return BTreeMap::new() };
+    let node = environment.node.clone();
+    // Each variable is worked out on its own, so that the error of one names its line.
+    let variables = environment.raw("Variables").cloned();
+    environment.finish("an environment", &[]);
+    let Some(variables) = variables.filter(|variables| variables.intrinsic().is_none()) else {
+        if node.get("Variables").is_some() {
+            properties.resolver.problems.at(&node, "Variables is a map of names and values");
+        }
+        return BTreeMap::new();
+    };
+    let mut environment = BTreeMap::new();
+    for (name, value) in variables.entries() {
+        if RESERVED_VARIABLES.contains(&name.as_str()) || name.starts_with(RESERVED_PREFIX) {
+            properties.resolver.problems.at(value, format!("Lambda keeps the variable {name} for itself"));
+        }
+        if let Some(text) = properties.resolver.text(value) {
+            environment.insert(name.clone(), text);
+        }
+    }
+    environment
+}
+
+fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Properties<'_>) {
+    let resolver = properties.resolver;
+    let outer = Properties::new(resolver, event);
+    let kind = outer.required("Type").unwrap_or_default();
+    let nothing = event.with(super::node::Kind::Map(Vec::new()));
+    let inner = Properties::new(resolver, outer.raw("Properties").unwrap_or(&nothing));
+    outer.finish("an event", &[]);
+    match kind.as_str() {
+        "HttpApi" => function.routes.extend(routes::read(&inner)),
+        "DynamoDB" => function.stream_mappings.extend(streams::read(id, &inner)),
+        "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
+        "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
+        "" => {}
+        other => resolver.problems.at(
+            event,
+            format!("events of type {other} have no local part; HttpApi, DynamoDB, Schedule and ScheduleV2 have"),
+        ),
+    }
+}

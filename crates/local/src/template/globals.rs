@@ -1,0 +1,62 @@
+//! `Globals`: what functions and HTTP APIs share, merged into each as SAM does it.
+
+use super::node::{Kind, Node};
+use super::problems::Problems;
+use super::resources;
+
+/// The template with its `Globals` merged into its resources. The section itself stays, for what SAM makes out of it.
+pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
+    let Some(globals) = root.get("Globals") else { return root.clone() };
+    for (name, section) in globals.entries() {
+        if !matches!(name.as_str(), "Function" | "HttpApi") {
+            problems.at(section, format!("Globals of {name} are not understood here"));
+        }
+    }
+    let sections = root.entries().iter().map(|(name, section)| {
+        let section = if name == "Resources" { with_globals(section, globals) } else { section.clone() };
+        (name.clone(), section)
+    });
+    root.with(Kind::Map(sections.collect()))
+}
+
+fn with_globals(section: &Node, globals: &Node) -> Node {
+    let resources = section.entries().iter().map(|(id, resource)| {
+        let shared = match resource.get("Type").and_then(Node::as_text) {
+            Some(resources::FUNCTION) => globals.get("Function"),
+            Some(resources::HTTP_API) => globals.get("HttpApi"),
+            _ => None,
+        };
+        let resource = shared.map_or_else(|| resource.clone(), |shared| with_properties(resource, shared));
+        (id.clone(), resource)
+    });
+    section.with(Kind::Map(resources.collect()))
+}
+
+fn with_properties(resource: &Node, shared: &Node) -> Node {
+    let Kind::Map(mut entries) = resource.kind.clone() else { return resource.clone() };
+    match entries.iter_mut().find(|(name, _)| name == "Properties") {
+        Some((_, own)) => *own = overlay(shared, own),
+        None => entries.push(("Properties".to_owned(), shared.clone())),
+    }
+    resource.with(Kind::Map(entries))
+}
+
+/// Maps are merged, lists are joined, and anything else is the resource's own.
+fn overlay(shared: &Node, own: &Node) -> Node {
+    match (&shared.kind, &own.kind) {
+        // An intrinsic is one value, though it is written as a map.
+        _ if shared.intrinsic().is_some() || own.intrinsic().is_some() => own.clone(),
+        (Kind::Map(below), Kind::Map(above)) => {
+            let mut entries = above.clone();
+            for (name, value) in below {
+                match entries.iter_mut().find(|(other, _)| other == name) {
+                    Some((_, own)) => *own = overlay(value, own),
+                    None => entries.push((name.clone(), value.clone())),
+                }
+            }
+            own.with(Kind::Map(entries))
+        }
+        (Kind::List(below), Kind::List(above)) => own.with(Kind::List(below.iter().chain(above).cloned().collect())),
+        _ => own.clone(),
+    }
+}

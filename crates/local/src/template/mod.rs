@@ -1,0 +1,137 @@
+//! Reads a SAM template into a [`Stack`].
+//!
+//! The template is the one place where tables, functions, routes and mappings are declared, so this reader leaves nothing
+//! out in silence: what it does not understand is an error with line and path, and so is a reference to what is not there.
+//! What concerns the cloud alone is on explicit lists, and looked through for mistakes all the same.
+
+mod api;
+mod function;
+mod globals;
+mod node;
+mod parameters;
+mod problems;
+mod properties;
+mod resolve;
+mod resources;
+mod routes;
+mod schedules;
+mod simple;
+mod streams;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use self::problems::{Problem, TemplateError};
+pub use self::resources::IMPLICIT_HTTP_API;
+
+use self::node::{Kind, Node};
+use self::problems::Problems;
+use self::properties::Properties;
+use self::resolve::Resolver;
+use self::resources::Place;
+use crate::stack::Stack;
+
+/// `AWS::StackName` on this machine.
+const STACK_NAME: &str = "tidemark-local";
+
+/// `AWS::StackId` on this machine.
+const STACK_ID: &str =
+    "arn:aws:cloudformation:us-east-1:000000000000:stack/tidemark-local/00000000-0000-0000-0000-000000000000";
+
+/// The one transform that is understood.
+const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
+
+/// Attributes of a resource that have no meaning here beyond being right.
+const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy", "CreationPolicy"];
+
+/// What the template `yaml` declares, with `parameters` in place of its defaults.
+///
+/// # Errors
+/// Everything in it that is not understood, at once.
+pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Stack, TemplateError> {
+    let root = node::parse(yaml)?;
+    let problems = Problems::default();
+    let merged = globals::merge(&root, &problems);
+    let stack = {
+        let resolver = Resolver::new(&merged, parameters, &problems);
+        sections(&merged, &resolver);
+        stack(&merged, &resolver)
+    };
+    problems.finish(stack)
+}
+
+fn sections(root: &Node, resolver: &Resolver<'_>) {
+    for (name, section) in root.entries() {
+        match name.as_str() {
+            "AWSTemplateFormatVersion" | "Description" | "Metadata" | "Parameters" | "Mappings" | "Resources" => {}
+            "Transform" if section.as_text() == Some(SERVERLESS_TRANSFORM) => {}
+            "Conditions" => section.entries().iter().for_each(|(name, condition)| {
+                resolver.holds(name, condition);
+            }),
+            "Globals" | "Outputs" => resolver.scan(section),
+            _ => resolver.problems.at(section, format!("{name} is not understood here")),
+        }
+    }
+    if root.get("Resources").is_none_or(|resources| resources.entries().is_empty()) {
+        resolver.problems.at(root, "the template declares no Resources");
+    }
+}
+
+fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
+    let mut stack = Stack::default();
+    for (id, resource) in resolver.resources {
+        let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
+        if !matches!(resource.kind, Kind::Map(_)) || kind.is_empty() {
+            resolver.problems.at(resource, format!("the resource {id} has no Type"));
+            continue;
+        }
+        if !is_made(resource, resolver) {
+            continue;
+        }
+        match resources::place(kind) {
+            Place::Local => local(&mut stack, id, kind, resource, resolver),
+            Place::Cloud => resolver.scan(resource),
+            Place::Unknown if kind.starts_with("AWS::ApiGatewayV2::") => {
+                resolver.problems.at(resource, format!("{kind}: WebSocket APIs have no local part yet"));
+            }
+            Place::Unknown => resolver
+                .problems
+                .at(resource, format!("{kind} has no local part, and is not on the list of what only the cloud needs")),
+        }
+    }
+    api::implicit(root, resolver, &mut stack);
+    routes::check_duplicates(resolver, &stack);
+    stack
+}
+
+fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
+    let depends_on = resource.get("DependsOn");
+    let names = depends_on.map(|node| node.items().unwrap_or(std::slice::from_ref(node))).unwrap_or_default();
+    for name in names {
+        if !resolver.is_resource(name.as_text().unwrap_or_default()) {
+            resolver.problems.at(name, format!("there is no resource {}", name.as_text().unwrap_or("of that name")));
+        }
+    }
+    let condition = resource.get("Condition");
+    condition.is_none_or(|condition| resolver.holds(condition.as_text().unwrap_or_default(), condition))
+}
+
+fn local(stack: &mut Stack, id: &str, kind: &str, resource: &Node, resolver: &Resolver<'_>) {
+    let attributes = Properties::new(resolver, resource);
+    for known in ["Type", "DependsOn", "Condition", "Metadata"] {
+        attributes.raw(known);
+    }
+    let nothing = resource.with(Kind::Map(Vec::new()));
+    let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));
+    attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
+    match kind {
+        resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
+        resources::FUNCTION => stack.functions.extend(function::read(id, resource, &properties)),
+        resources::HTTP_API => stack.http_apis.push(api::read(id, &properties)),
+        resources::SECRET => stack.secrets.extend(simple::secret(id, resource, &properties)),
+        _ => stack.queues.extend(simple::queue(id, resource, &properties)),
+    }
+}

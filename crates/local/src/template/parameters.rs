@@ -1,0 +1,134 @@
+//! Parameters: what the caller gives, or the default, checked as CloudFormation checks it.
+
+use std::collections::BTreeMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use super::node::{Kind, Node, number};
+use super::problems::Problems;
+
+/// What a parameter's declaration may say; the last two are for people.
+const MEMBERS: [&str; 12] = [
+    "Type",
+    "Default",
+    "AllowedPattern",
+    "AllowedValues",
+    "MinValue",
+    "MaxValue",
+    "MinLength",
+    "MaxLength",
+    "NoEcho",
+    "ConstraintDescription",
+    "Description",
+    "Label",
+];
+
+/// The values of a template's parameters, as nodes that stand where each is declared.
+pub(super) fn values(
+    declared: Option<&Node>,
+    given: &BTreeMap<String, String>,
+    root: &Node,
+    problems: &Problems,
+) -> BTreeMap<String, Node> {
+    let declared = declared.map(Node::entries).unwrap_or_default();
+    for name in given.keys().filter(|name| !declared.iter().any(|(other, _)| other == *name)) {
+        problems.at(root, format!("the parameter {name} is given, but the template declares none of that name"));
+    }
+    declared
+        .iter()
+        .filter_map(|(name, declaration)| {
+            let value = value(name, declaration, given.get(name), problems)?;
+            Some((name.clone(), value))
+        })
+        .collect()
+}
+
+fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Problems) -> Option<Node> {
+    for (member, node) in declaration.entries() {
+        if !MEMBERS.contains(&member.as_str()) {
+            problems.at(node, format!("{member} is not a member of a parameter"));
+        }
+    }
+    let default = declaration.get("Default");
+    let (place, text) = match (given, default) {
+        (Some(text), _) => (declaration, text.clone()),
+        (None, Some(default)) => (default, default.as_text().unwrap_or_default().to_owned()),
+        (None, None) => {
+            problems.at(declaration, format!("the parameter {name} has no default, and none is given"));
+            return None;
+        }
+    };
+    check(declaration, place, &text, problems);
+    match declaration.get("Type").and_then(Node::as_text) {
+        Some("String") => Some(place.text(text)),
+        Some("Number") => match number(&text) {
+            Some(value) => Some(place.with(Kind::Scalar(text, value))),
+            None => {
+                problems.at(place, format!("{text:?} is not a number"));
+                None
+            }
+        },
+        Some("CommaDelimitedList") => {
+            Some(place.with(Kind::List(text.split(',').map(|item| place.text(item.trim())).collect())))
+        }
+        Some(other) => {
+            problems.at(
+                declaration,
+                format!("parameters of type {other} cannot be read here; String, Number or CommaDelimitedList can"),
+            );
+            None
+        }
+        None => {
+            problems.at(declaration, format!("the parameter {name} has no Type"));
+            None
+        }
+    }
+}
+
+fn check(declaration: &Node, place: &Node, text: &str, problems: &Problems) {
+    if let Some(allowed) = declaration.get("AllowedValues").and_then(Node::items)
+        && !allowed.iter().any(|value| value.as_text().unwrap_or_default() == text)
+    {
+        let list: Vec<&str> = allowed.iter().filter_map(Node::as_text).collect();
+        problems.at(place, format!("{text:?} is not one of {}", list.join(", ")));
+    }
+    if let Some(pattern) = declaration.get("AllowedPattern") {
+        // The whole value has to match, whether or not the pattern is anchored.
+        match Regex::new(&format!("^(?:{})$", pattern.as_text().unwrap_or_default())) {
+            Ok(regex) if regex.is_match(text) => {}
+            Ok(_) => problems.at(place, format!("{text:?} does not match {}", pattern.as_text().unwrap_or_default())),
+            Err(error) => problems.at(pattern, format!("not a regular expression that can be read here: {error}")),
+        }
+    }
+    let bound =
+        |member: &str| declaration.get(member).and_then(Node::as_text).and_then(|text| text.parse::<f64>().ok());
+    let number = text.parse::<f64>().ok();
+    let length = u32::try_from(text.chars().count()).ok().map(f64::from);
+    for (member, value, breaks) in [
+        ("MinValue", number, f64::lt as fn(&f64, &f64) -> bool),
+        ("MaxValue", number, f64::gt),
+        ("MinLength", length, f64::lt),
+        ("MaxLength", length, f64::gt),
+    ] {
+        if let (Some(bound), Some(value)) = (bound(member), value)
+            && breaks(&value, &bound)
+        {
+            problems.at(place, format!("{text:?} is outside {member} {bound}"));
+        }
+    }
+}
+
+/// The value that CloudFormation gives a pseudo parameter on this machine.
+pub(super) fn pseudo(name: &str) -> Option<Value> {
+    let value = match name {
+        "AWS::Region" => crate::arn::REGION,
+        "AWS::AccountId" => crate::arn::ACCOUNT,
+        "AWS::Partition" => "aws",
+        "AWS::URLSuffix" => "amazonaws.com",
+        "AWS::StackName" => super::STACK_NAME,
+        "AWS::StackId" => super::STACK_ID,
+        _ => return None,
+    };
+    Some(Value::String(value.to_owned()))
+}

@@ -1,0 +1,146 @@
+//! A map whose every entry has to be understood: used, known to concern the cloud alone, or an error.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::node::{Kind, Node, number};
+use super::resolve::Resolver;
+
+/// A map under reading.
+#[derive(Debug)]
+pub(super) struct Properties<'a> {
+    pub(super) resolver: &'a Resolver<'a>,
+    pub(super) node: Node,
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Properties<'a> {
+    /// The entries of `node`, which has to be a map.
+    pub(super) fn new(resolver: &'a Resolver<'a>, node: &Node) -> Self {
+        if !matches!(node.kind, Kind::Map(_)) {
+            resolver.problems.at(node, format!("expected a map, found {}", node.describe()));
+        }
+        Self { resolver, node: node.clone(), used: RefCell::default() }
+    }
+
+    /// The entry as it stands.
+    pub(super) fn raw(&self, name: &str) -> Option<&Node> {
+        self.used.borrow_mut().insert(name.to_owned());
+        self.node.get(name)
+    }
+
+    /// The entry, worked out.
+    pub(super) fn get(&self, name: &str) -> Option<Node> {
+        self.resolver.resolve(self.raw(name)?)
+    }
+
+    /// The entry, which is a map itself.
+    pub(super) fn map(&self, name: &str) -> Option<Self> {
+        Some(Self::new(self.resolver, &self.get(name)?))
+    }
+
+    /// The entries of a list.
+    pub(super) fn list(&self, name: &str) -> Vec<Node> {
+        let Some(node) = self.get(name) else { return Vec::new() };
+        match node.kind {
+            Kind::List(items) => items,
+            _ => {
+                self.resolver.problems.at(&node, format!("expected a list, found {}", node.describe()));
+                Vec::new()
+            }
+        }
+    }
+
+    /// The strings of a list.
+    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+        self.list(name).iter().filter_map(|item| self.resolver.text(item)).collect()
+    }
+
+    /// A string.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        self.resolver.text(self.raw(name)?)
+    }
+
+    /// A string that has to be there.
+    pub(super) fn required(&self, name: &str) -> Option<String> {
+        if self.node.get(name).is_none() {
+            self.resolver.problems.at(&self.node, format!("{name} is missing"));
+        }
+        self.text(name)
+    }
+
+    /// A boolean.
+    pub(super) fn boolean(&self, name: &str) -> Option<bool> {
+        let node = self.get(name)?;
+        match node.as_text() {
+            Some("true" | "True" | "TRUE") => Some(true),
+            Some("false" | "False" | "FALSE") => Some(false),
+            _ => self.wrong(&node, format!("expected true or false, found {}", node.describe())),
+        }
+    }
+
+    /// A whole number within AWS's limits.
+    pub(super) fn integer(&self, name: &str, limits: RangeInclusive<i64>) -> Option<i64> {
+        let node = self.get(name)?;
+        let value = node.as_text().and_then(number).as_ref().and_then(Value::as_i64);
+        match value {
+            Some(value) if limits.contains(&value) => Some(value),
+            _ => {
+                let found = node.as_text().unwrap_or_else(|| node.describe()).to_owned();
+                let (low, high) = limits.into_inner();
+                self.wrong(&node, format!("{name} is {low} to {high}, not {found}"))
+            }
+        }
+    }
+
+    /// A whole number of that type, within AWS's limits.
+    pub(super) fn count<T: TryFrom<i64>>(&self, name: &str, limits: RangeInclusive<i64>) -> Option<T> {
+        T::try_from(self.integer(name, limits)?).ok()
+    }
+
+    /// A positive number.
+    pub(super) fn rate(&self, name: &str) -> Option<f64> {
+        let node = self.get(name)?;
+        match node.as_text().and_then(|text| text.parse::<f64>().ok()) {
+            Some(value) if value.is_finite() && value >= 0.0 => Some(value),
+            _ => self.wrong(&node, format!("{name} is a number from 0 up")),
+        }
+    }
+
+    /// Whole seconds within AWS's limits.
+    pub(super) fn seconds(&self, name: &str, limits: RangeInclusive<i64>) -> Option<Duration> {
+        self.count::<u64>(name, limits).map(Duration::from_secs)
+    }
+
+    /// Notes every entry that nobody has asked for, except those of `cloud_only`, which are looked through.
+    pub(super) fn finish(&self, what: &str, cloud_only: &[&str]) {
+        let used = self.used.borrow();
+        for (name, value) in self.node.entries().iter().filter(|(name, _)| !used.contains(name)) {
+            if cloud_only.contains(&name.as_str()) {
+                self.resolver.scan(value);
+            } else {
+                self.resolver.problems.at(value, format!("{name} of {what} is not supported on this machine"));
+            }
+        }
+    }
+
+    /// Notes what is wrong.
+    pub(super) fn wrong<T>(&self, place: &Node, message: impl Into<String>) -> Option<T> {
+        self.resolver.problems.at(place, message);
+        None
+    }
+}
+
+/// The value as JSON, with the types that YAML gave it.
+pub(super) fn json(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Scalar(_, value) => value.clone(),
+        Kind::List(items) => Value::Array(items.iter().map(json).collect()),
+        Kind::Map(entries) => entries.iter().map(|(name, value)| (name.clone(), json(value))).collect(),
+        Kind::StreamOf(table) => Value::String(table.clone()),
+    }
+}

@@ -1,0 +1,115 @@
+//! `HttpApi` events: route keys as API Gateway has them.
+
+use std::collections::BTreeMap;
+
+use super::node::Node;
+use super::properties::Properties;
+use super::resolve::Resolver;
+use super::resources;
+use crate::stack::{Route, Stack};
+
+/// The methods of a route.
+const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
+
+/// The route for requests that match no other.
+const DEFAULT_ROUTE: &str = "$default";
+
+/// Reads the route of an event.
+pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
+    let api = event.raw("ApiId").cloned();
+    let (method, path) = (event.text("Method"), event.text("Path"));
+    if let Some(version) = event.text("PayloadFormatVersion").filter(|version| version != "2.0") {
+        event.resolver.problems.at(&event.node, format!("payload format 2.0 is served here, not {version}"));
+    }
+    event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
+    let api = match api {
+        Some(node) => Some(api_of(event.resolver, &node)?),
+        None => None,
+    };
+    let route_key = match (method, path) {
+        (_, Some(path)) if path == DEFAULT_ROUTE => DEFAULT_ROUTE.to_owned(),
+        (None, None) => DEFAULT_ROUTE.to_owned(),
+        (Some(method), Some(path)) => {
+            let method = method.to_ascii_uppercase();
+            let method = if method == "*" { "ANY" } else { &method };
+            if !METHODS.contains(&method) {
+                return event.wrong(&event.node, format!("{method} is not a method of a route"));
+            }
+            if let Err(message) = check_path(&path) {
+                return event.wrong(&event.node, format!("{path:?} is not a route's path: {message}"));
+            }
+            format!("{method} {path}")
+        }
+        _ => {
+            return event
+                .wrong(&event.node, "Method and Path come together, or neither does: then it is the $default route");
+        }
+    };
+    Some(Route { api, route_key })
+}
+
+/// Notes routes that two events claim on one API.
+pub(super) fn check_duplicates(resolver: &Resolver<'_>, stack: &Stack) {
+    let mut seen = BTreeMap::new();
+    for function in &stack.functions {
+        for route in &function.routes {
+            let key = (route.api.clone(), without_names(&route.route_key));
+            let Some(first) = seen.insert(key, &function.logical_id) else { continue };
+            let place = resolver.resources.iter().find(|(id, _)| *id == function.logical_id).map(|(_, node)| node);
+            let events = place.and_then(|place| place.get("Properties")?.get("Events"));
+            if let Some(place) = events.or(place) {
+                resolver.problems.at(place, format!("the route {} leads to {first} already", route.route_key));
+            }
+        }
+    }
+}
+
+fn api_of(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
+    let id = resolver.text(node)?;
+    let kind = resolver.resources.iter().find(|(other, _)| *other == id).and_then(|(_, api)| api.get("Type"));
+    if kind.and_then(Node::as_text) == Some(resources::HTTP_API) {
+        return Some(id);
+    }
+    resolver.problems.at(node, format!("{id} is not an {} of this template", resources::HTTP_API));
+    None
+}
+
+fn check_path(path: &str) -> Result<(), String> {
+    let Some(inner) = path.strip_prefix('/') else { return Err("it begins with /".to_owned()) };
+    let segments: Vec<&str> = inner.split('/').collect();
+    let mut names = Vec::new();
+    for (index, segment) in segments.iter().enumerate() {
+        let last = index + 1 == segments.len();
+        if segment.is_empty() && !last {
+            return Err("it has an empty segment".to_owned());
+        }
+        let Some(variable) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+            if segment.contains(['{', '}']) {
+                return Err(format!("a variable is a whole segment, which {segment} is not"));
+            }
+            continue;
+        };
+        let name = variable.strip_suffix('+').unwrap_or(variable);
+        if name != variable && !last {
+            return Err(format!("{segment} takes the rest of the path, so nothing can follow it"));
+        }
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "._:-".contains(c)) {
+            return Err(format!("{segment} does not name a variable"));
+        }
+        if names.contains(&name) {
+            return Err(format!("the variable {name} stands in it twice"));
+        }
+        names.push(name);
+    }
+    Ok(())
+}
+
+/// The key with nameless variables: routes that differ in those alone match the same requests.
+fn without_names(route_key: &str) -> String {
+    let segments = route_key.split('/').map(|segment| match segment {
+        segment if segment.starts_with('{') && segment.ends_with("+}") => "{+}",
+        segment if segment.starts_with('{') => "{}",
+        segment => segment,
+    });
+    segments.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,84 @@
+//! `AWS::DynamoDB::Table`.
+
+use serde_json::{Map, Value};
+
+use super::node::Node;
+use super::properties::{Properties, json};
+use super::resources;
+use crate::stack::Table;
+
+/// What `CreateTable` takes as CloudFormation spells it.
+const PASSED_ON: [&str; 5] =
+    ["AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput", "LocalSecondaryIndexes"];
+
+/// What has no effect on one machine.
+const CLOUD_ONLY: [&str; 10] = [
+    "ContributorInsightsSpecification",
+    "DeletionProtectionEnabled",
+    "KinesisStreamSpecification",
+    "OnDemandThroughput",
+    "ResourcePolicy",
+    "SSESpecification",
+    "TableClass",
+    "Tags",
+    "WarmThroughput",
+    "ImportSourceSpecification",
+];
+
+/// The same of an index.
+const INDEX_CLOUD_ONLY: [&str; 3] = ["ContributorInsightsSpecification", "OnDemandThroughput", "WarmThroughput"];
+
+/// Reads a table.
+pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Table> {
+    properties.raw("TableName");
+    let mut create = Map::new();
+    for name in PASSED_ON {
+        if let Some(node) = properties.get(name) {
+            create.insert(name.to_owned(), json(&node));
+        }
+    }
+    for required in ["KeySchema", "AttributeDefinitions"] {
+        if !create.contains_key(required) {
+            properties.resolver.problems.at(resource, format!("{required} is missing"));
+        }
+    }
+    let indexes: Vec<Value> =
+        properties.list("GlobalSecondaryIndexes").iter().map(|node| index(properties, node)).collect();
+    if !indexes.is_empty() {
+        create.insert("GlobalSecondaryIndexes".to_owned(), indexes.into());
+    }
+    if let Some(stream) = properties.map("StreamSpecification") {
+        let view_type = stream.required("StreamViewType").unwrap_or_default();
+        stream.finish("a stream", &["ResourcePolicy"]);
+        let enabled = serde_json::json!({ "StreamEnabled": true, "StreamViewType": view_type });
+        create.insert("StreamSpecification".to_owned(), enabled);
+    }
+    let ttl_attribute = properties.map("TimeToLiveSpecification").and_then(|ttl| {
+        let attribute = ttl.text("AttributeName");
+        let enabled = ttl.boolean("Enabled").unwrap_or_default();
+        ttl.finish("a time to live", &[]);
+        attribute.filter(|_| enabled)
+    });
+    let point_in_time_recovery = properties.map("PointInTimeRecoverySpecification").is_some_and(|recovery| {
+        let enabled = recovery.boolean("PointInTimeRecoveryEnabled").unwrap_or_default();
+        recovery.finish("point-in-time recovery", &["RecoveryPeriodInDays"]);
+        enabled
+    });
+    properties.finish("a table", &CLOUD_ONLY);
+    let name = resources::name(properties.resolver, id, resources::TABLE, resource)?;
+    create.insert("TableName".to_owned(), name.clone().into());
+    let create_table = Value::Object(create);
+    Some(Table { logical_id: id.to_owned(), name, create_table, ttl_attribute, point_in_time_recovery })
+}
+
+fn index(table: &Properties<'_>, node: &Node) -> Value {
+    let index = Properties::new(table.resolver, node);
+    let mut entries = Map::new();
+    for name in ["IndexName", "KeySchema", "Projection", "ProvisionedThroughput"] {
+        if let Some(node) = index.get(name) {
+            entries.insert(name.to_owned(), json(&node));
+        }
+    }
+    index.finish("an index", &INDEX_CLOUD_ONLY);
+    Value::Object(entries)
+}

@@ -1,0 +1,365 @@
+//! What is read from small templates, and what is refused.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Problem, read};
+use crate::stack::{Route, Stack, StartingPosition, Throttle};
+
+const TABLE: &str = "
+  Clicks:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: !Sub 'clicks-${AWS::Region}'
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
+      KeySchema: [{ AttributeName: id, KeyType: HASH }]
+      StreamSpecification: { StreamViewType: NEW_AND_OLD_IMAGES }
+      TimeToLiveSpecification: { AttributeName: expiresAt, Enabled: true }
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true }
+  Failures:
+    Type: AWS::SQS::Queue
+";
+
+fn stack(resources: &str) -> Stack {
+    match read(&format!("Resources:\n{resources}"), &BTreeMap::new()) {
+        Ok(stack) => stack,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn problems(yaml: &str) -> Vec<Problem> {
+    read(yaml, &BTreeMap::new()).expect_err("the template has to be refused").problems
+}
+
+/// The only problem of a template.
+fn problem(yaml: &str) -> (usize, String) {
+    let problems = problems(yaml);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    (problems[0].line, problems[0].message.clone())
+}
+
+/// A function with these events, YAML in flow style.
+fn function(events: &str) -> String {
+    format!(
+        "  Worker:
+    Type: AWS::Serverless::Function
+    Metadata: {{ BuildMethod: rust-cargolambda, BuildProperties: {{ Binary: worker }} }}
+    Properties:
+      Runtime: provided.al2023
+      Events: {events}
+"
+    )
+}
+
+/// The mapping of a function with these properties besides stream and position.
+fn with_mapping(more: &str) -> String {
+    let properties = format!("{{ Stream: !GetAtt Clicks.StreamArn, StartingPosition: TRIM_HORIZON, {more} }}");
+    format!("Resources:{TABLE}{}", function(&format!("{{ Click: {{ Type: DynamoDB, Properties: {properties} }} }}")))
+}
+
+#[test]
+fn the_suites_own_template_can_be_run() {
+    let yaml = include_str!("../../../../template.yaml");
+    match read(yaml, &BTreeMap::new()) {
+        Ok(stack) => assert!(stack.tables.iter().any(|table| table.name == "qit-db-local")),
+        Err(error) => panic!("{error}"),
+    }
+    let stage = BTreeMap::from([("Stage".to_owned(), "beta".to_owned())]);
+    let stack = read(yaml, &stage).unwrap();
+    assert_eq!(stack.tables[0].name, "tidemark-clicks-beta");
+}
+
+#[test]
+fn a_table_becomes_a_request_to_create_it() {
+    let stack = stack(TABLE);
+    let table = &stack.tables[0];
+    assert_eq!(table.name, "clicks-us-east-1");
+    assert_eq!(table.create_table["TableName"], "clicks-us-east-1");
+    assert_eq!(table.create_table["StreamSpecification"]["StreamEnabled"], true);
+    assert_eq!(table.create_table["KeySchema"][0]["AttributeName"], "id");
+    assert_eq!(table.ttl_attribute.as_deref(), Some("expiresAt"));
+    assert!(table.point_in_time_recovery);
+    assert_eq!(stack.queues[0].arn, "arn:aws:sqs:us-east-1:000000000000:tidemark-local-Failures");
+}
+
+#[test]
+fn a_stream_event_becomes_a_mapping_with_lambdas_defaults() {
+    let stack = read(&with_mapping("Enabled: true"), &BTreeMap::new()).unwrap();
+    let mapping = &stack.functions[0].stream_mappings[0];
+    assert_eq!((mapping.table.as_str(), mapping.batch_size), ("Clicks", 100));
+    assert_eq!(mapping.starting_position, StartingPosition::TrimHorizon);
+    assert_eq!((mapping.retry_attempts_max, mapping.record_age_max), (None, None));
+    assert!(!mapping.report_batch_item_failures && !mapping.bisect_on_error);
+}
+
+#[test]
+fn every_setting_of_a_stream_event_is_read() {
+    let yaml = with_mapping(
+        "BatchSize: 1000, MaximumBatchingWindowInSeconds: 5, TumblingWindowInSeconds: 60, BisectBatchOnFunctionError: true,
+         MaximumRetryAttempts: 3, MaximumRecordAgeInSeconds: 3600, FunctionResponseTypes: [ReportBatchItemFailures],
+         DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Failures.Arn } }, Enabled: false,
+         FilterCriteria: { Filters: [{ Pattern: '{\"eventName\": [\"INSERT\"]}' }] }",
+    );
+    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let mapping = &stack.functions[0].stream_mappings[0];
+    assert_eq!(mapping.batch_size, 1000);
+    assert_eq!((mapping.batching_window, mapping.tumbling_window), (Duration::from_secs(5), Duration::from_secs(60)));
+    assert_eq!((mapping.retry_attempts_max, mapping.record_age_max), (Some(3), Some(Duration::from_secs(3600))));
+    assert!(mapping.bisect_on_error && mapping.report_batch_item_failures && !mapping.enabled);
+    assert_eq!(mapping.on_failure_queue.as_deref(), Some("Failures"));
+    assert_eq!(mapping.filters, [serde_json::json!({ "eventName": ["INSERT"] })]);
+}
+
+#[test]
+fn globals_are_merged_into_each_function_and_the_implicit_api() {
+    let yaml = format!(
+        "Globals:
+  Function:
+    Timeout: 10
+    Environment: {{ Variables: {{ A: shared, B: shared }} }}
+  HttpApi:
+    CorsConfiguration: {{ AllowOrigins: ['*'], AllowMethods: [GET], MaxAge: 600 }}
+    DefaultRouteSettings: {{ ThrottlingRateLimit: 2000, ThrottlingBurstLimit: 4000 }}
+Resources:
+{}      Environment: {{ Variables: {{ B: own, C: 7 }} }}
+",
+        function("{ Any: { Type: HttpApi } }")
+    );
+    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let function = &stack.functions[0];
+    assert_eq!(function.timeout, Duration::from_secs(10));
+    let variables: Vec<(&str, &str)> = function.environment.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    assert_eq!(variables, [("A", "shared"), ("B", "own"), ("C", "7")]);
+    assert_eq!(function.routes, [Route { api: None, route_key: "$default".to_owned() }]);
+    let api = &stack.http_apis[0];
+    assert_eq!(api.logical_id, super::IMPLICIT_HTTP_API);
+    assert_eq!(api.throttle, Some(Throttle { rate_per_s: 2000.0, burst: 4000 }));
+    assert_eq!(api.cors.as_ref().unwrap().max_age, Some(Duration::from_secs(600)));
+}
+
+#[test]
+fn intrinsics_are_worked_out_in_both_forms() {
+    let yaml = format!(
+        "Parameters:
+  Stage: {{ Type: String, Default: local, AllowedPattern: '[a-z]+' }}
+  Shards: {{ Type: Number, Default: 4, MinValue: 1, MaxValue: 100 }}
+Conditions:
+  IsLocal: !Equals [!Ref Stage, local]
+  IsElsewhere: !And [!Not [!Condition IsLocal], !Or [!Equals [a, b], !Equals [c, c]]]
+Mappings:
+  Sizes: {{ local: {{ memory: 256 }} }}
+Resources:{TABLE}{}      MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
+      Timeout: !If [IsElsewhere, 1, !Ref AWS::NoValue]
+      Environment:
+        Variables:
+          TABLE: !Ref Clicks
+          ARN: {{ 'Fn::GetAtt': [Clicks, Arn] }}
+          SHARDS: {{ Ref: Shards }}
+          NAME: !If [IsLocal, here, there]
+          SUB: !Sub ['${{A}}-${{Stage}}-${{!Literal}}-${{Failures.QueueName}}', {{ A: !Join ['+', [x, y]] }}]
+          PART: !Select [1, !Split [',', 'a,b,c']]
+          GONE: !Ref AWS::NoValue
+",
+        function("{}")
+    );
+    let stack = read(&yaml, &BTreeMap::new()).unwrap();
+    let function = &stack.functions[0];
+    assert_eq!((function.memory_size_mib, function.timeout), (256, Duration::from_secs(3)));
+    let variable = |name: &str| function.environment.get(name).map(String::as_str);
+    assert_eq!(variable("TABLE"), Some("clicks-us-east-1"));
+    assert_eq!(variable("ARN"), Some("arn:aws:dynamodb:us-east-1:000000000000:table/clicks-us-east-1"));
+    assert_eq!((variable("SHARDS"), variable("NAME"), variable("PART")), (Some("4"), Some("here"), Some("b")));
+    assert_eq!(variable("SUB"), Some("x+y-local-${Literal}-tidemark-local-Failures"));
+    assert_eq!(variable("GONE"), None);
+}
+
+#[test]
+fn a_resource_whose_condition_does_not_hold_is_not_made() {
+    let yaml = format!(
+        "Conditions: {{ Never: !Equals [a, b] }}\nResources:{TABLE}  Other:\n    Type: AWS::SQS::Queue\n    Condition: Never\n"
+    );
+    assert_eq!(read(&yaml, &BTreeMap::new()).unwrap().queues.len(), 1);
+}
+
+#[test]
+fn schedules_of_both_kinds_are_read() {
+    let events = "{ Often: { Type: Schedule, Properties: { Schedule: rate(5 minutes), Input: '{\"a\": 1}' } }, \
+      Nightly: { Type: ScheduleV2, Properties: { ScheduleExpression: cron(0 3 * * ? *), State: DISABLED } } }";
+    let stack = stack(&function(events));
+    let schedules = &stack.functions[0].schedules;
+    assert_eq!(schedules[0].input, Some(serde_json::json!({ "a": 1 })));
+    assert!(schedules[0].enabled && !schedules[1].enabled);
+    assert_eq!(schedules[1].expression, "cron(0 3 * * ? *)");
+}
+
+#[test]
+fn a_secret_has_a_length_and_an_arn_that_a_reference_gives() {
+    let resources = format!(
+        "  Key:
+    Type: AWS::SecretsManager::Secret
+    Properties: {{ Name: a/key, GenerateSecretString: {{ PasswordLength: 64, ExcludePunctuation: true }} }}
+{}      Environment: {{ Variables: {{ KEY: !Ref Key }} }}
+",
+        function("{}")
+    );
+    let stack = stack(&resources);
+    assert_eq!((stack.secrets[0].name.as_str(), stack.secrets[0].length), ("a/key", 64));
+    assert_eq!(stack.functions[0].environment["KEY"], stack.secrets[0].arn);
+}
+
+#[test]
+fn every_problem_is_reported_with_its_place() {
+    let yaml = "Resources:
+  Queue:
+    Type: AWS::SQS::Queue
+    Properties:
+      FifoQueue: true
+      QueueName: !Ref Nothing
+  Odd:
+    Type: AWS::Batch::JobQueue
+";
+    let problems = problems(yaml);
+    let seen: Vec<(usize, usize, &str)> = problems.iter().map(|p| (p.line, p.column, p.path.as_str())).collect();
+    assert_eq!(
+        seen,
+        [
+            (5, 18, "Resources.Queue.Properties.FifoQueue"),
+            (6, 18, "Resources.Queue.Properties.QueueName"),
+            (8, 5, "Resources.Odd"),
+        ]
+    );
+    assert_eq!(
+        problems[0].to_string(),
+        "line 5, column 18: Resources.Queue.Properties.FifoQueue: FifoQueue of a queue is not supported on this machine"
+    );
+}
+
+#[test]
+fn what_only_the_cloud_uses_is_looked_through_for_mistakes() {
+    let yaml = "Resources:
+  Logs:
+    Type: AWS::Logs::LogGroup
+    Properties:
+      LogGroupName: !Sub '/aws/${Nobody}'
+      RetentionInDays: !Frobnicate 3
+      KmsKeyId: !GetAtt Nowhere.Arn
+";
+    let problems = problems(yaml);
+    let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [5, 6, 7], "{problems:#?}");
+    assert!(problems[1].message.contains("Fn::Frobnicate"));
+}
+
+#[test]
+fn bad_parameters_are_refused() {
+    let yaml = "Parameters:\n  Stage: { Type: String, Default: local, AllowedValues: [local, prod] }\n  Rate: { Type: Number, Default: 0, MinValue: 1 }\nResources:\n  Q: { Type: AWS::SQS::Queue }\n";
+    let (line, message) = problem(yaml);
+    assert_eq!((line, message.as_str()), (3, "\"0\" is outside MinValue 1"));
+    let given = BTreeMap::from([
+        ("Stage".to_owned(), "x".to_owned()),
+        ("Rate".to_owned(), "1".to_owned()),
+        ("Extra".to_owned(), String::new()),
+    ]);
+    let problems = read(yaml, &given).unwrap_err().problems;
+    assert_eq!(problems.len(), 2, "{problems:#?}");
+    assert!(problems[0].message.contains("declares none") && problems[1].message.contains("not one of local, prod"));
+}
+
+#[test]
+fn more_batches_a_shard_beside_a_tumbling_window_are_refused_with_the_reason() {
+    let (_, message) = problem(&with_mapping("TumblingWindowInSeconds: 60, ParallelizationFactor: 2"));
+    assert!(message.contains("ParallelizationFactor has to be 1"), "{message}");
+}
+
+#[test]
+fn settings_beyond_lambdas_limits_are_refused() {
+    for (setting, expected) in [
+        ("BatchSize: 10001", "BatchSize is 1 to 10000, not 10001"),
+        ("TumblingWindowInSeconds: 901", "TumblingWindowInSeconds is 0 to 900, not 901"),
+        ("MaximumBatchingWindowInSeconds: 301", "MaximumBatchingWindowInSeconds is 0 to 300, not 301"),
+        ("MaximumRecordAgeInSeconds: 30", "MaximumRecordAgeInSeconds is -1, or 60 to 604800"),
+        ("FilterCriteria: { Filters: [{ Pattern: '{' }] }", "the pattern is not JSON"),
+        ("DestinationConfig: { OnFailure: { Destination: 'arn:x' } }", "arn:x is not the ARN of a queue"),
+        ("Queues: [a]", "Queues of a DynamoDB event is not supported"),
+    ] {
+        let (_, message) = problem(&with_mapping(setting));
+        assert!(message.contains(expected), "{setting}: {message}");
+    }
+}
+
+#[test]
+fn bad_routes_are_refused() {
+    for (event, expected) in [
+        ("{ Method: GET, Path: x }", "begins with /"),
+        ("{ Method: GET, Path: '/{a+}/b' }", "nothing can follow"),
+        ("{ Method: GET, Path: '/{a}/{a}' }", "stands in it twice"),
+        ("{ Method: GET, Path: '/x{a}' }", "a whole segment"),
+        ("{ Method: FETCH, Path: /x }", "not a method"),
+        ("{ Path: /x }", "come together"),
+        ("{ Method: GET, Path: /x, Auth: {} }", "Auth of an HttpApi event is not supported"),
+    ] {
+        let yaml = format!("Resources:\n{}", function(&format!("{{ E: {{ Type: HttpApi, Properties: {event} }} }}")));
+        let (line, message) = problem(&yaml);
+        assert!(line == 7 && message.contains(expected), "{event}: {line} {message}");
+    }
+}
+
+#[test]
+fn two_events_on_one_route_are_refused_whatever_their_variables_are_called() {
+    let events = "{ A: { Type: HttpApi, Properties: { Method: get, Path: '/x/{a}' } }, B: { Type: HttpApi, Properties: { Method: GET, Path: '/x/{b}' } } }";
+    let (_, message) = problem(&format!("Resources:\n{}", function(events)));
+    assert!(message.contains("GET /x/{b} leads to Worker already"), "{message}");
+}
+
+#[test]
+fn bad_schedules_are_refused() {
+    for expression in
+        ["rate(1 minutes)", "rate(0 days)", "cron(0 3 * * * *)", "cron(0 3 * * ?)", "cron(99 3 * * ? *)", "daily"]
+    {
+        let events = format!("{{ E: {{ Type: Schedule, Properties: {{ Schedule: {expression} }} }} }}");
+        let (line, message) = problem(&format!("Resources:\n{}", function(&events)));
+        assert!(line == 7 && message.contains("is not a schedule"), "{expression}: {message}");
+    }
+}
+
+#[test]
+fn yaml_that_cannot_be_meant_is_refused() {
+    for (yaml, line, expected) in [
+        ("Resources:\n  Q: { Type: AWS::SQS::Queue }\n  Q: { Type: AWS::SQS::Queue }\n", 3, "twice"),
+        ("Resources:\n  Q: &a { Type: AWS::SQS::Queue }\n  R: *a\n", 3, "aliases"),
+        ("Resources:\n  Q: [", 2, "not YAML"),
+        ("Resources: {}\n", 1, "declares no Resources"),
+        ("", 1, "empty"),
+    ] {
+        let (found, message) = problem(yaml);
+        assert!(message.contains(expected) && found >= line, "{yaml:?}: line {found}: {message}");
+    }
+}
+
+#[test]
+fn a_template_that_goes_round_in_a_circle_is_refused() {
+    let yaml = "Conditions:\n  A: !Condition B\n  B: !Condition A\nResources:\n  Q:\n    Type: AWS::SQS::Queue\n    Properties: { QueueName: !GetAtt Q.QueueName }\n";
+    let problems = problems(yaml);
+    assert!(
+        problems.iter().filter(|problem| problem.message.contains("refers to itself")).count() >= 2,
+        "{problems:#?}"
+    );
+}
+
+#[test]
+fn a_stream_arn_is_no_text() {
+    let yaml = format!(
+        "Resources:{TABLE}{}      Environment: {{ Variables: {{ STREAM: !GetAtt Clicks.StreamArn }} }}\n",
+        function("{}")
+    );
+    let (_, message) = problem(&yaml);
+    assert!(message.contains("known only once the table is made"), "{message}");
+}
+
+#[test]
+fn websockets_are_refused_by_name() {
+    let (_, message) = problem("Resources:\n  Api:\n    Type: AWS::ApiGatewayV2::Api\n");
+    assert!(message.contains("WebSocket"), "{message}");
+}

@@ -1,0 +1,128 @@
+//! The real binary: its start-up text, its ports, and what is left of it when it ends.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::Stage;
+
+struct Stack {
+    process: Child,
+    greeting: Vec<String>,
+}
+
+impl Stack {
+    fn start(stage: &Stage) -> Self {
+        let mut process = command(stage, &[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut greeting = Vec::new();
+        for line in lines {
+            greeting.push(line);
+            if greeting.last().unwrap().starts_with("ready") {
+                break;
+            }
+        }
+        Self { process, greeting }
+    }
+
+    fn http(&self) -> &str {
+        self.greeting.last().unwrap().split_whitespace().last().unwrap().trim_end_matches('/')
+    }
+
+    fn port(&self) -> &str {
+        self.http().rsplit_once(':').unwrap().1
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+fn command(stage: &Stage, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidemark-local"));
+    command.args(stage.arguments()).args(more).stdin(Stdio::null());
+    command
+}
+
+/// Processes whose parent was the stack, by the recording path in their environment: no other test's puppet has it.
+fn puppets(stage: &Stage) -> usize {
+    let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments
+        .filter(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == recording.as_bytes()))
+        .count()
+}
+
+fn until(what: &str, wanted: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !wanted() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_greeting_says_where_everything_is_and_ends_with_ready() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let mut stack = Stack::start(&stage);
+    let greeting = stack.greeting.join("\n");
+    for part in
+        ["puppet  (128 MB, 2 s)", "  GET /things/{id}", "  stream of things, up to 10 a batch", "DynamoDB", "/data"]
+    {
+        assert!(greeting.contains(part), "{part} is missing in:\n{greeting}");
+    }
+    stack.signal("-TERM");
+    assert!(stack.process.wait().unwrap().success());
+}
+
+#[test]
+fn ctrl_c_and_sigterm_end_everything_that_was_started() {
+    for signal in ["-INT", "-TERM"] {
+        let stage = Stage::new("", "");
+        let mut stack = Stack::start(&stage);
+        assert_eq!(puppets(&stage), 1);
+        stack.signal(signal);
+        assert!(stack.process.wait().unwrap().success());
+        assert_eq!(puppets(&stage), 0, "{signal}");
+    }
+}
+
+#[test]
+fn instances_end_by_themselves_when_the_stack_is_killed_and_the_next_start_works() {
+    let stage = Stage::new("", "");
+    let mut stack = Stack::start(&stage);
+    assert_eq!(puppets(&stage), 1);
+    stack.signal("-KILL");
+    stack.process.wait().unwrap();
+    until("the end of the instances", || puppets(&stage) == 0);
+    let mut again = Stack::start(&stage);
+    again.signal("-TERM");
+    assert!(again.process.wait().unwrap().success());
+}
+
+#[test]
+fn a_second_start_on_a_used_port_or_folder_says_which() {
+    let (stage, other) = (Stage::new("", ""), Stage::new("", ""));
+    let mut stack = Stack::start(&stage);
+    let refusal = |command: &mut Command| {
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let port = stack.port().to_owned();
+    let error =
+        refusal(Command::new(env!("CARGO_BIN_EXE_tidemark-local")).args(
+            other.arguments().into_iter().map(|argument| argument.replace("--port=0", &format!("--port={port}"))),
+        ));
+    assert!(error.contains(&format!("port {port} is in use")), "{error}");
+    let error = refusal(&mut command(&stage, &[]));
+    assert!(error.contains("is in use by another stack"), "{error}");
+    stack.signal("-TERM");
+    stack.process.wait().unwrap();
+}
