@@ -1,0 +1,24 @@
+//! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
+
+mod database;
+mod stack;
+
+use std::path::{Path, PathBuf};
+
+pub use database::Database;
+pub use stack::{ADMIN_TOKEN, Answer, Stack, binary};
+
+/// The root of the checkout.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A sample event: `events/<function>/<case>.json`.
+///
+/// # Panics
+/// When there is no such event, or it is not JSON.
+pub fn sample_event(function: &str, case: &str) -> serde_json::Value {
+    let path = repository().join(format!("events/{function}/{case}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,228 @@
+//! The local stack as a process: started as `make run` starts it, on free ports, and killed when dropped.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use aws_sdk_dynamodb::Client;
+use local::dynamodb::{Identity, client};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long anything may take that happens by itself, on the slowest machine that should still pass.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The admin's token of a stack of tests, and of the sample events.
+pub const ADMIN_TOKEN: &str = "token-of-the-sample-events";
+
+/// A running stack.
+#[derive(Debug)]
+pub struct Stack {
+    process: Child,
+    http: String,
+    dynamodb: String,
+    client: reqwest::Client,
+    /// Kept as long as anybody may come back to it.
+    data: Option<TempDir>,
+}
+
+/// An answer: status, content type and body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// HTTP's status.
+    pub status: StatusCode,
+    /// The content type, empty when there is none.
+    pub content_type: String,
+    /// The body.
+    pub body: String,
+}
+
+impl Answer {
+    /// The body as JSON; `null` when it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+
+    /// The name at the end of a problem's type.
+    pub fn problem(&self) -> String {
+        let problem = self.json()["type"].as_str().unwrap_or_default().to_owned();
+        problem.strip_prefix("urn:tidemark:problem:").unwrap_or_default().to_owned()
+    }
+}
+
+impl Stack {
+    /// Starts a stack that keeps nothing.
+    pub async fn start() -> Result<Self> {
+        Self::with(&["--in-memory"]).await
+    }
+
+    /// Starts a stack with some flags beside those that every test needs.
+    pub async fn with(flags: &[&str]) -> Result<Self> {
+        let data = tempfile::tempdir()?;
+        Self::in_folder(data, flags).await
+    }
+
+    async fn in_folder(data: TempDir, flags: &[&str]) -> Result<Self> {
+        let mut process = Command::new(binary("tidemark-local")?)
+            .args(["--port", "0", "--dynamodb-port", "0", "--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
+            .arg(data.path())
+            .args(flags)
+            .current_dir(crate::repository())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let output = process.stdout.take().context("the stack has no output")?;
+        let (ready, is_ready) = tokio::sync::oneshot::channel();
+        // Goes on reading after the last start-up line: a full pipe would stop the stack.
+        std::thread::spawn(move || {
+            let mut ready = Some(ready);
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if line.starts_with("ready")
+                    && let Some(ready) = ready.take()
+                {
+                    let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+                    let _ = ready.send(url.map(|url| url.trim_end_matches('/').to_owned()));
+                }
+            }
+        });
+        let mut stack = Self {
+            process,
+            http: String::new(),
+            dynamodb: String::new(),
+            client: reqwest::Client::new(),
+            data: Some(data),
+        };
+        let ready = tokio::time::timeout(PATIENCE, is_ready).await.context("the stack is not ready in time")?;
+        stack.http = ready.context("the stack has ended")?.context("the line `ready` names no address")?;
+        let health = stack.get("/_local/health").await?.json();
+        let dynamodb = health["addresses"]["dynamodb"].as_str();
+        stack.dynamodb = dynamodb.with_context(|| format!("no address of DynamoDB in {health}"))?.to_owned();
+        Ok(stack)
+    }
+
+    /// Kills the stack as a power cut would, and starts it again on the same data.
+    pub async fn restart_after_sigkill(mut self) -> Result<Self> {
+        self.process.kill()?;
+        self.process.wait()?;
+        let data = self.data.take().context("the stack has no data")?;
+        Self::in_folder(data, &[]).await
+    }
+
+    /// Ends the stack as Ctrl-C does; it has to end well.
+    pub fn stop(mut self) -> Result<()> {
+        kill(Pid::from_raw(self.process.id().try_into()?), Signal::SIGINT)?;
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if let Some(status) = self.process.try_wait()? {
+                ensure!(status.success(), "the stack ended with {status}");
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        bail!("the stack does not stop");
+    }
+
+    /// The address of the API and the page.
+    pub fn url(&self) -> &str {
+        &self.http
+    }
+
+    /// The address of DynamoDB.
+    pub fn dynamodb_url(&self) -> &str {
+        &self.dynamodb
+    }
+
+    /// A client of the stack's DynamoDB, as a foreign program would have one.
+    pub fn dynamodb(&self) -> Client {
+        client(&self.dynamodb, &Identity::local())
+    }
+
+    /// A `GET` without a token.
+    pub async fn get(&self, path: &str) -> Result<Answer> {
+        self.request(Method::GET, path, &[], None).await
+    }
+
+    /// A `GET` with the admin's token.
+    pub async fn get_as_admin(&self, path: &str) -> Result<Answer> {
+        self.request(Method::GET, path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))], None).await
+    }
+
+    /// A `POST` of some JSON.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.request(Method::POST, path, &[("content-type", "application/json")], Some(body.to_string())).await
+    }
+
+    /// Any request.
+    pub async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<String>,
+    ) -> Result<Answer> {
+        let mut request = self.client.request(method, format!("{}{path}", self.http)).timeout(PATIENCE);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.body(body);
+        }
+        let answer = request.send().await?;
+        let content_type = answer.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        Ok(Answer { status: answer.status(), content_type, body: answer.text().await? })
+    }
+
+    /// Invokes a function with an event, as `cargo lambda invoke` does. `Err` is the function's error.
+    pub async fn invoke(&self, function: &str, event: &Value) -> Result<Result<Value, Value>> {
+        let path = format!("{}/2015-03-31/functions/{function}/invocations", self.http);
+        let answer = self.client.post(path).timeout(PATIENCE).body(event.to_string()).send().await?;
+        let failed = answer.headers().contains_key("x-amz-function-error");
+        ensure!(answer.status().is_success(), "{}", answer.text().await?);
+        let payload = answer.json().await?;
+        Ok(if failed { Err(payload) } else { Ok(payload) })
+    }
+
+    /// Switches the stack's faults.
+    pub async fn set_faults(&self, faults: &Value) -> Result<()> {
+        let json = [("content-type", "application/json")];
+        let answer = self.request(Method::PUT, "/_local/faults", &json, Some(faults.to_string())).await?;
+        ensure!(answer.status.is_success(), "{answer:?}");
+        Ok(())
+    }
+
+    /// Asks until the answer is the expected one, and fails with the last one when it never is.
+    pub async fn wait_for(&self, path: &str, expected: &Value) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let answer = self.get(path).await?;
+            if answer.json() == *expected {
+                return Ok(());
+            }
+            ensure!(start.elapsed() < PATIENCE, "{path}: expected {expected}, and it stays {answer:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // Whatever the test left running; one that has ended is no error worth a word.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A binary of the workspace, which `make test` builds before the tests run.
+pub fn binary(name: &str) -> Result<PathBuf> {
+    let test = std::env::current_exe()?;
+    let folder = test.parent().and_then(Path::parent).context("a test lies in target/<profile>/deps")?;
+    let binary = folder.join(name);
+    ensure!(binary.is_file(), "{} is missing: `cargo build --workspace --bins` makes it", binary.display());
+    Ok(binary)
+}

@@ -1,0 +1,231 @@
+//! The clicks table's access patterns against a real engine.
+
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::calendar::{DateRange, MonthRange};
+use domain::clicks::{
+    Click, ClickCount, ClickTime, LaneId, SequenceNumber, StatDelta, StreamClick, Sums, UserId, parts,
+};
+use jiff::Timestamp;
+use jiff::civil::date;
+use store::clicks::{
+    ClickWriter, ClicksReader, CommitError, DateShards, Direction, KnownClaims, Lane, Lanes, Markers, PutClick,
+    Quarantine, QuarantinedRecord, StoredClick,
+};
+use tidemark_tests::Database;
+
+fn click(user: &str, time: &str) -> Click {
+    Click {
+        user_id: UserId::new(user).unwrap(),
+        time: ClickTime::parse(time).unwrap(),
+        count: ClickCount::new(2).unwrap(),
+    }
+}
+
+fn shards(n: u8) -> DateShards {
+    DateShards::new(n).unwrap()
+}
+
+fn number(n: u64) -> SequenceNumber {
+    n.to_string().parse().unwrap()
+}
+
+fn writer(db: &Database, date_shards: DateShards) -> ClickWriter {
+    ClickWriter::new(db.client.clone(), Database::CLICKS, date_shards, None)
+}
+
+fn users(clicks: &[StoredClick]) -> Vec<&str> {
+    clicks.iter().map(|click| click.user_id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_shows_its_holder_and_is_left_alone() {
+    let db = Database::start().await.unwrap();
+    let writer = writer(&db, shards(1));
+    let click = click("ann", "2025-10-02T10:30:00.000Z");
+    assert_eq!(writer.put(&click, "first").await.unwrap(), PutClick::Stored);
+    let again = Click { count: ClickCount::default(), ..click.clone() };
+    assert_eq!(writer.put(&again, "second").await.unwrap(), PutClick::Held(StoredClick::new(&click, "first")));
+    assert_eq!(db.number("ann", "2025-10-02T10:30:00.000Z", "clickCount").await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_click_expires_only_where_clicks_are_told_to() {
+    let db = Database::start().await.unwrap();
+    let week = Some(Duration::from_secs(7 * 24 * 60 * 60));
+    let expiring = ClickWriter::new(db.client.clone(), Database::CLICKS, shards(1), week);
+    expiring.put(&click("ann", "2025-10-02T10:30:00.000Z"), "1").await.unwrap();
+    writer(&db, shards(1)).put(&click("bob", "2025-10-02T10:30:00.000Z"), "2").await.unwrap();
+    let expires_at = Timestamp::from_second(1_760_005_800).unwrap();
+    assert_eq!(expires_at.to_string(), "2025-10-09T10:30:00Z");
+    assert_eq!(db.number("ann", "2025-10-02T10:30:00.000Z", "expiresAt").await.unwrap(), 1_760_005_800);
+    assert_eq!(db.number("bob", "2025-10-02T10:30:00.000Z", "expiresAt").await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
+    let db = Database::start().await.unwrap();
+    let writer = writer(&db, shards(1));
+    for second in 0..5 {
+        writer.put(&click("ann", &format!("2025-10-02T10:30:0{second}.000Z")), "x").await.unwrap();
+    }
+    writer.put(&click("bob", "2025-10-02T10:30:02.000Z"), "x").await.unwrap();
+    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let ann = UserId::new("ann").unwrap();
+    let (from, to) = ("2025-10-02T10:30:01.000Z", "2025-10-02T10:30:04.000Z");
+    let (from, to) = (ClickTime::parse(from).unwrap(), ClickTime::parse(to).unwrap());
+    for (direction, expected) in [(Direction::Asc, "1234"), (Direction::Desc, "4321")] {
+        let (mut seconds, mut after, mut pages) = (String::new(), None, 0);
+        loop {
+            let page = reader.of_user(&ann, Some(from), Some(to), direction, 3, after.as_ref()).await.unwrap();
+            seconds.extend(page.clicks.iter().map(|click| &click.create_date_time[18..19]));
+            (after, pages) = (page.next, pages + 1);
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!((seconds.as_str(), pages), (expected, 2));
+    }
+}
+
+#[tokio::test]
+async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown() {
+    let db = Database::start().await.unwrap();
+    let mut expected = Vec::new();
+    for n in 0..60 {
+        let layout = shards([1, 3, 8][n % 3]);
+        let user = format!("user-{n:02}");
+        // Two users share each millisecond.
+        let time = format!("2025-10-02T10:30:00.{:03}Z", n / 2);
+        writer(&db, layout).put(&click(&user, &time), "x").await.unwrap();
+        expected.push(user);
+    }
+    writer(&db, shards(8)).put(&click("late", "2025-10-03T00:00:00.000Z"), "x").await.unwrap();
+    // The day's statistic lies in the same partition, and is no click.
+    let lanes = Lanes::new(db.client.clone(), Database::CLICKS);
+    let delta = StatDelta { days: [(date(2025, 10, 2), Sums::default())].into(), ..StatDelta::default() };
+    lanes.commit(&Lane::new("s", "0"), None, number(1), &delta, Timestamp::UNIX_EPOCH).await.unwrap();
+
+    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(8));
+    for limit in [1, 7, 60, 1_000] {
+        let (mut read, mut after) = (Vec::new(), None);
+        loop {
+            let page = reader.of_day(date(2025, 10, 2), limit, after.as_ref()).await.unwrap();
+            assert!(page.clicks.len() <= usize::from(limit));
+            read.extend(page.clicks.into_iter().map(|click| click.user_id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+            assert!(read.len() < 100, "the pages do not end");
+        }
+        assert_eq!(read, expected, "limit {limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
+    let db = Database::start().await.unwrap();
+    for (user, count) in
+        [("ann", None), ("bob", Some(AttributeValue::S("many".into()))), ("cem", Some(AttributeValue::N("7".into())))]
+    {
+        let time = "2025-10-02T10:30:00.000Z";
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let request = db.client.put_item().table_name(Database::CLICKS).item("userId", text(user));
+        let request = request.item("createDateTime", text(time)).item("dateKey", text("DATE#2025-10-02"));
+        let mut request = request.item("recordSort", text(&format!("CLICK#{time}#{user}")));
+        if let Some(count) = count {
+            request = request.item("clickCount", count);
+        }
+        request.send().await.unwrap();
+    }
+    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let page = reader.of_day(date(2025, 10, 2), 10, None).await.unwrap();
+    assert_eq!(users(&page.clicks), ["ann", "bob", "cem"]);
+    let counts: Vec<_> = page.clicks.iter().map(|click| click.click_count).collect();
+    assert_eq!(counts, [Some(1), None, Some(7)]);
+}
+
+#[tokio::test]
+async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
+    let db = Database::start().await.unwrap();
+    let lanes = Lanes::new(db.client.clone(), Database::CLICKS);
+    let (lane, now) = (Lane::new("stream", "shard"), Timestamp::UNIX_EPOCH);
+    let day = date(2025, 10, 2);
+    let sums = Sums { clicks: 5, unique_users: 2 };
+    let month = domain::calendar::YearMonth::of(day);
+    let delta = StatDelta { total_clicks: 5, days: [(day, sums)].into(), months: [(month, sums)].into() };
+
+    assert_eq!(lanes.checkpoint(&lane).await.unwrap(), None);
+    lanes.commit(&lane, None, number(10), &delta, now).await.unwrap();
+    assert_eq!(lanes.checkpoint(&lane).await.unwrap(), Some(number(10)));
+    for stale in [None, Some(number(9))] {
+        let again = lanes.commit(&lane, stale, number(11), &delta, now).await;
+        assert!(matches!(again, Err(CommitError::LaneMoved)), "{again:?}");
+    }
+    lanes.commit(&lane, Some(number(10)), number(20), &delta, now).await.unwrap();
+
+    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    assert_eq!(reader.total().await.unwrap().total_clicks, 10);
+    let days = reader.daily(DateRange::new(date(2025, 9, 1), date(2025, 10, 31)).unwrap()).await.unwrap();
+    let months = reader.monthly(MonthRange::new(month, month).unwrap()).await.unwrap();
+    let expected = store::clicks::Stat { total_clicks: 10, unique_users: 4 };
+    assert_eq!(days, [("2025-10-02".to_owned(), expected)].into());
+    assert_eq!(months, [("2025-10".to_owned(), expected)].into());
+}
+
+#[tokio::test]
+async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
+    let db = Database::start().await.unwrap();
+    let markers = Markers::new(db.client.clone(), Database::CLICKS);
+    let (day, next_day) = (date(2025, 10, 2), date(2025, 10, 3));
+    let clicks = |first: u64| {
+        [(first, "ann", day), (first + 1, "ann", next_day), (first + 2, "bob", day)]
+            .map(|(n, user_id, date)| StreamClick { sequence_number: number(n), user_id, date, count: 1 })
+    };
+    let (a, b) = (LaneId([1; 8]), LaneId([2; 8]));
+    let part_a = &parts(clicks(5), number(7))[0];
+    let part_b = &parts(clicks(90), number(92))[0];
+    let new = |lane, checkpoint, part: &domain::clicks::Part<'_>, standing: &[domain::clicks::Standing]| {
+        let delta = part.delta(lane, checkpoint, standing);
+        let days: u64 = delta.days.values().map(|sums| sums.unique_users).sum();
+        (days, delta.months.values().map(|sums| sums.unique_users).sum::<u64>())
+    };
+
+    let mut known = KnownClaims::default();
+    let standing = markers.claim(&mut known, a, None, &part_a.visits).await.unwrap();
+    assert_eq!(new(a, None, part_a, &standing), (3, 2));
+    // Another lane meets the same visitors: on a cold instance, and on the one that has just claimed them.
+    for known in [&mut KnownClaims::default(), &mut known] {
+        let standing = markers.claim(known, b, None, &part_b.visits).await.unwrap();
+        assert_eq!(new(b, None, part_b, &standing), (0, 0));
+    }
+    // The first lane's batch comes again before it was counted: the claims are still its own, however they are known.
+    for known in [&mut KnownClaims::default(), &mut known] {
+        let standing = markers.claim(known, a, None, &part_a.visits).await.unwrap();
+        assert_eq!(new(a, None, part_a, &standing), (3, 2));
+        let standing = markers.claim(known, a, Some(number(7)), &part_a.visits).await.unwrap();
+        assert_eq!(new(a, Some(number(7)), part_a, &standing), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_quarantined_record_is_kept_once_with_its_reason() {
+    let db = Database::start().await.unwrap();
+    let quarantine = Quarantine::new(db.client.clone(), Database::CLICKS);
+    let long = "客".repeat(200_000);
+    for (sequence_number, record) in [(Some("7"), "{}"), (None, "?"), (Some("8"), long.as_str())] {
+        let record = QuarantinedRecord { sequence_number, reason: "record", detail: "why".into(), record };
+        for _ in 0..2 {
+            quarantine.put(&Lane::new("stream", "shard"), &record, Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+    }
+    let request = db.client.query().table_name(Database::CLICKS).key_condition_expression("userId = :q");
+    let items = request.expression_attribute_values(":q", AttributeValue::S("QUARANTINE#CLICKS".into())).send().await;
+    let items = items.unwrap().items.unwrap();
+    assert_eq!(items.len(), 3);
+    assert!(items.iter().all(|item| item["reason"] == AttributeValue::S("record".into())));
+}
