@@ -1,0 +1,105 @@
+//! The layout holds: who may depend on whom, and what belongs to a function.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+use tidemark_tests::repository;
+
+/// What each crate may depend on within the suite. Functions are one kind.
+const ARROWS: [(&str, &[&str]); 8] = [
+    ("tidemark-domain", &[]),
+    ("tidemark-store", &["tidemark-domain"]),
+    ("tidemark-lambda-kit", &[]),
+    ("function", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit"]),
+    ("tidemark-engine", &[]),
+    ("tidemark-local", &["tidemark-engine"]),
+    // What drives everything may know everything.
+    ("tidemark-tests", &["*"]),
+    ("tidemark-sim", &["*"]),
+];
+
+fn metadata() -> Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn functions() -> BTreeSet<String> {
+    let folders = std::fs::read_dir(repository().join("crates/functions")).unwrap();
+    folders.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn crates_depend_only_on_whom_they_may() {
+    let (metadata, functions) = (metadata(), functions());
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<_> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let arrows = BTreeMap::from(ARROWS);
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let kind = if functions.contains(name) { "function" } else { name };
+        let allowed = arrows.get(kind).unwrap_or_else(|| panic!("{name} is not on the map: where does it belong?"));
+        if allowed.contains(&"*") {
+            continue;
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let dependency = dependency["name"].as_str().unwrap();
+            let inside = names.contains(dependency);
+            assert!(!inside || allowed.contains(&dependency), "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn the_domain_knows_no_async_no_aws_and_no_serde() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let domain = packages.iter().find(|package| package["name"] == "tidemark-domain").unwrap();
+    let dependencies = domain["dependencies"].as_array().unwrap().iter();
+    let dependencies: BTreeSet<_> = dependencies
+        .filter(|dependency| dependency["kind"].is_null())
+        .map(|dependency| dependency["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(dependencies, BTreeSet::from(["jiff", "thiserror"]));
+}
+
+#[test]
+fn each_function_has_events_and_is_in_the_template() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let stack = local::template::read(&template, &BTreeMap::new()).unwrap();
+    let in_template: BTreeSet<_> = stack.functions.iter().map(|function| function.binary.clone()).collect();
+    let events = std::fs::read_dir(repository().join("events")).unwrap();
+    let with_events: BTreeSet<_> = events.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(functions(), in_template);
+    assert_eq!(functions(), with_events);
+}
+
+#[test]
+fn each_event_has_a_recorded_answer_and_each_answer_its_event() {
+    let files = |folder: &str| {
+        let files = std::fs::read_dir(repository().join(folder)).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let events = functions().into_iter().flat_map(|function| {
+        let cases = files(&format!("events/{function}"));
+        cases.into_iter().map(move |case| format!("sample_events__{function}__{}", case.replace(".json", ".snap")))
+    });
+    let answers: BTreeSet<_> = files("tests/tests/snapshots").into_iter().collect();
+    assert_eq!(events.collect::<BTreeSet<_>>(), answers);
+}
+
+#[test]
+fn a_main_wires_and_does_nothing_else() {
+    for function in functions() {
+        let main =
+            std::fs::read_to_string(repository().join(format!("crates/functions/{function}/src/main.rs"))).unwrap();
+        assert!(main.lines().count() < 30, "{function}: {} lines", main.lines().count());
+    }
+}
