@@ -91,7 +91,7 @@ async fn clicks_of_one_user_in_one_millisecond_are_all_kept() {
 #[tokio::test]
 async fn seventy_thousand_clicks_of_a_foreign_client_are_counted_whatever_their_dates() {
     const CLICKS: u64 = 70_000;
-    const DAYS: u64 = 700;
+    const DAYS: u64 = 100;
     let stack = Stack::start().await.unwrap();
     let client = stack.dynamodb();
     let first_day = jiff::civil::date(2024, 2, 1);
@@ -114,16 +114,12 @@ async fn seventy_thousand_clicks_of_a_foreign_client_are_counted_whatever_their_
     puts.buffer_unordered(4).collect::<()>().await;
     stack.wait_for("/stats/total", &json!({"totalClicks": CLICKS})).await.unwrap();
 
-    let (mut clicks, mut users) = (0, BTreeSet::new());
-    for pair in [(0, 399), (400, 699)] {
-        let range = stack.get(&format!("/stats/daily?from={}&to={}", days[pair.0], days[pair.1])).await.unwrap().json();
-        for day in range["items"].as_array().unwrap() {
-            clicks += day["totalClicks"].as_u64().unwrap();
-            users.insert(day["uniqueUsers"].as_u64().unwrap());
-        }
-    }
-    // 700 and 97 have no common factor: each day meets each of its hundred clicks' users, 97 of them different.
-    assert_eq!((clicks, users), (CLICKS, BTreeSet::from([97])));
+    let range = format!("/stats/daily?from={}&to={}", days[0], days[99]);
+    let range = stack.get(&range).await.unwrap().json();
+    let days = range["items"].as_array().unwrap().iter();
+    let days: BTreeSet<_> = days.map(|day| (day["totalClicks"].as_u64(), day["uniqueUsers"].as_u64())).collect();
+    // 100 and 97 have no common factor: among each day's 700 clicks are all the users.
+    assert_eq!(days, BTreeSet::from([(Some(700), Some(97))]));
 }
 
 #[tokio::test]
