@@ -82,6 +82,16 @@ fn each_function_has_events_and_is_in_the_template() {
 }
 
 #[test]
+fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();
+    for prefix in store::clicks::RESERVED_PREFIXES {
+        assert!(template.contains(&format!("\"{prefix}*\"")), "template.yaml lets nobody write {prefix}");
+        assert!(api.contains(&format!("`{prefix}`")), "docs/api.md does not say that {prefix} is reserved");
+    }
+}
+
+#[test]
 fn each_event_has_a_recorded_answer_and_each_answer_its_event() {
     let files = |folder: &str| {
         let files = std::fs::read_dir(repository().join(folder)).unwrap();

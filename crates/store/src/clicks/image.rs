@@ -9,7 +9,7 @@ use domain::calendar::parse_date;
 use domain::clicks::{SequenceNumber, StreamClick};
 use serde::Deserialize;
 
-use super::keys::{CLICK_PREFIX, RESERVED, is_date_key_of};
+use super::keys::{CLICK_PREFIX, RESERVED_PREFIXES, is_date_key_of};
 
 /// The attributes of a click in DynamoDB's JSON. Any item's image can be read as one; [`ClickImage::click`] says whether it is.
 #[derive(Debug, Deserialize)]
@@ -87,7 +87,7 @@ impl ClickImage<'_> {
             return Ok(None);
         };
         let user_id = Attribute::string(&self.user_id)
-            .filter(|user_id| !RESERVED.iter().any(|prefix| user_id.starts_with(prefix)))
+            .filter(|user_id| !RESERVED_PREFIXES.iter().any(|prefix| user_id.starts_with(prefix)))
             .ok_or(UnreadableClick::UserId)?;
         let time = Attribute::string(&self.create_date_time).ok_or(UnreadableClick::CreateDateTime)?;
         let day = time.split_once('T').and_then(|(day, _)| parse_date(day).ok());

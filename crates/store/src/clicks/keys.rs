@@ -27,7 +27,7 @@ pub(crate) const CLICK_PREFIX: &str = "CLICK#";
 pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
 /// What the partitions begin with that are not a user's. No [`domain::clicks::UserId`] can, for the `#`.
-pub(crate) const RESERVED: [&str; 5] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#"];
+pub const RESERVED_PREFIXES: [&str; 5] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#"];
 
 /// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
 const PARTITION_KEY_BYTES_MAX: usize = 2_048;

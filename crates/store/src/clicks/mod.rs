@@ -21,7 +21,7 @@ mod reader;
 mod writer;
 
 pub use image::{ClickImage, UnreadableClick};
-pub use keys::DateShards;
+pub use keys::{DateShards, RESERVED_PREFIXES};
 pub use lanes::{CommitError, Lane, Lanes};
 pub use markers::{KnownClaims, Markers};
 pub use quarantine::{Quarantine, QuarantinedRecord};
