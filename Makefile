@@ -23,7 +23,7 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: page ## Build and start everything on this machine: the page, the API and a DynamoDB
-	cargo run --locked --package tidemark-local
+	cargo run --locked --bin tidemark-local
 
 test: page ## Run every test; does its own set-up
 	scripts/test

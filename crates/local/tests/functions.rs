@@ -71,7 +71,7 @@ async fn an_instance_that_crashes_or_runs_over_time_is_replaced() {
 #[tokio::test]
 async fn concurrent_invocations_have_instances_of_their_own() {
     let running = Stage::new("", "").start().await;
-    let sleep = json!({"do": "sleep", "ms": 500});
+    let sleep = json!({"do": "sleep", "ms": 1500});
     let (one, two) = tokio::join!(invoke(&running, "puppet", &sleep), invoke(&running, "puppet", &sleep));
     assert!(one.status().is_success() && two.status().is_success());
     assert_eq!(running.control.functions.get("puppet").unwrap().idle_instances(), 2);

@@ -1,8 +1,7 @@
 //! `Schedule` and `ScheduleV2` events.
 
-use croner::parser::{CronParser, Seconds, Year};
-
 use super::properties::Properties;
+use crate::schedules::Expression;
 use crate::stack::Schedule;
 
 /// What has no effect on one machine.
@@ -26,8 +25,8 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
     event.finish("a schedule", &CLOUD_ONLY);
     let text = text?;
     let place = event.raw(expression).unwrap_or(&event.node);
-    if let Err(message) = check(&text) {
-        return event.wrong(place, format!("{text:?} is not a schedule: {message}"));
+    if let Err(error) = Expression::parse(&text) {
+        return event.wrong(place, error.to_string());
     }
     let enabled = match state.as_deref() {
         None => enabled.unwrap_or(true),
@@ -40,42 +39,4 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
         Err(error) => return event.wrong(&event.node, format!("Input is not JSON: {error}")),
     };
     Some(Schedule { event_id: id.to_owned(), expression: text, input, enabled })
-}
-
-fn check(expression: &str) -> Result<(), String> {
-    let inner = |name: &str| expression.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
-    if let Some(rate) = inner("rate") {
-        return check_rate(rate);
-    }
-    match inner("cron") {
-        Some(cron) => check_cron(cron),
-        None => Err("it is rate(...) or cron(...)".to_owned()),
-    }
-}
-
-fn check_rate(rate: &str) -> Result<(), String> {
-    let Some((count, unit)) = rate.split_once(' ') else { return Err("a rate is a number and a unit".to_owned()) };
-    let count: u32 = count.parse().map_err(|_| "a rate is a whole number of units".to_owned())?;
-    match (count, unit) {
-        (0, _) => Err("a rate is 1 or more".to_owned()),
-        // EventBridge refuses the other number.
-        (1, "minute" | "hour" | "day") => Ok(()),
-        (2.., "minutes" | "hours" | "days") => Ok(()),
-        _ => Err("its unit is minute, hour or day, in the plural for more than one".to_owned()),
-    }
-}
-
-fn check_cron(cron: &str) -> Result<(), String> {
-    let fields: Vec<&str> = cron.split_whitespace().collect();
-    if fields.len() != 6 {
-        return Err(format!("it has six fields (minute, hour, day, month, weekday, year), not {}", fields.len()));
-    }
-    // EventBridge wants one of day and weekday left open.
-    if (fields[2] == "?") == (fields[4] == "?") {
-        return Err("one of its third and fifth fields, and not both, has to be ?".to_owned());
-    }
-    // The parser takes a year only behind seconds, which EventBridge does not have.
-    let parser =
-        CronParser::builder().seconds(Seconds::Required).year(Year::Required).alternative_weekdays(true).build();
-    parser.parse(&format!("0 {cron}")).map(drop).map_err(|error| error.to_string())
 }

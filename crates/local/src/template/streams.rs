@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::node::{Kind, Node};
 use super::properties::Properties;
 use super::{resolve::Resolver, resources};
+use crate::esm::filter::Filters;
 use crate::stack::{StartingPosition, StreamMapping};
 
 /// Lambda's limits and defaults for DynamoDB streams.
@@ -96,10 +97,13 @@ fn pattern(event: &Properties<'_>, node: &Node) -> Option<serde_json::Value> {
     if pattern.len() > FILTER_LENGTH_MAX {
         return event.wrong(&place, format!("a pattern has at most {FILTER_LENGTH_MAX} characters"));
     }
-    match serde_json::from_str::<serde_json::Value>(&pattern) {
-        Ok(value) if value.is_object() => Some(value),
-        Ok(_) => event.wrong(&place, "a pattern is a JSON object"),
-        Err(error) => event.wrong(&place, format!("the pattern is not JSON: {error}")),
+    let value = match serde_json::from_str::<serde_json::Value>(&pattern) {
+        Ok(value) => value,
+        Err(error) => return event.wrong(&place, format!("the pattern is not JSON: {error}")),
+    };
+    match Filters::compile(std::slice::from_ref(&value)) {
+        Ok(_) => Some(value),
+        Err(error) => event.wrong(&place, error.to_string()),
     }
 }
 

@@ -320,7 +320,7 @@ fn bad_schedules_are_refused() {
     {
         let events = format!("{{ E: {{ Type: Schedule, Properties: {{ Schedule: {expression} }} }} }}");
         let (line, message) = problem(&format!("Resources:\n{}", function(&events)));
-        assert!(line == 7 && message.contains("is not a schedule"), "{expression}: {message}");
+        assert!(line == 7 && message.contains("is no schedule expression"), "{expression}: {message}");
     }
 }
 
