@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test sim lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -17,6 +17,10 @@ ARCHITECTURE ?= arm64
 PARAMETERS ?=
 # Where `make screenshots` puts its pictures.
 SCREENSHOTS ?= target/screenshots
+# How many histories `make sim` plays, or the one; and whose counting: tidemark, seed-handler, claim-per-record, ...
+SEEDS ?= 1000
+SEED ?=
+SUBJECT ?= tidemark
 export STAGE STACK ARCHITECTURE PARAMETERS
 
 help: ## List the commands
@@ -27,6 +31,9 @@ run: page ## Build and start everything on this machine: the page, the API and a
 
 test: page ## Run every test; does its own set-up
 	scripts/test
+
+sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint

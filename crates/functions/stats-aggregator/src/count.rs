@@ -1,6 +1,6 @@
 //! Counting a batch: claims, then one transaction for each part.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use domain::clicks::{Part, SequenceNumber, Standing, parts};
@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use store::StoreError;
 use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine};
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use crate::AggregateError;
 use crate::batch::Batch;
@@ -16,7 +17,7 @@ use crate::batch::Batch;
 /// runs several batches of a shard at once.
 const LANE_TRIES_MAX: u32 = 5;
 
-/// The most tries of one step. With the delays below they span about half a minute, and the deadline cuts them short.
+/// The most tries of one step. The pauses between them add up to half a minute, unless the deadline cuts them short.
 const STEP_TRIES_MAX: usize = 12;
 const STEP_DELAY_MIN: Duration = Duration::from_millis(25);
 const STEP_DELAY_MAX: Duration = Duration::from_secs(5);
@@ -110,13 +111,13 @@ impl Aggregator {
         counted: &mut Counted<'_>,
     ) -> Result<(), CommitError> {
         for part in parts {
-            let standing =
-                (|| self.claim(lane, *reached, &part)).retry(backoff(deadline)).when(StoreError::is_transient).await?;
+            let claim = (|| self.claim(lane, *reached, &part)).retry(backoff()).when(StoreError::is_transient);
+            let standing = in_time(deadline, claim).await?;
             let delta = part.delta(lane.id(), *reached, &standing);
-            (|| self.lanes.commit(lane, *reached, part.through, &delta, now))
-                .retry(backoff(deadline))
-                .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()))
-                .await?;
+            let commit = (|| self.lanes.commit(lane, *reached, part.through, &delta, now))
+                .retry(backoff())
+                .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()));
+            in_time(deadline, commit).await?;
             *reached = Some(part.through);
             counted.clicks += delta.total_clicks;
             for claim in standing.iter().flat_map(|standing| standing.days.iter().chain([&standing.month])).flatten() {
@@ -157,12 +158,21 @@ impl Aggregator {
     }
 }
 
-/// Jittered, growing delays, as long as the deadline allows.
-fn backoff(deadline: Instant) -> ExponentialBuilder {
+/// Jittered, growing delays.
+fn backoff() -> ExponentialBuilder {
     ExponentialBuilder::new()
         .with_jitter()
         .with_min_delay(STEP_DELAY_MIN)
         .with_max_delay(STEP_DELAY_MAX)
         .with_max_times(STEP_TRIES_MAX)
-        .with_total_delay(Some(deadline.saturating_duration_since(Instant::now())))
+}
+
+/// Gives a step up at the deadline, so that the answer can still tell what was counted. A request that is given up may have
+/// taken effect; the next delivery finds out.
+async fn in_time<T, E: From<StoreError>>(
+    deadline: Instant,
+    step: impl IntoFuture<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let out_of_time = |_| Err(StoreError::Unavailable("the invocation has no time left".to_owned()).into());
+    timeout_at(deadline, step.into_future()).await.unwrap_or_else(out_of_time)
 }

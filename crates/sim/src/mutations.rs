@@ -1,0 +1,102 @@
+//! Our own rules, each weakened in one place, to prove that the simulation would notice.
+//!
+//! The function's code has no switches for this. Its steps are written once more here, without its retries, from the pieces
+//! of `domain` and `store` that it uses itself; a mutation hands one of those pieces the wrong thing. The same steps without a
+//! mutation have to pass, or else it would be this file that is wrong and not the rule.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_dynamodb::Client;
+use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
+use jiff::Timestamp;
+use lambda_kit::stream::{StreamEvent, StreamRecord, StreamReply};
+use serde_json::Value;
+use store::clicks::{ClickImage, CommitError, KnownClaims, Lane, Lanes, Markers};
+use tokio::sync::Mutex;
+
+use crate::table::TABLE;
+
+/// How often a batch starts over because its lane moved.
+const LANE_TRIES_MAX: usize = 5;
+
+/// Which rule is weakened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Unweakened,
+    LaneAlone,
+    SkippingCache,
+    CheckpointApart,
+}
+
+/// One instance.
+pub(crate) struct Mutant {
+    rule: Rule,
+    lanes: Lanes,
+    markers: Markers,
+    known: Mutex<KnownClaims>,
+    commits: AtomicU64,
+}
+
+impl Mutant {
+    pub(crate) fn new(client: Client, rule: Rule) -> Self {
+        let (lanes, markers) = (Lanes::new(client.clone(), TABLE), Markers::new(client, TABLE));
+        Self { rule, lanes, markers, known: Mutex::default(), commits: AtomicU64::new(0) }
+    }
+
+    pub(crate) async fn handle(&self, event: &str, now: Timestamp) -> anyhow::Result<Value> {
+        let event: StreamEvent = serde_json::from_str(event)?;
+        let (stream, shard) = (event.event_source_arn.as_deref(), event.shard_id.as_deref());
+        let lane = Lane::new(stream.unwrap_or_default(), shard.unwrap_or_default());
+        let records: Vec<StreamRecord<'_, ClickImage<'_>>> =
+            event.records.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
+        let clicks = records.iter().filter(|record| record.event_name == "INSERT").filter_map(|record| {
+            let number = record.change.sequence_number.parse().ok()?;
+            record.change.new_image.as_ref()?.click(number).ok().flatten()
+        });
+        let clicks: Vec<StreamClick<'_>> = clicks.collect();
+        for _ in 0..LANE_TRIES_MAX {
+            match self.count(&lane, &clicks, now).await {
+                Ok(()) => return Ok(serde_json::to_value(StreamReply::new(&event, None))?),
+                Err(CommitError::LaneMoved) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+        anyhow::bail!("the lane keeps moving")
+    }
+
+    async fn count(&self, lane: &Lane, clicks: &[StreamClick<'_>], now: Timestamp) -> Result<(), CommitError> {
+        let mut checkpoint = self.lanes.checkpoint(lane).await?;
+        let new = clicks.iter().copied().filter(|click| checkpoint.is_none_or(|at| click.sequence_number > at));
+        let new: Vec<_> = new.collect();
+        let Some(through) = new.last().map(|click| click.sequence_number) else { return Ok(()) };
+        for part in parts(new, through) {
+            // Up to where own claims are taken for counted: by what is known without asking, and by what is added.
+            let (known_to, added_to) = match self.rule {
+                Rule::Unweakened | Rule::CheckpointApart => (checkpoint, checkpoint),
+                Rule::LaneAlone => (None, None),
+                Rule::SkippingCache => (Some(greatest_number()), checkpoint),
+            };
+            let standing = {
+                let mut known = self.known.lock().await;
+                self.markers.claim(&mut known, lane.id(), known_to, &part.visits).await?
+            };
+            let delta = part.delta(lane.id(), added_to, &standing);
+            if self.rule == Rule::CheckpointApart {
+                self.lanes.commit(lane, checkpoint, part.through, &StatDelta::default(), now).await?;
+                // A lane that nobody else has makes a transaction of the sums alone.
+                let commit = self.commits.fetch_add(1, Ordering::Relaxed);
+                let alone = Lane::new(lane.stream_arn(), format!("{}/{}/{commit}", lane.shard_id(), part.through));
+                self.lanes.commit(&alone, None, part.through, &delta, now).await?;
+            } else {
+                self.lanes.commit(lane, checkpoint, part.through, &delta, now).await?;
+            }
+            checkpoint = Some(part.through);
+        }
+        Ok(())
+    }
+}
+
+/// A place that no lane ever passes.
+fn greatest_number() -> SequenceNumber {
+    SequenceNumber::from_bytes([u8::MAX; 17])
+}

@@ -1,0 +1,85 @@
+//! What is put to the test: the real function, the handlers that everybody writes, and our own rules, weakened.
+
+use std::time::SystemTime;
+
+use aws_sdk_dynamodb::Client;
+use jiff::Timestamp;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use stats_aggregator::Aggregator;
+
+use crate::baselines::Baseline;
+use crate::mutations::{Mutant, Rule};
+use crate::table::TABLE;
+
+/// Which code counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Subject {
+    /// The function `stats-aggregator` as it is deployed.
+    Tidemark,
+    /// The handler of the table's design document: three additions for each record.
+    SeedHandler,
+    /// The same behind a claim for each record, which is what idempotency layers do.
+    ClaimPerRecord,
+    /// The function's steps written once more, which the weakened ones differ from in one line each.
+    Unweakened,
+    /// A claim is recognised by its lane alone, however long ago it was counted.
+    LaneAlone,
+    /// A cache, or a read, that shows an own claim skips it although it was never counted.
+    SkippingCache,
+    /// The checkpoint moves outside of the transaction that adds the sums.
+    CheckpointApart,
+}
+
+/// What of the statistics a subject is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Promise {
+    /// Unique users, beside the clicks.
+    pub(crate) unique_users: bool,
+    /// Poison kept in quarantine.
+    pub(crate) quarantine: bool,
+}
+
+impl Subject {
+    /// The handlers know no unique users, and only the function keeps a quarantine.
+    pub(crate) fn promise(self) -> Promise {
+        Promise {
+            unique_users: !matches!(self, Self::SeedHandler | Self::ClaimPerRecord),
+            quarantine: self == Self::Tidemark,
+        }
+    }
+}
+
+/// The code in one instance of a function.
+pub(crate) enum Counter {
+    Function(Box<Aggregator>),
+    Baseline(Baseline),
+    Mutant(Mutant),
+}
+
+impl Counter {
+    /// A cold one.
+    pub(crate) fn new(subject: Subject, client: Client) -> Self {
+        match subject {
+            Subject::Tidemark => Self::Function(Box::new(Aggregator::new(client, TABLE))),
+            Subject::SeedHandler => Self::Baseline(Baseline { client, claims: false }),
+            Subject::ClaimPerRecord => Self::Baseline(Baseline { client, claims: true }),
+            Subject::Unweakened => Self::Mutant(Mutant::new(client, Rule::Unweakened)),
+            Subject::LaneAlone => Self::Mutant(Mutant::new(client, Rule::LaneAlone)),
+            Subject::SkippingCache => Self::Mutant(Mutant::new(client, Rule::SkippingCache)),
+            Subject::CheckpointApart => Self::Mutant(Mutant::new(client, Rule::CheckpointApart)),
+        }
+    }
+
+    /// One invocation: the answer, or what the function failed with.
+    pub(crate) async fn invoke(&self, event: String, deadline: SystemTime, now: Timestamp) -> anyhow::Result<Value> {
+        match self {
+            Self::Function(aggregator) => {
+                let event = RawValue::from_string(event)?;
+                Ok(serde_json::to_value(stats_aggregator::handle(aggregator, event, deadline, now).await?)?)
+            }
+            Self::Baseline(baseline) => baseline.handle(&event).await,
+            Self::Mutant(mutant) => mutant.handle(&event, now).await,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Some histories on every test run, and the proof that they would show a wrong count. `make sim` plays more.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use engine::{Engine, Options};
+use tidemark_sim::{Database, Embedded, Fault, Outcome, Subject, Tally, play};
+
+/// Plays the histories of some seeds on two threads.
+fn play_all(subject: Subject, seeds: std::ops::Range<u64>) -> Vec<Outcome> {
+    let half = |seeds: Vec<u64>| {
+        let play = |seed| play(seed, subject, Box::new(Embedded::new().unwrap()), false).unwrap();
+        move || seeds.into_iter().map(play).collect::<Vec<_>>()
+    };
+    let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
+    thread::scope(|scope| {
+        let odd = scope.spawn(half(odd));
+        let mut outcomes = half(even)();
+        outcomes.extend(odd.join().unwrap());
+        outcomes
+    })
+}
+
+/// How many of the histories a subject gets wrong. Where nothing went wrong on the way it has to be right: then it is the
+/// faults that it cannot stand, and not the simulation that is unfair to it.
+fn caught(subject: Subject) -> usize {
+    let outcomes = play_all(subject, 1..17);
+    for calm in outcomes.iter().filter(|outcome| outcome.faults.total() == 0) {
+        assert_eq!(calm.miscounts, [""; 0], "seed {}", calm.seed);
+    }
+    outcomes.iter().filter(|outcome| !outcome.miscounts.is_empty()).count()
+}
+
+#[test]
+fn the_statistics_are_exact_in_every_history() {
+    let mut faults = Tally::default();
+    let mut calm = 0;
+    for outcome in play_all(Subject::Tidemark, 1..151) {
+        assert!(outcome.miscounts.is_empty(), "make sim SEED={}: {:#?}", outcome.seed, outcome.miscounts);
+        faults.add(&outcome.faults);
+        calm += usize::from(outcome.faults.total() == 0);
+    }
+    // A batch that is counted in part takes an outage at the right moment: a few in a thousand histories.
+    for fault in Fault::ALL.iter().filter(|fault| **fault != Fault::PartialFailure) {
+        assert!(faults.of(*fault) > 0, "{fault:?} never struck");
+    }
+    assert!(calm > 0, "every history had faults");
+}
+
+#[test]
+fn the_handler_of_the_design_document_is_caught() {
+    assert!(caught(Subject::SeedHandler) > 8);
+}
+
+#[test]
+fn a_claim_for_each_record_is_caught() {
+    assert!(caught(Subject::ClaimPerRecord) > 6);
+}
+
+#[test]
+fn a_claim_recognised_by_its_lane_alone_is_caught() {
+    assert!(caught(Subject::LaneAlone) > 6);
+}
+
+#[test]
+fn a_cache_that_skips_own_uncounted_claims_is_caught() {
+    assert!(caught(Subject::SkippingCache) > 3);
+}
+
+#[test]
+fn a_checkpoint_outside_of_the_transaction_is_caught() {
+    assert!(caught(Subject::CheckpointApart) > 3);
+}
+
+#[test]
+fn the_steps_that_are_weakened_are_right_without_the_weakness() {
+    assert_eq!(caught(Subject::Unweakened), 0);
+}
+
+/// What happened, without the bodies of requests, which say the same in any order.
+fn without_bodies(mut outcome: Outcome) -> Outcome {
+    for line in &mut outcome.trace {
+        line.truncate(line.find('{').unwrap_or(line.len()));
+    }
+    outcome
+}
+
+fn trace(seed: u64, database: Box<dyn Database>) -> Outcome {
+    without_bodies(play(seed, Subject::Tidemark, database, true).unwrap())
+}
+
+/// Shows where two histories part, and not all of both.
+fn assert_same(one: &Outcome, other: &Outcome) {
+    assert!(!one.trace.is_empty());
+    let parting = one.trace.iter().zip(&other.trace).find(|(one, other)| one != other);
+    assert_eq!(parting, None, "seed {}", one.seed);
+    assert!(one == other, "seed {}", one.seed);
+}
+
+#[test]
+fn a_seed_always_gives_the_same_history() {
+    for seed in 1..4 {
+        let (first, second) =
+            (trace(seed, Box::new(Embedded::new().unwrap())), trace(seed, Box::new(Embedded::new().unwrap())));
+        assert_same(&first, &second);
+    }
+}
+
+/// The whole engine, over HTTP, from a thread of its own: to the history, a request takes no virtual time.
+struct Served {
+    requests: Sender<(String, Vec<u8>)>,
+    replies: Receiver<(u16, Vec<u8>)>,
+}
+
+impl Served {
+    fn start() -> Self {
+        let (requests, to_do) = channel::<(String, Vec<u8>)>();
+        let (done, replies) = channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let engine = runtime.block_on(Engine::start(Options::default())).unwrap();
+            let client = reqwest::blocking::Client::new();
+            for (operation, body) in to_do {
+                let family = match operation.as_str() {
+                    "DescribeStream" | "GetShardIterator" | "GetRecords" => "DynamoDBStreams",
+                    _ => "DynamoDB",
+                };
+                let request = client.post(engine.url()).body(body);
+                let headers = BTreeMap::from([
+                    ("content-type", "application/x-amz-json-1.0".to_owned()),
+                    ("x-amz-target", format!("{family}_20120810.{operation}")),
+                    ("x-amz-date", "20251002T103000Z".to_owned()),
+                    ("authorization", "AWS4-HMAC-SHA256 Credential=local/20251002/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0".to_owned()),
+                ]);
+                let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+                let reply = request.send().unwrap();
+                let status = reply.status().as_u16();
+                if done.send((status, reply.bytes().unwrap().to_vec())).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { requests, replies }
+    }
+}
+
+impl Database for Served {
+    fn answer(&mut self, operation: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        self.requests.send((operation.to_owned(), body.to_owned())).unwrap();
+        self.replies.recv().unwrap()
+    }
+}
+
+#[test]
+fn the_statistics_are_exact_behind_the_engines_own_server() {
+    for seed in 1..4 {
+        let outcome = play(seed, Subject::Tidemark, Box::new(Served::start()), false).unwrap();
+        assert!(outcome.clicks > 0);
+        assert_eq!(outcome.miscounts, [""; 0], "seed {seed}");
+    }
+}
