@@ -1,0 +1,109 @@
+//! `docs/openapi.yaml`, read, and what it says of an answer.
+
+use std::collections::BTreeMap;
+use std::fs::read_to_string;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use tidemark_tests::repository;
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const PROBLEM: &str = "application/problem+json";
+
+/// One documented answer: route key, status, media type.
+pub(crate) type Answered = (String, u16, String);
+
+/// The document.
+pub(crate) struct Document(pub(crate) Value);
+
+impl Document {
+    /// As it stands in the repository.
+    pub(crate) fn read() -> Self {
+        Self(serde_saphyr::from_str(&read_to_string(repository().join("docs/openapi.yaml")).unwrap()).unwrap())
+    }
+
+    /// With the schema of every object closed, so that a member that the document does not name is noticed. Clients are not
+    /// asked to look so closely.
+    pub(crate) fn closed() -> Self {
+        let mut document = Self::read();
+        close(&mut document.0);
+        document
+    }
+
+    /// What a `$ref` points to; other values are themselves.
+    pub(crate) fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
+        match value["$ref"].as_str() {
+            Some(target) => self.0.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("no {target}")),
+            None => value,
+        }
+    }
+
+    /// The operations by API Gateway's route key.
+    pub(crate) fn operations(&self) -> BTreeMap<String, &Value> {
+        let paths = self.0["paths"].as_object().unwrap().iter();
+        let operations = paths.flat_map(|(path, item)| {
+            let item = item.as_object().unwrap().iter();
+            item.map(move |(method, operation)| match method.as_str() {
+                "x-amazon-apigateway-any-method" => (path.trim_start_matches('/').to_owned(), operation),
+                _ => (format!("{} {path}", method.to_uppercase()), operation),
+            })
+        });
+        operations.collect()
+    }
+
+    /// The parameters of an operation.
+    pub(crate) fn parameters<'a>(&'a self, operation: &'a Value) -> impl Iterator<Item = &'a Value> {
+        operation["parameters"].as_array().into_iter().flatten().map(|parameter| self.resolve(parameter))
+    }
+
+    /// The answer of an operation with some status.
+    pub(crate) fn response<'a>(&'a self, operation: &'a Value, status: u16) -> &'a Value {
+        self.resolve(&operation["responses"][status.to_string()])
+    }
+
+    /// Each documented answer, and the schema of its body.
+    pub(crate) fn answers(&self) -> BTreeMap<Answered, &Value> {
+        let mut answers = BTreeMap::new();
+        for (route, operation) in self.operations() {
+            for status in operation["responses"].as_object().unwrap().keys() {
+                let status = status.parse().unwrap();
+                for (media, content) in self.response(operation, status)["content"].as_object().unwrap() {
+                    answers.insert((route.clone(), status, media.clone()), &content["schema"]);
+                }
+            }
+        }
+        answers
+    }
+
+    /// A validator of one of the document's schemas.
+    pub(crate) fn validator(&self, schema: &Value) -> Validator {
+        let mut schema = schema.clone();
+        // Where the references of the schema lead to.
+        schema["components"] = self.0["components"].clone();
+        jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
+    }
+
+    /// What an answer is called here, once it is found to be as it is documented.
+    pub(crate) fn check(&self, route: &str, status: u16, content_type: &str, body: &Value) -> Answered {
+        let media = content_type.split(';').next().unwrap().to_owned();
+        let answered = (route.to_owned(), status, media);
+        let answers = self.answers();
+        let schema = answers.get(&answered).unwrap_or_else(|| panic!("{answered:?} is not documented: {body}"));
+        let errors: Vec<_> = self.validator(schema).iter_errors(body).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{answered:?}: {body}: {errors:?}");
+        answered
+    }
+}
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(close);
+            if members.get("properties").is_some_and(Value::is_object) {
+                members.insert("unevaluatedProperties".to_owned(), json!(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}

@@ -1,0 +1,153 @@
+//! `docs/openapi.yaml` and what it describes, held to each other in both directions: routes to the template, problems to the
+//! code and to their table, schemas to the sample events with their recorded answers and to the running stack.
+
+#![allow(clippy::unwrap_used)]
+
+mod document;
+mod recorded;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::fs::read_to_string;
+use std::path::Path;
+
+use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
+use domain::clicks::{ClickCount, UserId};
+use regex_lite::Regex;
+use serde_json::{Value, json};
+use tidemark_tests::repository;
+
+use document::{Document, PROBLEM};
+use recorded::{Recorded, recorded, template_routes};
+
+const TYPE_PREFIX: &str = "urn:tidemark:problem:";
+
+/// Sample events with a range that is refused as a whole: each of its ends is as the schema says.
+const REFUSED_BEYOND_SCHEMAS: [&str; 3] = ["range-upside-down", "range-too-long", "months-too-many"];
+
+/// What is wrong with a single part of a request, so that a schema can say it too.
+const PROBLEMS_OF_SHAPE: [&str; 5] =
+    ["invalid-body", "invalid-user-id", "invalid-click-count", "invalid-idempotency-key", "invalid-parameter"];
+
+/// Every `.rs` file under a folder.
+fn sources(folder: &Path, found: &mut String) {
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push_str(&read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn each_route_is_documented_and_each_documented_route_is_one() {
+    let routes: BTreeSet<_> = template_routes().into_values().flatten().collect();
+    assert_eq!(Document::read().operations().into_keys().collect::<BTreeSet<_>>(), routes);
+}
+
+#[test]
+fn the_document_the_table_and_the_code_know_the_same_problems() {
+    let mut code = String::new();
+    sources(&repository().join("crates/lambda-kit/src"), &mut code);
+    sources(&repository().join("crates/functions"), &mut code);
+    let pairs = |pattern: &str, text: &str| -> Vec<(String, String)> {
+        let pattern = Regex::new(pattern).unwrap();
+        pattern.captures_iter(text).map(|found| (found["name"].to_owned(), found["status"].to_owned())).collect()
+    };
+    let in_code = pairs(r#"Problem::new\(\s*(?<status>\d{3}),\s*"(?<name>[a-z-]+)""#, &code);
+    assert_eq!(in_code.len(), code.matches("Problem::new(").count(), "a problem is spelled in a way unknown here");
+    let in_code = BTreeSet::from_iter(in_code);
+
+    let table = read_to_string(repository().join("docs/problems.md")).unwrap();
+    let in_table = BTreeSet::from_iter(pairs(r"(?m)^\| `(?<name>[a-z-]+)` \| (?<status>\d{3}) \|", &table));
+    assert_eq!(in_table, in_code, "docs/problems.md, and the code");
+
+    let document = Document::read();
+    let mut in_document = BTreeSet::new();
+    for ((route, status, media), schema) in document.answers() {
+        if media == PROBLEM {
+            assert_eq!(schema["properties"]["status"]["const"], status, "{route}");
+            let types = schema["properties"]["type"]["enum"].as_array().unwrap().iter();
+            let names = types.map(|name| name.as_str().unwrap().strip_prefix(TYPE_PREFIX).unwrap().to_owned());
+            in_document.extend(names.map(|name| (name, status.to_string())));
+        }
+    }
+    assert_eq!(in_document, in_code, "docs/openapi.yaml, and the code");
+    let of_one_click = document.0["components"]["schemas"]["ClickProblem"]["properties"]["type"]["enum"].as_array();
+    for name in of_one_click.unwrap() {
+        let name = name.as_str().unwrap().strip_prefix(TYPE_PREFIX).unwrap();
+        assert!(in_code.iter().any(|(known, _)| known == name), "{name} is no problem of the code");
+    }
+}
+
+#[test]
+fn a_route_is_secured_where_it_may_refuse_a_token() {
+    let document = Document::read();
+    for (route, operation) in document.operations() {
+        let secured = operation["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
+        assert_eq!(secured, operation["responses"]["401"].is_object(), "{route}");
+    }
+}
+
+#[test]
+fn the_limits_are_those_of_the_code() {
+    let limits = [
+        ("schemas/UserId/maxLength", json!(UserId::CHARS_MAX)),
+        ("schemas/ClickCount/maximum", json!(ClickCount::MAX)),
+        ("schemas/ClickCount/default", json!(ClickCount::default().get())),
+        ("schemas/NewClicks/properties/clicks/maxItems", json!(click_writer::CLICKS_MAX)),
+        ("schemas/ClickOutcomes/properties/items/maxItems", json!(click_writer::CLICKS_MAX)),
+        ("schemas/Days/properties/items/maxItems", json!(RANGE_DAYS_MAX)),
+        ("schemas/Months/properties/items/maxItems", json!(RANGE_MONTHS_MAX)),
+        ("schemas/ClickPage/properties/items/maxItems", json!(stats_reader::LIMIT_MAX)),
+        ("parameters/Limit/schema/maximum", json!(stats_reader::LIMIT_MAX)),
+        ("parameters/Limit/schema/default", json!(stats_reader::LIMIT_DEFAULT)),
+    ];
+    let document = Document::read();
+    for (limit, expected) in limits {
+        assert_eq!(document.0.pointer(&format!("/components/{limit}")), Some(&expected), "{limit}");
+    }
+}
+
+#[test]
+fn what_the_schemas_refuse_is_refused_and_what_is_malformed_they_refuse() {
+    let document = Document::read();
+    for event in recorded() {
+        let Recorded { case, route, answer, .. } = &event;
+        if route == "$default" {
+            continue;
+        }
+        let one_problem = answer["body"]["type"].as_str();
+        let items = answer["body"]["items"].as_array().into_iter().flatten();
+        let problems = items.filter_map(|item| item["problem"]["type"].as_str()).chain(one_problem);
+        let problems: Vec<_> = problems.map(|name| name.strip_prefix(TYPE_PREFIX).unwrap()).collect();
+        let malformed = problems.iter().any(|name| PROBLEMS_OF_SHAPE.contains(name));
+        let expected = !malformed || REFUSED_BEYOND_SCHEMAS.contains(&case.as_str());
+        assert_eq!(event.is_taken(&document), expected, "{route}, {case}: {problems:?}");
+    }
+}
+
+#[test]
+fn each_example_is_as_its_schema_says() {
+    fn examples<'a>(value: &'a Value, found: &mut Vec<(&'a Value, &'a Value)>) {
+        if let Value::Object(members) = value {
+            let parameter = members.get("example").map(|example| (&value["schema"], example));
+            let media = members.get("examples").and_then(Value::as_object).into_iter().flat_map(|named| named.values());
+            let media = media.filter_map(|named| Some((&value["schema"], named.get("value")?)));
+            let schema = members.get("examples").and_then(Value::as_array).into_iter().flatten();
+            found.extend(parameter.into_iter().chain(media).chain(schema.map(|example| (value, example))));
+            members.values().for_each(|member| examples(member, found));
+        } else if let Value::Array(items) = value {
+            items.iter().for_each(|item| examples(item, found));
+        }
+    }
+    let document = Document::read();
+    let mut found = Vec::new();
+    examples(&document.0, &mut found);
+    assert!(found.len() > 20, "only {} examples were found", found.len());
+    for (schema, example) in found {
+        assert!(document.validator(schema).is_valid(example), "{example} is not as {schema} says");
+    }
+}

@@ -1,0 +1,166 @@
+//! A walk through the running stack that asks for whatever the document promises.
+
+use std::collections::BTreeSet;
+
+use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tidemark_tests::{ADMIN_TOKEN, Answer, Stack};
+
+use crate::document::{Answered, Document, JSON, PROBLEM};
+use crate::recorded::recorded;
+
+/// Documented answers that are neither recorded nor met on the walk, and why. `*` is any route.
+const NOT_SHOWN: [(&str, u16, &str, &str); 2] = [
+    ("*", 500, PROBLEM, "a fault of ours: those that are known are mended"),
+    ("*", 503, JSON, "Lambda throttles the function, or it takes longer than 29 seconds"),
+];
+
+const CLICKS: &str = "POST /clicks";
+
+/// Any second, more requests than an API of this rate takes.
+const RATE_OF_ONE: [&str; 5] =
+    ["--in-memory", "--parameter", "ApiThrottlingRate=1", "--parameter", "ApiThrottlingBurst=1"];
+
+/// The answers that were met, each as it is documented.
+struct Walk {
+    document: Document,
+    shown: BTreeSet<Answered>,
+}
+
+impl Walk {
+    /// Takes an answer down, and gives its status.
+    fn show(&mut self, route: &str, answer: Answer) -> u16 {
+        let body = serde_json::from_str(&answer.body).unwrap_or_else(|_| json!(answer.body));
+        self.shown.insert(self.document.check(route, answer.status.as_u16(), &answer.content_type, &body));
+        answer.status.as_u16()
+    }
+
+    /// The route keys.
+    fn routes(&self) -> Vec<String> {
+        self.document.operations().into_keys().collect()
+    }
+
+    /// Sends what the document gives as examples, with some query besides.
+    async fn send(&self, stack: &Stack, route: &str, headers: &[(&str, &str)], query: &str) -> Answer {
+        let operation = self.document.operations()[route];
+        let (method, path) = route.split_once(' ').unwrap_or(("GET", "/unknown"));
+        let method = method.parse().unwrap();
+        let body = &operation["requestBody"]["content"][JSON]["examples"]["one"]["value"];
+        let body = (!body.is_null()).then(|| body.to_string());
+        stack.request(method, &self.target(path, operation, query), headers, body).await.unwrap()
+    }
+
+    /// A path with the examples of its parameters; what `query` says wins.
+    fn target(&self, path: &str, operation: &Value, query: &str) -> String {
+        let mut target = path.to_owned();
+        let mut query = vec![query.to_owned()];
+        for parameter in self.document.parameters(operation) {
+            let (name, example) = (parameter["name"].as_str().unwrap(), &parameter["example"]);
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str().unwrap() {
+                "path" => target = target.replace(&format!("{{{name}}}"), &example),
+                "query" if example != "null" && !query[0].starts_with(name) => query.push(format!("{name}={example}")),
+                _ => {}
+            }
+        }
+        format!("{target}?{}", query.join("&"))
+    }
+
+    /// What the routes answer to those who ask well, without a token, and badly.
+    async fn ask(&mut self, stack: &Stack) {
+        let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
+        for route in self.routes().iter().filter(|route| route.starts_with("GET ")) {
+            let is_secured = self.document.operations()[route]["responses"]["401"].is_object();
+            // Each is asked for CSV, also those that have none.
+            for media in [JSON, "text/csv"] {
+                let answer = self.send(stack, route, &[token, ("accept", media)], "").await;
+                assert_eq!(self.show(route, answer), 200, "{route}");
+            }
+            if is_secured {
+                let answer = self.send(stack, route, &[], "").await;
+                assert_eq!(self.show(route, answer), 401, "{route}");
+                let answer = self.send(stack, route, &[token], "limit=0").await;
+                assert_eq!(self.show(route, answer), 400, "{route}");
+            }
+        }
+    }
+
+    /// What becomes of clicks: stored, stored before, without a place, listed, too large for the function, too large for Lambda.
+    async fn click(&mut self, stack: &Stack) {
+        let examples = self.document.operations()[CLICKS]["requestBody"]["content"][JSON]["examples"].clone();
+        for example in examples.as_object().unwrap().values() {
+            let status = self.show(CLICKS, stack.post("/clicks", &example["value"]).await.unwrap());
+            assert!([201, 207].contains(&status), "{example}: {status}");
+        }
+        let now = jiff::Timestamp::now().as_millisecond().unsigned_abs();
+        let key = |n: u8| uuid::Builder::from_unix_timestamp_millis(now, &[n; 10]).into_uuid().to_string();
+        let click = |n| json!({ "userId": "user-123", "idempotencyKey": key(n) });
+        // The first one that finds no free millisecond.
+        let last = u8::try_from(PROBES_MAX).unwrap();
+        for (n, status) in [(0, 201), (0, 200)] {
+            assert_eq!(self.show(CLICKS, stack.post("/clicks", &click(n)).await.unwrap()), status);
+        }
+        for some in (1..last).collect::<Vec<_>>().chunks(CLICKS_MAX) {
+            let clicks: Vec<_> = some.iter().map(|n| click(*n)).collect();
+            assert_eq!(self.show(CLICKS, stack.post("/clicks", &json!({ "clicks": clicks })).await.unwrap()), 207);
+        }
+        assert_eq!(self.show(CLICKS, stack.post("/clicks", &click(last)).await.unwrap()), 409);
+        let listed = stack.get_as_admin("/users/user-123/clicks?limit=2").await.unwrap();
+        assert_eq!(self.show("GET /users/{userId}/clicks", listed), 200);
+        for size_bytes in [BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
+            let body = Some("x".repeat(size_bytes));
+            assert_eq!(self.show(CLICKS, stack.request(Method::POST, "/clicks", &[], body).await.unwrap()), 413);
+        }
+    }
+
+    /// What each route that reads or writes answers while DynamoDB fails, and then every route while its function dies: in this
+    /// order, since a function that starts anew needs DynamoDB.
+    async fn hurt(&mut self, stack: &Stack) {
+        let always = json!({ "probability": 1 });
+        let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
+        let failing = json!({ "PutItem": always, "GetItem": always, "Query": always });
+        stack.set_faults(&json!({ "engine": { "fail_before": failing } })).await.unwrap();
+        for route in self.routes().iter().filter(|route| *route != "$default") {
+            let answer = self.send(stack, route, &[token], "").await;
+            assert_eq!(self.show(route, answer), 503, "{route}");
+        }
+        stack.set_faults(&json!({ "functions": { "kill_before": always } })).await.unwrap();
+        for route in self.routes() {
+            let answer = self.send(stack, &route, &[token], "").await;
+            assert_eq!(self.show(&route, answer), 500, "{route}");
+        }
+    }
+
+    /// What every route answers to those who ask too often.
+    async fn hurry(&mut self, stack: &Stack) {
+        for route in self.routes() {
+            // However slow the machine: one of a hundred requests in a row comes too early.
+            for _ in 0..100 {
+                let answer = self.send(stack, &route, &[], "").await;
+                if self.show(&route, answer) == 429 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_answer_is_documented_and_each_documented_answer_is_given() {
+    let document = Document::closed();
+    let shown = recorded().iter().map(|recorded| recorded.check(&document)).collect();
+    let mut walk = Walk { document, shown };
+    let stack = Stack::start().await.unwrap();
+    walk.ask(&stack).await;
+    walk.click(&stack).await;
+    walk.hurt(&stack).await;
+    walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;
+
+    let excused = |(route, status, media): &Answered| {
+        NOT_SHOWN.iter().any(|(r, s, m, _)| (*r == "*" || r == route) && s == status && m == media)
+    };
+    // Both ways: an answer that nothing shows, and an excuse for one that something does.
+    let expected: BTreeSet<_> = walk.document.answers().into_keys().filter(|answer| !excused(answer)).collect();
+    assert_eq!(walk.shown, expected);
+}
