@@ -9,13 +9,14 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
     ("function", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit"]),
     ("tidemark-engine", &[]),
     ("tidemark-local", &["tidemark-engine"]),
+    ("tidemark-cli", &["tidemark-domain", "tidemark-store"]),
     // What drives everything may know everything.
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),

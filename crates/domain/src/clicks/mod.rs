@@ -3,9 +3,11 @@
 mod click;
 mod lane;
 mod part;
+mod recount;
 mod user_id;
 
 pub use click::{Click, ClickCount, ClickCountError, ClickTime, TimeError};
 pub use lane::{Claim, LaneId, SequenceNumber, SequenceNumberError};
 pub use part::{Part, Standing, StatDelta, StreamClick, Sums, TRANSACTION_STATS_MAX, Visit, parts};
+pub use recount::{ClickKey, Difference, Period, Scope, TableClick, differences, recount};
 pub use user_id::{UserId, UserIdError};

@@ -79,6 +79,26 @@ impl<'a> Attribute<'a> {
     }
 }
 
+/// An item that a query or a scan has read, held to the same rules as the stream's.
+#[cfg(feature = "recount")]
+impl<'a> From<&'a super::keys::Item> for ClickImage<'a> {
+    fn from(item: &'a super::keys::Item) -> Self {
+        let text = |text: &'a String| Some(Text(Cow::Borrowed(text)));
+        let attribute = |name| {
+            let value = item.get(name)?;
+            let string = value.as_s().ok().and_then(text);
+            Some(Attribute { string, number: value.as_n().ok().and_then(text) })
+        };
+        Self {
+            user_id: attribute("userId"),
+            create_date_time: attribute("createDateTime"),
+            click_count: attribute("clickCount"),
+            date_key: attribute("dateKey"),
+            record_sort: attribute("recordSort"),
+        }
+    }
+}
+
 impl ClickImage<'_> {
     /// The click; `None` when the item is another kind of item. The day is the one that `createDateTime` begins with, as the
     /// table's readers take it; what follows the `T` is not looked at.

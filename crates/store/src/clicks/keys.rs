@@ -88,6 +88,11 @@ impl DateShards {
         (1..=Self::MAX).contains(&shards).then_some(Self(shards))
     }
 
+    /// Under how many index partitions a day's clicks are looked for.
+    pub fn partitions_of_a_day(self) -> u64 {
+        if self.0 == 1 { 1 } else { 1 + u64::from(self.0) }
+    }
+
     /// The `dateKey` of a user's click: a user's clicks of one day share a partition.
     pub(crate) fn date_key(self, date: Date, user_id: &str) -> String {
         match self.0 {

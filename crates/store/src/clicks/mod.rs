@@ -16,16 +16,22 @@ mod image;
 mod keys;
 mod lanes;
 mod markers;
+#[cfg(feature = "recount")]
+mod pending;
 mod quarantine;
 mod reader;
+#[cfg(feature = "recount")]
+mod recount;
 mod writer;
 
 pub use image::{ClickImage, UnreadableClick};
 pub use keys::{DateShards, RESERVED_PREFIXES};
 pub use lanes::{CommitError, Lane, Lanes};
 pub use markers::{KnownClaims, Markers};
-pub use quarantine::{Quarantine, QuarantinedRecord};
+pub use quarantine::{Kept, Quarantine, QuarantinedRecord};
 pub use reader::{ClickPosition, ClicksReader, Direction, Page, Stat, StoredClick};
+#[cfg(feature = "recount")]
+pub use recount::{ClicksRead, Measured, Recounter, TableSize};
 pub use writer::{ClickWriter, PutClick};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

@@ -3,9 +3,10 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::keys::{PARTITION_KEY, QUARANTINE, key, s};
+use super::keys::{PARTITION_KEY, QUARANTINE, SORT_KEY, key, s};
 use super::lanes::Lane;
 use crate::StoreError;
 
@@ -27,7 +28,30 @@ pub struct QuarantinedRecord<'a> {
     pub record: &'a str,
 }
 
-/// Puts records into quarantine. Its request is `PutItem`.
+/// A record in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// `<shard id>#<sequence number>`: its name in the quarantine.
+    #[serde(rename(deserialize = "createDateTime"))]
+    pub id: String,
+    /// When it was put there, RFC 3339.
+    pub quarantined_at: String,
+    /// A stable code.
+    pub reason: String,
+    /// The same for people.
+    pub detail: String,
+    /// The stream that brought it.
+    pub stream_arn: String,
+    /// The shard that brought it.
+    pub shard_id: String,
+    /// As it came; empty when that was what could not be read.
+    pub sequence_number: String,
+    /// Its JSON, cut when it was longer than an item can be.
+    pub record: String,
+}
+
+/// Keeps records, and shows them. The aggregator's request is `PutItem`; an operator's are `GetItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Quarantine {
     client: Client,
@@ -77,5 +101,23 @@ impl Quarantine {
                 _ => Err(error.into()),
             },
         }
+    }
+
+    /// What is in quarantine, by shard and sequence number: one page, and where the next one begins if there is one.
+    pub async fn list(&self, after: Option<&str>) -> Result<(Vec<Kept>, Option<String>), StoreError> {
+        let query = self.client.query().table_name(&self.table).key_condition_expression("#pk = :pk");
+        let query = query.expression_attribute_names("#pk", PARTITION_KEY);
+        let query = query.expression_attribute_values(":pk", s(QUARANTINE));
+        let page = query.set_exclusive_start_key(after.map(|id| key(QUARANTINE, id))).send().await?;
+        let next = page.last_evaluated_key.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok()).cloned();
+        let kept = serde_dynamo::from_items(page.items.unwrap_or_default()).map_err(StoreError::unreadable)?;
+        Ok((kept, next))
+    }
+
+    /// The record of that id, if it is in quarantine.
+    pub async fn get(&self, id: &str) -> Result<Option<Kept>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(QUARANTINE, id)));
+        let item = request.consistent_read(true).send().await?.item;
+        item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
 }

@@ -1,0 +1,86 @@
+//! The commands of `tidemark`, as a library that tests can drive.
+//!
+//! Results go to standard output, as text or with `--json`; everything else to standard error.
+
+pub mod quarantine;
+pub mod recount;
+
+mod aws;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+/// The tools of a Tidemark table's operator.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark", version)]
+pub struct Command {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Adds the clicks up again and shows where the statistics differ: exit code 0 when nowhere, 1 when somewhere, 2 when it cannot tell.
+    Recount(recount::Arguments),
+    /// Shows the records that could not be read.
+    Quarantine(quarantine::Arguments),
+}
+
+/// Which table, and where.
+#[derive(Debug, Clone, Args)]
+pub struct Table {
+    /// The clicks table.
+    #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
+    pub table: String,
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a command ended that could do its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to worry about.
+    Fine,
+    /// Statistics differ from their clicks.
+    Differences,
+}
+
+/// Does what a command line says.
+pub async fn run(command: Command) -> Result<Outcome> {
+    match command.what {
+        What::Recount(arguments) => recount::run(arguments).await,
+        What::Quarantine(arguments) => quarantine::run(arguments).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Command::command().debug_assert();
+    }
+
+    #[test]
+    fn a_recount_wants_exactly_one_scope() {
+        let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "recount"], flags].concat());
+        assert!(parse(&["--all"]).is_ok());
+        assert!(parse(&["--day", "2025-10-02"]).is_ok());
+        assert!(parse(&["--month", "2025-10"]).is_ok());
+        for flags in [
+            &[][..],
+            &["--all", "--day", "2025-10-02"],
+            &["--day", "2025-02-30"],
+            &["--month", "2025-13"],
+            &["--all", "--date-shards", "0"],
+        ] {
+            assert!(parse(flags).is_err(), "{flags:?}");
+        }
+    }
+}

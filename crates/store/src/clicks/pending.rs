@@ -1,0 +1,126 @@
+//! Clicks on their way: in the stream, and not yet counted by their lane.
+
+use std::collections::{BTreeMap, HashSet};
+
+use aws_sdk_dynamodbstreams::Client;
+use aws_sdk_dynamodbstreams::types::{AttributeValue, OperationType, Record, ShardIteratorType};
+use domain::clicks::{ClickKey, SequenceNumber};
+
+use super::keys::{PARTITION_KEY, SORT_KEY};
+use crate::StoreError;
+
+/// The most shards of a stream that are looked at: a hundred partitions, renewed every four hours for a day, and some.
+const SHARDS_MAX: usize = 1_000;
+
+/// The most requests that the records of one shard may take, at up to 1,000 records each.
+const PAGES_MAX: usize = 10_000;
+
+/// An open shard says nowhere that its end is reached, and a page may be empty with more behind it
+/// ([GetRecords](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html)). So many empty ones in a row pass for the end.
+const EMPTY_PAGES_MAX: usize = 3;
+
+/// DynamoDB's own sequence numbers have at least so many digits; lanes keep them zero-padded to 40.
+const DIGITS_MIN: usize = 21;
+
+/// The keys of all items inserted behind the lanes' checkpoints. A shard without a lane is read from its beginning.
+pub(crate) async fn pending(
+    streams: &Client,
+    stream_arn: &str,
+    checkpoints: &BTreeMap<String, SequenceNumber>,
+) -> Result<HashSet<ClickKey>, StoreError> {
+    let mut keys = HashSet::new();
+    for shard in shards(streams, stream_arn).await? {
+        read(streams, stream_arn, &shard, checkpoints.get(&shard).copied(), &mut keys).await?;
+    }
+    Ok(keys)
+}
+
+async fn shards(streams: &Client, stream_arn: &str) -> Result<Vec<String>, StoreError> {
+    let mut shards = Vec::new();
+    let mut start = None;
+    while shards.len() <= SHARDS_MAX {
+        let request = streams.describe_stream().stream_arn(stream_arn).set_exclusive_start_shard_id(start);
+        let Some(page) = request.send().await?.stream_description else { break };
+        shards.extend(page.shards.unwrap_or_default().into_iter().filter_map(|shard| shard.shard_id));
+        start = page.last_evaluated_shard_id;
+        if start.is_none() {
+            return Ok(shards);
+        }
+    }
+    Err(StoreError::unreadable("a stream's shards do not end"))
+}
+
+async fn read(
+    streams: &Client,
+    stream_arn: &str,
+    shard: &str,
+    checkpoint: Option<SequenceNumber>,
+    keys: &mut HashSet<ClickKey>,
+) -> Result<(), StoreError> {
+    let mut iterator = iterator(streams, stream_arn, shard, checkpoint).await?;
+    let mut empty_pages = 0;
+    for _ in 0..PAGES_MAX {
+        let Some(next) = iterator else { return Ok(()) };
+        let page = match streams.get_records().shard_iterator(next).send().await {
+            Ok(page) => page,
+            // A shard that has been forgotten has nothing on its way.
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let records = page.records.unwrap_or_default();
+        empty_pages = if records.is_empty() { empty_pages + 1 } else { 0 };
+        keys.extend(records.iter().filter_map(|record| inserted(record, checkpoint)));
+        if empty_pages == EMPTY_PAGES_MAX {
+            return Ok(());
+        }
+        iterator = page.next_shard_iterator;
+    }
+    Err(StoreError::unreadable("a shard's records do not end"))
+}
+
+async fn iterator(
+    streams: &Client,
+    stream_arn: &str,
+    shard: &str,
+    checkpoint: Option<SequenceNumber>,
+) -> Result<Option<String>, StoreError> {
+    let request = |from| streams.get_shard_iterator().stream_arn(stream_arn).shard_id(shard).shard_iterator_type(from);
+    if let Some(checkpoint) = checkpoint {
+        let request = request(ShardIteratorType::AfterSequenceNumber).sequence_number(spelled(checkpoint));
+        match request.send().await {
+            Ok(answer) => return Ok(answer.shard_iterator),
+            // The checkpoint is older than what the stream keeps: everything that it keeps lies behind.
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_trimmed_data_access_exception()) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(request(ShardIteratorType::TrimHorizon).send().await?.shard_iterator)
+}
+
+/// As DynamoDB spelled the number before a lane padded it.
+fn spelled(number: SequenceNumber) -> String {
+    format!("{:0>DIGITS_MIN$}", number.to_string().trim_start_matches('0'))
+}
+
+/// The key of an inserted item behind the checkpoint.
+fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<ClickKey> {
+    let change = record.dynamodb.as_ref().filter(|_| record.event_name == Some(OperationType::Insert))?;
+    let number: SequenceNumber = change.sequence_number.as_ref()?.parse().ok()?;
+    let keys = change.keys.as_ref().filter(|_| checkpoint.is_none_or(|checkpoint| number > checkpoint))?;
+    let text = |name| keys.get(name).and_then(|value: &AttributeValue| value.as_s().ok()).cloned();
+    Some((text(PARTITION_KEY)?, text(SORT_KEY)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_asked_for_as_dynamodb_spells_it() {
+        let number = |text: &str| text.parse().map(spelled).expect("digits");
+        assert_eq!(number(&format!("{:0>40}", "4421584500000000017450439091")), "4421584500000000017450439091");
+        assert_eq!(number("7"), format!("{:0>21}", 7));
+    }
+}

@@ -1,0 +1,328 @@
+//! Recounting statistics from the clicks in the table, while counting goes on.
+//!
+//! What is stored is right when it is the sum of the clicks that the lanes have passed. So a measurement looks at the lanes and the statistics
+//! at one moment, then reads the clicks, then the stream behind those lanes; what it finds there is on its way and is left out.
+//! The order matters: whatever was counted at that moment is in the table when it is read, and whatever is in the
+//! table and was not counted is in the stream. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use domain::calendar::{YearMonth, parse_date};
+use domain::clicks::{Difference, Period, Scope, SequenceNumber, Sums, TableClick, differences, recount};
+
+use super::image::ClickImage;
+use super::keys::{
+    CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
+    TOTAL_SORT, key, lane_partition, s,
+};
+use super::pending::pending;
+use super::reader::Stat;
+use crate::StoreError;
+
+/// Bounds the requests of one query or scan: at a megabyte each, a terabyte.
+const PAGES_MAX: usize = 1_000_000;
+
+/// How often the lanes and the statistics are read until no lane moved meanwhile, and how long to wait in between.
+const SNAPSHOT_TRIES_MAX: usize = 200;
+const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
+
+/// How large the table is. DynamoDB brings these figures up to date about every six hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableSize {
+    /// Items of all kinds.
+    pub items: u64,
+    /// Their sizes, without the index.
+    pub size_bytes: u64,
+}
+
+/// How far reading has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ClicksRead {
+    /// Items read, clicks or not.
+    pub items: u64,
+    /// Requests for them.
+    pub requests: u64,
+    /// Read units that DynamoDB has charged for them.
+    pub read_units: f64,
+}
+
+/// What one measurement found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Statistics that are not the sum of their counted clicks.
+    pub differences: Vec<Difference>,
+    /// Clicks that were read.
+    pub clicks: u64,
+    /// Of those, clicks that are on their way through the stream.
+    pub pending: u64,
+    /// Items that call themselves clicks and are none: they lie in quarantine, and count nowhere.
+    pub unreadable: u64,
+    /// What reading took.
+    pub read: ClicksRead,
+}
+
+/// Recounts. Its requests are `DescribeTable`, `GetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
+#[derive(Debug, Clone)]
+pub struct Recounter {
+    client: Client,
+    streams: aws_sdk_dynamodbstreams::Client,
+    table: String,
+    date_shards: DateShards,
+}
+
+/// Lanes and statistics of one moment.
+struct Snapshot {
+    checkpoints: BTreeMap<String, SequenceNumber>,
+    stored: BTreeMap<Period, Sums>,
+}
+
+impl Recounter {
+    /// Recounts `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
+    pub fn new(
+        client: Client,
+        streams: aws_sdk_dynamodbstreams::Client,
+        table: impl Into<String>,
+        date_shards: DateShards,
+    ) -> Self {
+        Self { client, streams, table: table.into(), date_shards }
+    }
+
+    /// How large the table is.
+    pub async fn size(&self) -> Result<TableSize, StoreError> {
+        let table = self.client.describe_table().table_name(&self.table).send().await?.table;
+        let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
+        let (items, size_bytes) = table.map(|table| (table.item_count, table.table_size_bytes)).unwrap_or_default();
+        Ok(TableSize { items: number(items), size_bytes: number(size_bytes) })
+    }
+
+    /// What the statistics of a scope say.
+    pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, Sums>, StoreError> {
+        let (days, months) = match scope {
+            Scope::Day(day) => ((day.to_string(), day.to_string()), None),
+            Scope::Month(month) => ((format!("{month}-01"), format!("{month}-31")), Some((month, month.to_string()))),
+            Scope::All => return self.stored_everywhere().await,
+        };
+        let mut stored = self.stats(DAILY, Some(days), day_period).await?;
+        if let Some((month, sort)) = months {
+            stored.insert(Period::Month(month), self.stat(MONTHLY, &sort).await?);
+        }
+        Ok(stored)
+    }
+
+    async fn stored_everywhere(&self) -> Result<BTreeMap<Period, Sums>, StoreError> {
+        let mut stored = self.stats(DAILY, None, day_period).await?;
+        let month = |sort: &str| sort.parse::<YearMonth>().ok().map(Period::Month);
+        stored.append(&mut self.stats(MONTHLY, None, month).await?);
+        // Nobody may write users there; whatever stands is not ours to judge.
+        let total = Sums { unique_users: 0, ..self.stat(TOTAL, TOTAL_SORT).await? };
+        stored.insert(Period::Total, total);
+        Ok(stored)
+    }
+
+    /// Compares a scope's statistics with its clicks. `progress` hears of each page of clicks.
+    pub async fn measure(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, StoreError> {
+        let stream_arn = self.stream_arn().await?;
+        let Snapshot { checkpoints, stored } = self.snapshot(&stream_arn, scope).await?;
+
+        let mut clicks = Vec::new();
+        let mut unreadable = 0;
+        let mut read = ClicksRead::default();
+        let mut take = |items: &[Item]| {
+            for item in items {
+                match table_click(item) {
+                    Ok(Some(click)) => clicks.push(click),
+                    Ok(None) => {}
+                    Err(()) => unreadable += 1,
+                }
+            }
+        };
+        match scope.days() {
+            Some(days) => {
+                for date_key in days.into_iter().flat_map(|day| self.date_shards.date_keys(day)) {
+                    self.read_day(&date_key, &mut read, &mut take, &progress).await?;
+                }
+            }
+            None => self.read_everything(&mut read, &mut take, &progress).await?,
+        }
+
+        let on_their_way = pending(&self.streams, &stream_arn, &checkpoints).await?;
+        let total = clicks.len();
+        let (_, counted): (Vec<_>, Vec<_>) = clicks.into_iter().partition(|click| on_their_way.contains(&click.key));
+        Ok(Measured {
+            differences: differences(&stored, &recount(scope, &counted)),
+            clicks: total as u64,
+            pending: (total - counted.len()) as u64,
+            unreadable,
+            read,
+        })
+    }
+
+    async fn stream_arn(&self) -> Result<String, StoreError> {
+        let table = self.client.describe_table().table_name(&self.table).send().await?.table;
+        let arn = table.and_then(|table| table.latest_stream_arn);
+        arn.ok_or_else(|| StoreError::Refused(format!("the table {} has no stream", self.table)))
+    }
+
+    /// Reads until no lane has moved around the reading of the statistics, so that both are of one moment.
+    async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
+        let mut before = self.checkpoints(stream_arn).await?;
+        for _ in 0..SNAPSHOT_TRIES_MAX {
+            let stored = self.stored(scope).await?;
+            let after = self.checkpoints(stream_arn).await?;
+            if after == before {
+                return Ok(Snapshot { checkpoints: after, stored });
+            }
+            before = after;
+            tokio::time::sleep(SNAPSHOT_PAUSE).await;
+        }
+        Err(StoreError::Busy(
+            "the lanes never rest long enough to read the statistics between two of their moves".into(),
+        ))
+    }
+
+    async fn checkpoints(&self, stream_arn: &str) -> Result<BTreeMap<String, SequenceNumber>, StoreError> {
+        let query = self.partition(PARTITION_KEY, &lane_partition(stream_arn)).consistent_read(true);
+        let mut checkpoints = BTreeMap::new();
+        let mut unreadable = false;
+        pages(query, |items, _| {
+            for item in items {
+                let text = |name| item.get(name).and_then(|value| value.as_s().ok());
+                match (text(SORT_KEY), text("sequenceNumber").and_then(|number| number.parse().ok())) {
+                    (Some(shard), Some(number)) => drop(checkpoints.insert(shard.clone(), number)),
+                    _ => unreadable = true,
+                }
+            }
+        })
+        .await?;
+        if unreadable {
+            return Err(StoreError::unreadable("a lane without a sequence number"));
+        }
+        Ok(checkpoints)
+    }
+
+    async fn stat(&self, partition: &str, sort: &str) -> Result<Sums, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(partition, sort)));
+        request.consistent_read(true).send().await?.item.as_ref().map_or(Ok(Sums::default()), sums)
+    }
+
+    async fn stats(
+        &self,
+        partition: &str,
+        between: Option<(String, String)>,
+        period: impl Fn(&str) -> Option<Period>,
+    ) -> Result<BTreeMap<Period, Sums>, StoreError> {
+        let mut query = self.partition(PARTITION_KEY, partition).consistent_read(true);
+        if let Some((from, to)) = between {
+            query = sorted_between(query, SORT_KEY, &from, &to);
+        }
+        let mut rows = Vec::new();
+        pages(query, |items, _| rows.extend_from_slice(items)).await?;
+        let rows = rows.iter().filter_map(|row| {
+            let sort = row.get(SORT_KEY).and_then(|value| value.as_s().ok())?;
+            Some((period(sort)?, row))
+        });
+        rows.map(|(period, row)| Ok((period, sums(row)?))).collect()
+    }
+
+    async fn read_day(
+        &self,
+        date_key: &str,
+        read: &mut ClicksRead,
+        take: &mut impl FnMut(&[Item]),
+        progress: &impl Fn(ClicksRead),
+    ) -> Result<(), StoreError> {
+        let query = self.partition("dateKey", date_key).index_name(DATE_INDEX);
+        let query = sorted_between(query, "recordSort", CLICK_PREFIX, CLICK_PREFIX_END);
+        pages(query, |items, units| {
+            take(items);
+            read.add(items.len(), units);
+            progress(*read);
+        })
+        .await
+    }
+
+    async fn read_everything(
+        &self,
+        read: &mut ClicksRead,
+        take: &mut impl FnMut(&[Item]),
+        progress: &impl Fn(ClicksRead),
+    ) -> Result<(), StoreError> {
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            let scan = self.client.scan().table_name(&self.table).consistent_read(true);
+            let scan = scan.return_consumed_capacity(aws_sdk_dynamodb::types::ReturnConsumedCapacity::Total);
+            let page = scan.set_exclusive_start_key(start).send().await?;
+            let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units()).unwrap_or_default();
+            take(page.items());
+            read.add(page.items().len(), units);
+            progress(*read);
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::unreadable("the table does not end"))
+    }
+
+    fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(&self.table)
+            .return_consumed_capacity(aws_sdk_dynamodb::types::ReturnConsumedCapacity::Total)
+            .key_condition_expression("#pk = :pk")
+            .expression_attribute_names("#pk", partition_key)
+            .expression_attribute_values(":pk", s(partition))
+    }
+}
+
+impl ClicksRead {
+    fn add(&mut self, items: usize, read_units: f64) {
+        self.items += items as u64;
+        self.requests += 1;
+        self.read_units += read_units;
+    }
+}
+
+fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &str, to: &str) -> QueryFluentBuilder {
+    query
+        .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
+        .expression_attribute_names("#sk", sort_key)
+        .expression_attribute_values(":from", s(from))
+        .expression_attribute_values(":to", s(to))
+}
+
+/// Hands over each page of a query, with the read units that it took.
+async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) -> Result<(), StoreError> {
+    let mut start = None;
+    for _ in 0..PAGES_MAX {
+        let page = query.clone().set_exclusive_start_key(start).send().await?;
+        let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units()).unwrap_or_default();
+        take(page.items(), units);
+        start = page.last_evaluated_key;
+        if start.is_none() {
+            return Ok(());
+        }
+    }
+    Err(StoreError::unreadable("a partition does not end"))
+}
+
+fn day_period(sort: &str) -> Option<Period> {
+    parse_date(sort).ok().map(Period::Day)
+}
+
+fn sums(row: &Item) -> Result<Sums, StoreError> {
+    let stat: Stat = serde_dynamo::from_item(row.clone()).map_err(StoreError::unreadable)?;
+    Ok(Sums { clicks: stat.total_clicks, unique_users: stat.unique_users })
+}
+
+/// By the rules that the stream's images are read by; `Err` for what calls itself a click and is none.
+fn table_click(item: &Item) -> Result<Option<TableClick>, ()> {
+    let image = ClickImage::from(item);
+    let in_no_shard = SequenceNumber::from_bytes([0; 17]);
+    let Some(click) = image.click(in_no_shard).map_err(|_| ())? else { return Ok(None) };
+    let time = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+    Ok(Some(TableClick { key: (click.user_id.to_owned(), time), date: click.date, count: click.count }))
+}
