@@ -251,6 +251,18 @@ async fn statistics_come_as_csv_to_whoever_prefers_it() {
 }
 
 #[tokio::test]
+async fn a_function_started_elsewhere_is_told_what_it_needs() {
+    let stack = Stack::start().await.unwrap();
+    let environment = stack.get("/_local/environment").await.unwrap().body;
+    let names: BTreeSet<_> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    for name in ["CLICKS_TABLE", "CLICK_DATE_SHARDS", "CURSOR_KEY_SECRET_ARN", "AWS_REGION", "AWS_ACCESS_KEY_ID"] {
+        assert!(names.contains(name), "{name} is missing: {names:?}");
+    }
+    assert!(environment.contains(&format!("AWS_ENDPOINT_URL_DYNAMODB={}\n", stack.dynamodb_url())));
+    assert!(!environment.contains("AWS_LAMBDA_"), "these are Lambda's to give: {names:?}");
+}
+
+#[tokio::test]
 async fn the_sharded_layout_counts_and_lists_as_the_plain_one() {
     let stack = Stack::with(&["--in-memory", "--parameter", "ClickDateShards=4"]).await.unwrap();
     for n in 0..30 {

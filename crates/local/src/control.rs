@@ -57,6 +57,7 @@ struct AllFaults {
 pub fn router(control: Arc<Control>) -> Router {
     Router::new()
         .route("/_local/health", get(health))
+        .route("/_local/environment", get(environment))
         .route("/_local/faults", get(faults).put(set_faults))
         .with_state(control)
 }
@@ -112,6 +113,12 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(body)).into_response()
+}
+
+/// The functions' variables, a line each: what an `--env-file` of `cargo lambda watch` takes.
+async fn environment(State(control): State<Arc<Control>>) -> String {
+    let variables = control.functions.environment().into_iter();
+    variables.map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
 async fn faults(State(control): State<Arc<Control>>) -> Response {

@@ -22,6 +22,18 @@ pub struct Endpoints {
     pub identity: crate::dynamodb::Identity,
 }
 
+/// What a function needs wherever its process is started, by `cargo lambda watch` for one: the template's variables, and where
+/// and as whom to call the services.
+#[must_use]
+pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, String> {
+    let is_portable = |name: &str| {
+        let is_lambdas = name.starts_with("AWS_LAMBDA_") || name == "AWS_EXECUTION_ENV";
+        function.environment.contains_key(name) || (name.starts_with("AWS_") && !is_lambdas)
+    };
+    let all = variables(function, endpoints, Path::new(""), 0);
+    all.into_iter().filter(|(name, _)| is_portable(name)).collect()
+}
+
 /// All variables of one instance, except `AWS_LAMBDA_RUNTIME_API`.
 ///
 /// Lambda's own names win over the template's, as they do in the cloud, where they are reserved.

@@ -105,6 +105,11 @@ fn quoted(output: &[String]) -> String {
 }
 
 impl Launcher {
+    /// Where the instances call the services.
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
     /// A launcher whose instances call the services at `endpoints`.
     #[must_use]
     pub fn new(endpoints: Endpoints) -> Self {

@@ -5,6 +5,7 @@ mod instance;
 mod pool;
 mod runtime_api;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,6 +89,12 @@ impl Functions {
     #[must_use]
     pub fn all(&self) -> &[Arc<Pool>] {
         &self.pools
+    }
+
+    /// The [`environment::portable`] variables of all functions together.
+    #[must_use]
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        self.pools.iter().flat_map(|pool| environment::portable(pool.function(), self.launcher.endpoints())).collect()
     }
 
     /// A function by its binary's name, its own name, its ARN or its logical id.
