@@ -105,12 +105,12 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Kills the stack as a power cut would, and starts it again on the same data.
-    pub async fn restart_after_sigkill(mut self) -> Result<Self> {
+    /// Kills the stack as a power cut would, and starts it again on the same data, with these flags.
+    pub async fn restart_after_sigkill(mut self, flags: &[&str]) -> Result<Self> {
         self.process.kill()?;
         self.process.wait()?;
         let data = self.data.take().context("the stack has no data")?;
-        Self::in_folder(data, &[]).await
+        Self::in_folder(data, flags).await
     }
 
     /// Ends the stack as Ctrl-C does; it has to end well.

@@ -39,7 +39,7 @@ async fn a_click_becomes_a_statistic_and_survives_a_kill() {
     assert_eq!((click.status.as_u16(), click.json()["clickCount"].clone()), (201, json!(2)));
     stack.wait_for("/stats/total", &json!({"totalClicks": 2})).await.unwrap();
 
-    let stack = stack.restart_after_sigkill().await.unwrap();
+    let stack = stack.restart_after_sigkill(&[]).await.unwrap();
     assert_eq!(stack.get("/stats/total").await.unwrap().json(), json!({"totalClicks": 2}));
     for user in ["ann", "bob"] {
         assert_eq!(stack.post("/clicks", &json!({"userId": user})).await.unwrap().status, 201);

@@ -31,7 +31,7 @@ const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) struct Front {
     pub(crate) database: Database,
     pub(crate) faults: Arc<Faults>,
-    throttle: Throttle,
+    pub(crate) throttle: Throttle,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }

@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::faults::{Chance, EngineFaults, FailureReply, Faults};
 pub use crate::streams::ShardChange;
+pub use crate::throttle::ThrottleClock;
 
 use crate::database::Database;
 use crate::emulator::Emulator;
@@ -150,6 +151,12 @@ impl Engine {
     #[must_use]
     pub fn faults(&self) -> &Arc<Faults> {
         &self.front.faults
+    }
+
+    /// The clock of [`EngineFaults::throttle`].
+    #[must_use]
+    pub fn throttle_clock(&self) -> &ThrottleClock {
+        &self.front.throttle.clock
     }
 
     /// Closes an open shard of a table's stream and opens its children: one for [`ShardChange::Roll`], as AWS does every few hours, two halves for

@@ -57,16 +57,7 @@ impl Level {
 
 impl Buckets {
     /// The first of `partitions` that has nothing left.
-    pub(super) fn empty<'a>(&self, kind: Kind, partitions: &'a [Partition]) -> Option<&'a Partition> {
-        self.empty_at(kind, partitions, Instant::now())
-    }
-
-    /// Takes `units`, into debt if need be.
-    pub(super) fn take(&self, kind: Kind, partition: Partition, units: f64) {
-        self.take_at(kind, partition, units, Instant::now());
-    }
-
-    fn empty_at<'a>(&self, kind: Kind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
+    pub(super) fn empty<'a>(&self, kind: Kind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
         let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         partitions.iter().find(|partition| {
             let level = levels.get(&(kind, (*partition).clone()));
@@ -74,7 +65,8 @@ impl Buckets {
         })
     }
 
-    fn take_at(&self, kind: Kind, partition: Partition, units: f64, now: Instant) {
+    /// Takes `units`, into debt if need be.
+    pub(super) fn take(&self, kind: Kind, partition: Partition, units: f64, now: Instant) {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         if levels.len() >= BUCKETS_MAX {
             levels.retain(|(kind, _), level| level.after(*kind, now).units < kind.units_per_s());
@@ -100,19 +92,19 @@ mod tests {
     fn a_partition_takes_its_second_worth_and_then_as_much_as_time_gives() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         let hot = [partition("hot")];
-        buckets.take_at(Kind::Write, partition("hot"), 999.0, now);
-        assert_eq!(buckets.empty_at(Kind::Write, &hot, now), None);
-        buckets.take_at(Kind::Write, partition("hot"), 101.0, now);
-        assert_eq!(buckets.empty_at(Kind::Write, &hot, now), Some(&hot[0]));
-        assert_eq!(buckets.empty_at(Kind::Write, &hot, now + Duration::from_millis(99)), Some(&hot[0]));
-        assert_eq!(buckets.empty_at(Kind::Write, &hot, now + Duration::from_millis(101)), None);
+        buckets.take(Kind::Write, partition("hot"), 999.0, now);
+        assert_eq!(buckets.empty(Kind::Write, &hot, now), None);
+        buckets.take(Kind::Write, partition("hot"), 101.0, now);
+        assert_eq!(buckets.empty(Kind::Write, &hot, now), Some(&hot[0]));
+        assert_eq!(buckets.empty(Kind::Write, &hot, now + Duration::from_millis(99)), Some(&hot[0]));
+        assert_eq!(buckets.empty(Kind::Write, &hot, now + Duration::from_millis(101)), None);
     }
 
     #[test]
     fn a_hot_partition_leaves_the_others_and_its_reads_alone() {
         let (buckets, now) = (Buckets::default(), Instant::now());
-        buckets.take_at(Kind::Write, partition("hot"), 2_000.0, now);
-        assert_eq!(buckets.empty_at(Kind::Write, &[partition("cold")], now), None);
-        assert_eq!(buckets.empty_at(Kind::Read, &[partition("hot")], now), None);
+        buckets.take(Kind::Write, partition("hot"), 2_000.0, now);
+        assert_eq!(buckets.empty(Kind::Write, &[partition("cold")], now), None);
+        assert_eq!(buckets.empty(Kind::Read, &[partition("hot")], now), None);
     }
 }

@@ -5,6 +5,7 @@
 //! up the table's writes (AWS's back-pressure). PartiQL and scans are not throttled; refused conditions cost nothing.
 
 mod buckets;
+mod clock;
 mod requests;
 mod shape;
 
@@ -14,6 +15,7 @@ use dynoxide::{Database, Item};
 use serde_json::{Value, json};
 
 use self::buckets::{Buckets, Kind, Partition};
+pub use self::clock::ThrottleClock;
 use self::requests::{Read, Write};
 use self::shape::Shape;
 use crate::api::ApiError;
@@ -26,6 +28,7 @@ const TRANSACTION_FACTOR: f64 = 2.0;
 /// The buckets of one database.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
+    pub(crate) clock: ThrottleClock,
     buckets: Buckets,
 }
 
@@ -103,18 +106,19 @@ impl Throttle {
 
     /// Takes what a call that has succeeded with `reply` cost. Waits for SQLite.
     pub(crate) fn charge(&self, tables: &Database, debts: Vec<Debt>, reply: &[u8]) {
+        let now = self.clock.now();
         for debt in debts {
             match debt {
                 Debt::Write(write) => {
                     for (partition, units) in write.costs(tables) {
-                        self.buckets.take(Kind::Write, partition, units);
+                        self.buckets.take(Kind::Write, partition, units, now);
                     }
                 }
-                Debt::Read(read) => self.buckets.take(Kind::Read, read.partition(), read.cost(tables)),
+                Debt::Read(read) => self.buckets.take(Kind::Read, read.partition(), read.cost(tables), now),
                 Debt::Query(partition) => {
                     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
                     let units = reply["ConsumedCapacity"]["CapacityUnits"].as_f64().unwrap_or_default();
-                    self.buckets.take(Kind::Read, partition, units);
+                    self.buckets.take(Kind::Read, partition, units, now);
                 }
             }
         }
@@ -142,15 +146,16 @@ impl Throttle {
         let actions = request["TransactItems"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut debts = Vec::with_capacity(actions.len());
         let mut reasons = vec![None; actions.len()];
+        let now = self.clock.now();
         for (index, action) in actions.iter().enumerate() {
             let refused = if let Some(get) = action.get("Get") {
                 let Some(read) = Read::of_request(tables, get, TRANSACTION_FACTOR) else { continue };
-                let refused = self.buckets.empty(Kind::Read, &[read.partition()]).is_some();
+                let refused = self.buckets.empty(Kind::Read, &[read.partition()], now).is_some();
                 debts.push(Debt::Read(read));
                 refused
             } else {
                 let Some(write) = Write::of_action(tables, action) else { continue };
-                let refused = self.buckets.empty(Kind::Write, &write.partitions()).is_some();
+                let refused = self.buckets.empty(Kind::Write, &write.partitions(), now).is_some();
                 debts.push(Debt::Write(write));
                 refused
             };
@@ -213,7 +218,7 @@ impl Throttle {
     }
 
     fn check(&self, kind: Kind, partitions: &[Partition], shape: &Shape, region: &str) -> Result<(), ApiError> {
-        let Some(empty) = self.buckets.empty(kind, partitions) else { return Ok(()) };
+        let Some(empty) = self.buckets.empty(kind, partitions, self.clock.now()) else { return Ok(()) };
         let name = if shape.on_demand { "ThrottlingException" } else { "ProvisionedThroughputExceededException" };
         let (place, resource) = match &empty.index {
             Some(index) => ("Index", arn::index(region, &empty.table, index)),
