@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 
+use jiff::{SignedDuration, Timestamp};
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -49,8 +50,19 @@ pub struct Change<'a, I> {
     /// The record's place in its shard: 21 to 40 digits.
     #[serde(borrow)]
     pub sequence_number: Cow<'a, str>,
+    #[serde(borrow, default)]
+    approximate_creation_date_time: Option<&'a RawValue>,
     /// The item as it is now; none when it was removed.
     pub new_image: Option<I>,
+}
+
+impl<I> Change<'_, I> {
+    /// When the change was made, to the second on AWS; `None` when the record does not say so in epoch seconds.
+    pub fn made_at(&self) -> Option<Timestamp> {
+        // Read only when it is asked for: of a batch, that is one record.
+        let seconds: f64 = serde_json::from_str(self.approximate_creation_date_time?.get()).ok()?;
+        Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
+    }
 }
 
 /// The answer to a batch.
@@ -105,6 +117,23 @@ mod tests {
         let read: Vec<_> =
             event.records.iter().map(|record| serde_json::from_str::<StreamRecord<()>>(record.get()).is_ok()).collect();
         assert_eq!((read, event.shard_id.as_deref()), (vec![true, false, false], Some("shardId-1")));
+    }
+
+    #[test]
+    fn a_change_was_made_when_its_record_says_so_in_seconds() {
+        let made_at = |member: &str| {
+            let change = format!(r#"{{"SequenceNumber":"1"{member}}}"#);
+            let change: Change<()> = serde_json::from_str(&change).expect("a change");
+            change.made_at().map(|time| time.to_string())
+        };
+        let time = |seconds: &str| made_at(&format!(r#","ApproximateCreationDateTime":{seconds}"#));
+        assert_eq!(time("1759401000").as_deref(), Some("2025-10-02T10:30:00Z"));
+        assert_eq!(time("1759401000.5").as_deref(), Some("2025-10-02T10:30:00.5Z"));
+        assert_eq!(time("1.759401E9").as_deref(), Some("2025-10-02T10:30:00Z"));
+        for other in [r#""1759401000""#, "{}", "null", "1e300", "-1e300"] {
+            assert_eq!(time(other), None, "{other}");
+        }
+        assert_eq!(made_at(""), None);
     }
 
     #[test]

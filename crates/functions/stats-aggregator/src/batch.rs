@@ -1,7 +1,8 @@
 //! What a batch holds: clicks, records that cannot be read, and records that are none of our business.
 
 use domain::clicks::{SequenceNumber, StreamClick};
-use lambda_kit::stream::{StreamEvent, StreamRecord};
+use jiff::{SignedDuration, Timestamp};
+use lambda_kit::stream::{Change, StreamEvent, StreamRecord};
 use serde_json::value::RawValue;
 use store::clicks::{ClickImage, QuarantinedRecord};
 
@@ -28,8 +29,15 @@ pub(crate) struct Batch<'a> {
     pub(crate) ignored: u64,
     /// The last record of the batch, whatever it is.
     pub(crate) last: Option<SequenceNumber>,
-    /// The numbers of the records to be counted or kept, as they came.
-    numbers: Vec<(SequenceNumber, &'a str)>,
+    /// The records to be counted or kept.
+    places: Vec<Place<'a>>,
+}
+
+/// A record to be counted or kept.
+#[derive(Debug)]
+struct Place<'a> {
+    number: SequenceNumber,
+    change: &'a Change<'a, ClickImage<'a>>,
 }
 
 impl<'a> Batch<'a> {
@@ -41,7 +49,7 @@ impl<'a> Batch<'a> {
         // The shard's order is promised; to rely on it less costs nothing while it holds.
         batch.clicks.sort_by_key(|click| click.sequence_number);
         batch.clicks.dedup_by_key(|click| click.sequence_number);
-        batch.numbers.sort();
+        batch.places.sort_by_key(|place| place.number);
         batch
     }
 
@@ -79,13 +87,21 @@ impl<'a> Batch<'a> {
                 self.unreadable.push((Some(sequence_number), record));
             }
         }
-        self.numbers.push((sequence_number, number));
+        self.places.push(Place { number: sequence_number, change: &read.change });
     }
 
-    /// The first record behind `through` that has to be counted or kept, as it was spelled.
+    /// The first record behind `through` that has to be counted or kept, as its number was spelled.
     pub(crate) fn first_after(&self, through: Option<SequenceNumber>) -> Option<&'a str> {
-        let behind = |number: SequenceNumber| through.is_none_or(|through| number > through);
-        self.numbers.iter().find(|(number, _)| behind(*number)).map(|(_, text)| *text)
+        self.place_after(through).map(|place| &*place.change.sequence_number)
+    }
+
+    /// How long that record has been in the table. It is the batch's oldest: the click that has waited longest to be counted.
+    pub(crate) fn lag(&self, through: Option<SequenceNumber>, now: Timestamp) -> Option<SignedDuration> {
+        self.place_after(through)?.change.made_at().map(|made_at| now.duration_since(made_at))
+    }
+
+    fn place_after(&self, through: Option<SequenceNumber>) -> Option<&Place<'a>> {
+        self.places.iter().find(|place| through.is_none_or(|through| place.number > through))
     }
 }
 
@@ -142,6 +158,21 @@ mod tests {
             assert_eq!(batch.first_after("1".parse().ok()), Some("2"));
             assert_eq!(batch.first_after("2".parse().ok()), Some("6"));
             assert_eq!(batch.first_after("6".parse().ok()), None);
+        });
+    }
+
+    #[test]
+    fn the_lag_is_that_of_the_oldest_click_that_was_not_counted_before() {
+        let made_at = |number: &str, second: i64| {
+            let member = format!(r#""dynamodb":{{"ApproximateCreationDateTime":{second},"#);
+            click(number, "ann").replace(r#""dynamodb":{"#, &member)
+        };
+        let records = [made_at("2", 20), made_at("1", 10), click("3", "ann")];
+        check(&records, |batch| {
+            let lag = |through: &str| batch.lag(through.parse().ok(), Timestamp::from_second(25).expect("a time"));
+            assert_eq!(lag("0"), Some(SignedDuration::from_secs(15)));
+            assert_eq!(lag("1"), Some(SignedDuration::from_secs(5)));
+            assert_eq!((lag("2"), lag("3")), (None, None), "a record that does not tell its time, and no record");
         });
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use domain::clicks::{Part, SequenceNumber, Standing, parts};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use store::StoreError;
 use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine};
 use tokio::sync::Mutex;
@@ -44,6 +44,8 @@ pub(crate) struct Counted<'a> {
     pub(crate) claims_lost: u64,
     /// Records kept because they could not be read.
     pub(crate) quarantined: u64,
+    /// How long the oldest of the clicks counted had been in the table.
+    pub(crate) lag: Option<SignedDuration>,
     /// The record from which on the batch has to come again.
     pub(crate) failed_from: Option<&'a str>,
 }
@@ -86,6 +88,9 @@ impl Aggregator {
             let new = batch.clicks.iter().copied().filter(|click| is_new(click.sequence_number));
             let mut reached = checkpoint;
             let outcome = self.count_parts(lane, parts(new, last), &mut reached, now, deadline, &mut counted).await;
+            if reached != checkpoint {
+                counted.lag = batch.lag(checkpoint, now);
+            }
             match outcome {
                 Ok(()) => return Ok(counted),
                 Err(CommitError::LaneMoved) => {}

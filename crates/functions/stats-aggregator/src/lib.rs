@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use lambda_kit::stream::{StreamEvent, StreamReply};
 use lambda_runtime::Diagnostic;
-use metrics::counter;
+use metrics::{counter, histogram};
 use serde_json::value::RawValue;
 use store::StoreError;
 use store::clicks::{Lane, QuarantinedRecord};
@@ -85,6 +85,10 @@ fn report(lane: &Lane, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &Cou
     counter!("ClaimsMade").increment(counted.claims);
     counter!("ClaimsLost").increment(counted.claims_lost);
     counter!("RecordsQuarantined").increment(counted.quarantined);
+    let lag_ms = counted.lag.map(|lag| lag.as_secs_f64() * 1_000.0);
+    if let Some(lag_ms) = lag_ms {
+        histogram!("CountingLagMs").record(lag_ms);
+    }
     tracing::info!(
         shard_id = lane.shard_id(),
         records = event.records.len(),
@@ -94,6 +98,7 @@ fn report(lane: &Lane, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &Cou
         claims = counted.claims,
         claims_lost = counted.claims_lost,
         quarantined = counted.quarantined,
+        lag_ms,
         failed_from = counted.failed_from,
     );
 }
