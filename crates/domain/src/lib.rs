@@ -6,3 +6,4 @@
 
 pub mod calendar;
 pub mod clicks;
+pub mod game;

@@ -1,0 +1,1 @@
+//! The drawing of a turn: what a batch may hold.

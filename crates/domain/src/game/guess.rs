@@ -1,0 +1,221 @@
+//! Whether a guess is right, near or wrong.
+//!
+//! Both sides are first brought to one spelling ([`normalised`]), so that it does not matter how a keyboard writes. What is still different may be
+//! near, which is told to the guesser alone.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::Hiragana;
+use super::text::is_invisible;
+
+/// What a guess is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// The answer.
+    Correct,
+    /// Nearly, or the answer with something around it: not for others to read.
+    Near,
+    /// Anything else.
+    Wrong,
+}
+
+/// Words of fewer letters have no near guesses by edit distance: too much would be near.
+const EDIT_LETTERS_MIN: usize = 3;
+
+/// Compares a guess with the answer.
+pub fn judge(answer: &Hiragana, guess: &str) -> Guess {
+    let (wanted, given) = (normalised(answer.as_str()), normalised(guess));
+    if given == wanted {
+        return Guess::Correct;
+    }
+    let letters = |text: &str| text.chars().collect::<Vec<_>>();
+    let (wanted_letters, given_letters) = (letters(&wanted), letters(&given));
+    // One letter is in too many words to be taken out of the chat.
+    let gives_it_away = wanted_letters.len() > 1 && (given.contains(&wanted) || guess.contains(answer.as_str()));
+    let one_edit = wanted_letters.len() >= EDIT_LETTERS_MIN && is_one_edit(&wanted_letters, &given_letters);
+    if gives_it_away || one_edit || folded(&wanted_letters) == folded(&given_letters) {
+        return Guess::Near;
+    }
+    Guess::Wrong
+}
+
+/// One spelling: voicing marks composed, compatible forms (half and full width) made one, lower case, hiragana for katakana, one long-vowel mark in place
+/// of several or of a dash, no spaces.
+fn normalised(text: &str) -> String {
+    // A spacing voicing mark would be torn off by NFKC, which makes a space and a mark of it.
+    let attached = text.chars().map(|c| match c {
+        '\u{309b}' => '\u{3099}',
+        '\u{309c}' => '\u{309a}',
+        c => c,
+    });
+    let visible = attached.filter(|c| !c.is_whitespace() && !c.is_control() && !is_invisible(*c));
+    let mut out = String::with_capacity(text.len());
+    for c in visible.nfkc().flat_map(char::to_lowercase).filter(|c| !c.is_whitespace()) {
+        let c = match c {
+            'ァ'..='ヶ' | 'ヽ' | 'ヾ' => char::from_u32(c as u32 - 0x60).unwrap_or(c),
+            '-' | '‐'..='―' | '−' | '~' | '〜' | '─' | '━' | 'ー' => 'ー',
+            c => c,
+        };
+        if !(c == 'ー' && out.ends_with('ー')) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Without what people mix up: small kana and large, ぢ and じ, づ and ず, a long vowel's mark and its vowel.
+fn folded(letters: &[char]) -> Vec<char> {
+    let mut out: Vec<char> = Vec::with_capacity(letters.len());
+    for &c in letters {
+        let vowel = out.last().and_then(|before| vowel(*before));
+        out.push(match (c, vowel) {
+            ('ー', Some(vowel)) => vowel,
+            ('う', Some('お')) => 'お',
+            ('い', Some('え')) => 'え',
+            (c, _) => large(c),
+        });
+    }
+    out
+}
+
+fn large(c: char) -> char {
+    match c {
+        'ぁ' => 'あ',
+        'ぃ' => 'い',
+        'ぅ' => 'う',
+        'ぇ' => 'え',
+        'ぉ' => 'お',
+        'っ' => 'つ',
+        'ゃ' => 'や',
+        'ゅ' => 'ゆ',
+        'ょ' => 'よ',
+        'ゎ' => 'わ',
+        'ゕ' => 'か',
+        'ゖ' => 'け',
+        'ぢ' => 'じ',
+        'づ' => 'ず',
+        c => c,
+    }
+}
+
+/// The vowel that a (large) kana ends with.
+fn vowel(c: char) -> Option<char> {
+    const ROWS: [(char, &str); 5] = [
+        ('あ', "あかがさざただなはばぱまやらわ"),
+        ('い', "いきぎしじちにひびぴみりゐ"),
+        ('う', "うくぐすずつぬふぶぷむゆるゔ"),
+        ('え', "えけげせぜてでねへべぺめれゑ"),
+        ('お', "おこごそぞとどのほぼぽもよろを"),
+    ];
+    ROWS.iter().find(|(_, row)| row.contains(c)).map(|(vowel, _)| *vowel)
+}
+
+/// Whether one letter put in, taken out or changed makes the one of the other.
+fn is_one_edit(a: &[char], b: &[char]) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
+    let (rest_of_short, rest_of_long) = (&short[same..], &long[same..]);
+    match (rest_of_short, rest_of_long) {
+        (_, []) => false,
+        (short, [_, long @ ..]) if short == long => true,
+        ([_, short @ ..], [_, long @ ..]) => short == long,
+        ([], _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(answer: &str, guess: &str) -> Guess {
+        judge(&Hiragana::new(answer).expect("a word"), guess)
+    }
+
+    #[test]
+    fn a_guess_may_be_written_in_any_kana() {
+        for guess in [
+            "がっこう",
+            "ガッコウ",
+            "ｶﾞｯｺｳ",
+            "か\u{3099}っこう",
+            "か゛っこう",
+            "ｶ\u{3099}ッコウ",
+            " が っ こ う ",
+            "が\u{3000}っこう",
+            "がっ\u{200b}こう",
+        ] {
+            assert_eq!(judged("がっこう", guess), Guess::Correct, "{guess:?}");
+        }
+        for guess in ["ケーキ", "ｹｰｷ", "けーき", "けーーき", "け−き", "ケ〜キ", "ケ-キ", "け―き", "ケ～キ", "ケ－キ"]
+        {
+            assert_eq!(judged("けーき", guess), Guess::Correct, "{guess:?}");
+        }
+        assert_eq!(judged("ぴあの", "ﾋﾟｱﾉ"), Guess::Correct);
+        assert_eq!(judged("ゔぁいおりん", "ヴァイオリン"), Guess::Correct);
+    }
+
+    #[test]
+    fn what_people_mix_up_is_near() {
+        for (answer, guess) in [
+            ("けーき", "けえき"),
+            ("おかあさん", "おかーさん"),
+            ("ひこうき", "ひこーき"),
+            ("とけい", "とけー"),
+            ("きっぷ", "きつぷ"),
+            ("じしゃく", "じしやく"),
+            ("はなじ", "はなぢ"),
+            ("かなづち", "かなずち"),
+            ("ぢ", "じ"),
+            ("ちず", "ちづ"),
+        ] {
+            assert_eq!(judged(answer, guess), Guess::Near, "{answer} {guess}");
+            assert_eq!(judged(guess, answer), Guess::Near, "{guess} {answer}");
+        }
+    }
+
+    #[test]
+    fn one_edit_away_is_near_for_words_of_three_letters_and_more() {
+        for guess in ["りんが", "りん", "んご", "りご", "りんごご", "りいんご", "みんご"] {
+            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+        }
+        for guess in ["りんかい", "りょうご", "ごりん", "", "みかん", "りごん"] {
+            assert_eq!(judged("りんご", guess), Guess::Wrong, "{guess}");
+        }
+        assert_eq!(judged("いぬ", "いね"), Guess::Wrong);
+        assert_eq!(judged("き", "け"), Guess::Wrong);
+    }
+
+    #[test]
+    fn the_answer_with_something_around_it_is_for_nobody_else_to_read() {
+        for guess in ["りんごかな？", "これはリンゴだ", "あかい り ん ご", "林檎(りんご)"] {
+            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+        }
+        assert_eq!(judged("き", "きれい"), Guess::Wrong);
+    }
+
+    #[test]
+    fn one_edit_is_symmetric_and_not_zero() {
+        let words = ["", "あ", "あい", "あいう", "いう", "あう", "あえう", "えいう", "あいうえ", "ういあ"];
+        for a in words {
+            for b in words {
+                let (a, b): (Vec<_>, Vec<_>) = (a.chars().collect(), b.chars().collect());
+                assert_eq!(is_one_edit(&a, &b), is_one_edit(&b, &a), "{a:?} {b:?}");
+                assert_eq!(is_one_edit(&a, &b), distance(&a, &b) == 1, "{a:?} {b:?}");
+            }
+        }
+    }
+
+    /// Levenshtein's distance by its definition.
+    fn distance(a: &[char], b: &[char]) -> usize {
+        match (a, b) {
+            ([], rest) | (rest, []) => rest.len(),
+            ([x, a @ ..], [y, b @ ..]) if x == y => distance(a, b),
+            ([_, a_rest @ ..], [_, b_rest @ ..]) => {
+                1 + distance(a_rest, b).min(distance(a, b_rest)).min(distance(a_rest, b_rest))
+            }
+        }
+    }
+}

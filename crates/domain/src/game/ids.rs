@@ -1,0 +1,133 @@
+//! Who and which: a game, a player, a line of the chat, a turn.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// Why a text is not an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not a UUID in the one spelling that is taken, so that an id has one key.
+    #[error("must be a UUID in lower case with hyphens")]
+    NotAUuid,
+    /// Not `<round>.<turn>`.
+    #[error("must be a round and a turn of two digits each, as 02.01")]
+    NotATurn,
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub Uuid);
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                let uuid = Uuid::try_parse(text).map_err(|_| IdError::NotAUuid)?;
+                let mut buffer = Uuid::encode_buffer();
+                (uuid.hyphenated().encode_lower(&mut buffer) == text).then_some(Self(uuid)).ok_or(IdError::NotAUuid)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// A game.
+    GameId
+}
+uuid_id! {
+    /// A player or a spectator; the same one in every game.
+    PlayerId
+}
+uuid_id! {
+    /// A line of the chat.
+    LineId
+}
+
+/// A turn of a game: `02.01` is the first of the second round. Turns sort as they are played, as values and as texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TurnId {
+    round: u8,
+    number: u8,
+}
+
+impl TurnId {
+    /// The turn with that number in that round; both count from 1 and have at most two digits.
+    pub fn new(round: u8, number: u8) -> Result<Self, IdError> {
+        let fits = (1..=99).contains(&round) && (1..=99).contains(&number);
+        fits.then_some(Self { round, number }).ok_or(IdError::NotATurn)
+    }
+
+    /// Which round, from 1.
+    pub fn round(self) -> u8 {
+        self.round
+    }
+
+    /// Which turn of the round, from 1.
+    pub fn number(self) -> u8 {
+        self.number
+    }
+
+    pub(super) const FIRST: Self = Self { round: 1, number: 1 };
+
+    pub(super) fn next_in_round(self) -> Self {
+        Self { number: self.number + 1, ..self }
+    }
+
+    pub(super) fn next_round(self) -> Self {
+        Self { round: self.round + 1, number: 1 }
+    }
+}
+
+impl FromStr for TurnId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let digits = |part: &str| match part.as_bytes() {
+            [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => Some((tens - b'0') * 10 + (ones - b'0')),
+            _ => None,
+        };
+        let (round, number) = text.split_once('.').ok_or(IdError::NotATurn)?;
+        let (round, number) = digits(round).zip(digits(number)).ok_or(IdError::NotATurn)?;
+        Self::new(round, number)
+    }
+}
+
+impl fmt::Display for TurnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}.{:02}", self.round, self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_one_spelling() {
+        let text = "0199c0de-0000-7000-8000-00000000000a";
+        assert_eq!(text.parse::<GameId>().map(|id| id.to_string()).as_deref(), Ok(text));
+        for other in [&text.to_uppercase(), &text.replace('-', ""), &format!("{{{text}}}"), "", "x"] {
+            assert_eq!(other.parse::<PlayerId>(), Err(IdError::NotAUuid), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_is_a_round_and_a_number_of_two_digits_each() {
+        let turn = TurnId::new(2, 1).expect("a turn");
+        assert_eq!(turn.to_string(), "02.01");
+        assert_eq!("02.01".parse(), Ok(turn));
+        for text in ["2.1", "02.1", "00.01", "01.00", "02-01", "+2.01", "02.01.03", "100.01", "０２.01", ""] {
+            assert_eq!(text.parse::<TurnId>(), Err(IdError::NotATurn), "{text:?}");
+        }
+    }
+}

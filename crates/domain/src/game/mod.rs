@@ -1,0 +1,41 @@
+//! The drawing game: one draws, the others guess. [`Game::apply`] takes a command and the time, and gives the game as it is then and what is to be
+//! told to whom. `docs/rules.md` has the rules for people.
+//!
+//! A game has a part that anybody may see, [`Room`], and one that nobody may see whole, [`Secret`]. What leaves for a browser is made of the room alone, but
+//! for what [`Game::view`] adds for those who know the answer.
+
+mod command;
+pub mod drawing;
+mod guess;
+mod hints;
+mod ids;
+mod moves;
+mod play;
+mod room;
+mod scoring;
+mod seats;
+mod secret;
+mod settings;
+mod text;
+mod time;
+mod view;
+pub mod words;
+
+pub use command::{
+    Audience, Choice, Command, Effect, Farewell, Line, LineKind, Outcome, Participant, Refusal, SystemText,
+};
+pub use guess::{Guess, judge};
+pub use hints::CLOSED_LETTER;
+pub use ids::{GameId, IdError, LineId, PlayerId, TurnId};
+pub use play::{Game, NewGame, Torn};
+pub use room::{
+    Award, CHOOSING_MS, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, Phase, Player, Playing, REVEAL_MS,
+    Reason, Room, SEAT_HELD_MS, Solver, Stage, TURNS_PER_ROUND_MAX, Turn,
+};
+pub use scoring::{Standing, standings};
+pub use secret::{Answer, Secret, TurnSecret};
+pub use settings::{
+    CUSTOM_WORDS_MAX, OPTIONS, OutOfBounds, PlayerCount, RoundCount, Settings, TimeLimit, Within, WordSource,
+};
+pub use text::{Hiragana, PlayerName, Talk, TextError};
+pub use view::{OptionView, PlayerView, TurnView, View};

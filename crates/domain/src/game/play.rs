@@ -1,0 +1,185 @@
+//! What commands do to a game.
+
+use std::sync::Arc;
+
+use super::command::{Command, Effect, Farewell, Outcome, Participant, Refusal, SystemText};
+use super::room::{Phase, Player, Room, Stage, Turn};
+use super::secret::Secret;
+use super::settings::{OPTIONS, Settings, WordSource};
+use super::{GameId, Hiragana, PlayerId, PlayerName, TurnId};
+
+/// A game whole, as the rules need it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Game {
+    /// What anybody may see.
+    pub room: Room,
+    /// What nobody may see whole.
+    pub secret: Secret,
+    /// Its own words; they never change. Needed when a turn begins in a game that uses them.
+    pub words: Arc<[Hiragana]>,
+}
+
+/// How a game begins.
+#[derive(Debug, Clone)]
+pub struct NewGame {
+    /// A fresh id.
+    pub id: GameId,
+    /// Who makes it, and takes the first seat.
+    pub host: PlayerId,
+    /// Their name.
+    pub name: PlayerName,
+    /// How it is played.
+    pub settings: Settings,
+    /// Whether strangers find it.
+    pub public: bool,
+    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`].
+    pub words: Arc<[Hiragana]>,
+    /// Something unpredictable; all chance of the game comes from it.
+    pub seed: u64,
+}
+
+/// Room and secret are of different moments: somebody wrote between the two reads. Read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the room and its secret are of different moments")]
+pub struct Torn;
+
+impl Game {
+    /// A waiting game with its host, who has still to connect.
+    pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
+        let NewGame { id, host, name, settings, public, words, seed } = new;
+        check_words(&settings, words.len())?;
+        let room = Room {
+            id,
+            version: 1,
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
+            public,
+            settings,
+            custom_words: u8::try_from(words.len()).unwrap_or(u8::MAX),
+            host,
+            players: vec![Player::new(host, name, now_ms)],
+            kicked: vec![],
+            stage: Stage::Waiting,
+        };
+        Ok(Self { room, secret: Secret::new(seed), words })
+    }
+
+    /// What was read from the table, if the parts belong together.
+    pub fn assemble(room: Room, secret: Secret, words: Arc<[Hiragana]>) -> Result<Self, Torn> {
+        let belongs = room.turn().is_none_or(|turn| {
+            let chosen =
+                secret.turn.as_ref().filter(|hidden| hidden.id == turn.id).map(|hidden| hidden.answer.is_some());
+            chosen == Some(!matches!(turn.phase, Phase::Choosing))
+        });
+        belongs.then_some(Self { room, secret, words }).ok_or(Torn)
+    }
+
+    /// How the game goes on when somebody asks for another one: same settings, same words, their own seat.
+    pub fn rematch(&self, id: GameId, host: PlayerId, seed: u64, now_ms: u64) -> Result<Self, Refusal> {
+        let Room { settings, public, .. } = self.room;
+        let name = self.room.player(host).ok_or(Refusal::NotSeated)?.name.clone();
+        Self::new(NewGame { id, host, name, settings, public, words: self.words.clone(), seed }, now_ms)
+    }
+
+    /// Everything that time has brought until now. Times before the room's last change are taken for that one.
+    pub fn bring_to(&self, now_ms: u64) -> Outcome {
+        let mut game = self.clone();
+        let mut effects = vec![];
+        game.pass_time(now_ms.max(self.room.updated_at_ms), &mut effects);
+        Outcome { game, effects, refusal: None }
+    }
+
+    /// Brings the game up to now, and then does what is asked, or says why not.
+    pub fn apply(&self, who: &Participant, command: Command, now_ms: u64) -> Outcome {
+        let now_ms = now_ms.max(self.room.updated_at_ms);
+        let Outcome { game, mut effects, .. } = self.bring_to(now_ms);
+        let has_moved = game.room.version != self.room.version;
+        let mut asked = Asked { game: game.clone(), effects: vec![], now_ms, has_moved };
+        match asked.run(who, command) {
+            Ok(()) => {
+                let Asked { game: mut after, effects: more, .. } = asked;
+                if after.room != game.room {
+                    after.touch(now_ms);
+                }
+                effects.extend(more);
+                Outcome { game: after, effects, refusal: None }
+            }
+            Err(refusal) => Outcome { game, effects, refusal: Some(refusal) },
+        }
+    }
+}
+
+/// A game's own words are enough for its settings.
+pub(super) fn check_words(settings: &Settings, own: usize) -> Result<(), Refusal> {
+    let enough = settings.words != WordSource::Custom || own >= OPTIONS;
+    enough.then_some(()).ok_or(Refusal::TooFewWords)
+}
+
+/// A game that is being asked something, at a moment to which it has been brought.
+pub(super) struct Asked {
+    pub(super) game: Game,
+    pub(super) effects: Vec<Effect>,
+    pub(super) now_ms: u64,
+    /// Whether time has changed the room before it came to the command.
+    pub(super) has_moved: bool,
+}
+
+impl Asked {
+    fn run(&mut self, who: &Participant, command: Command) -> Result<(), Refusal> {
+        let (me, command) = match (who, command) {
+            (_, Command::Say { id, text }) => return self.say(who, id, text),
+            (_, Command::Tick { version }) => return self.tick(version),
+            // Spectators come and go without a trace in the room.
+            (Participant::Spectator(..), Command::Connect | Command::Disconnect) => return Ok(()),
+            (Participant::Spectator(id, _), Command::Leave) => return self.say_farewell(*id, Farewell::Left),
+            (Participant::Spectator(..), _) => return Err(Refusal::NotSeated),
+            (Participant::Player(me), command) => (*me, command),
+        };
+        match command {
+            Command::Join { name } => self.join(me, name),
+            Command::Connect => self.connect(me),
+            Command::Disconnect => self.disconnect(me),
+            Command::Leave => self.leave(me),
+            Command::Configure(settings) => self.configure(me, settings),
+            Command::Ready(ready) => self.ready(me, ready),
+            Command::Start => self.start(me),
+            Command::Choose { turn, choice } => self.choose(me, turn, choice),
+            Command::Skip { turn } => self.skip(me, turn),
+            Command::Kick { target } => self.kick(me, target),
+            Command::Rematch { game } => self.rematch(me, game),
+            Command::Say { .. } | Command::Tick { .. } => Ok(()),
+        }
+    }
+
+    /// The asker's seat.
+    pub(super) fn seat(&mut self, me: PlayerId) -> Result<&mut Player, Refusal> {
+        if self.game.room.kicked.contains(&me) {
+            return Err(Refusal::Kicked);
+        }
+        self.game.room.players.iter_mut().find(|player| player.id == me).ok_or(Refusal::NotSeated)
+    }
+
+    /// The game waits.
+    pub(super) fn waiting(&self) -> Result<(), Refusal> {
+        match self.game.room.stage {
+            Stage::Waiting => Ok(()),
+            Stage::Playing(_) => Err(Refusal::NotWaiting),
+            Stage::Finished { .. } => Err(Refusal::GameFinished),
+        }
+    }
+
+    /// The turn, if that one is running.
+    pub(super) fn turn(&mut self, id: TurnId) -> Result<&mut Turn, Refusal> {
+        match &mut self.game.room.stage {
+            Stage::Waiting => Err(Refusal::NotPlaying),
+            Stage::Finished { .. } => Err(Refusal::GameFinished),
+            Stage::Playing(playing) if playing.turn.id == id => Ok(&mut playing.turn),
+            Stage::Playing(_) => Err(Refusal::WrongTurn),
+        }
+    }
+
+    /// A line of the system about somebody with a seat.
+    pub(super) fn tell(&mut self, text: SystemText, about: PlayerId) {
+        self.game.tell(text, about, self.now_ms, &mut self.effects);
+    }
+}

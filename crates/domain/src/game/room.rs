@@ -1,0 +1,267 @@
+//! The part of a game that anybody may see: who plays, whose turn it is, until when. It holds no answer before the reveal.
+//!
+//! Times are milliseconds since 1970-01-01T00:00:00Z.
+
+use super::{GameId, Hiragana, PlayerId, PlayerName, Settings, TurnId};
+
+/// How long a drawer has for choosing a word.
+pub const CHOOSING_MS: u64 = 20_000;
+/// How long the answer is shown.
+pub const REVEAL_MS: u64 = 8_000;
+/// How long a drawer has to be away before others may skip the turn.
+pub const DRAWER_AWAY_MS: u64 = 10_000;
+/// How long a host has to be away before a waiting game gets another one.
+pub const HOST_AWAY_MS: u64 = 30_000;
+/// How long a seat is kept for somebody who has never come to it, when others want one; as long as the ticket that came with it.
+pub const SEAT_HELD_MS: u64 = 60_000;
+/// How long a game stands still with everybody away before it is finished.
+pub const PAUSE_MS_MAX: u64 = 15 * 60_000;
+/// After that many turns a round is over, though people came and went who have not drawn; so a game has an end.
+pub const TURNS_PER_ROUND_MAX: u8 = 20;
+/// How many of those who were kicked a room remembers; the first ones are forgotten beyond.
+pub const KICKED_MAX: usize = 10;
+
+/// A game without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// Which game.
+    pub id: GameId,
+    /// Grows with every change; the condition of every write.
+    pub version: u64,
+    /// When the game was made.
+    pub created_at_ms: u64,
+    /// When it changed last; time never goes back behind it.
+    pub updated_at_ms: u64,
+    /// Whether strangers find it in the lobby.
+    pub public: bool,
+    /// How it is played.
+    pub settings: Settings,
+    /// How many words of its own it has.
+    pub custom_words: u8,
+    /// Who may configure and start it. Somebody of `players`, while there are any.
+    pub host: PlayerId,
+    /// Who has a seat, in the order of joining.
+    pub players: Vec<Player>,
+    /// Who was voted out, and may not come back; at most [`KICKED_MAX`].
+    pub kicked: Vec<PlayerId>,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// Somebody with a seat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Player {
+    /// Who.
+    pub id: PlayerId,
+    /// As others see them; two may have the same one.
+    pub name: PlayerName,
+    /// The sum of their awards since they took the seat.
+    pub score: u32,
+    /// Whether they said so; for the waiting room.
+    pub ready: bool,
+    /// When they took the seat.
+    pub joined_at_ms: u64,
+    /// Since when they have no connection; `None`: they are here.
+    pub away_since_ms: Option<u64>,
+    /// The last round in which they drew, 0 for none.
+    pub drew_in_round: u8,
+    /// Who wants them out.
+    pub kick_votes: Vec<PlayerId>,
+}
+
+/// How far a game is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// For players, and for the host to start.
+    Waiting,
+    /// Turn by turn.
+    Playing(Playing),
+    /// For good.
+    Finished {
+        /// When.
+        at_ms: u64,
+        /// The game that goes on from here, once somebody asked for one.
+        rematch: Option<GameId>,
+    },
+}
+
+/// What a running game has on top.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Playing {
+    /// When the round of this turn began.
+    pub round_started_at_ms: u64,
+    /// The turn.
+    pub turn: Turn,
+    /// Since when everybody is away and the clock stands.
+    pub paused_at_ms: Option<u64>,
+}
+
+/// One player's turn to draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Which.
+    pub id: TurnId,
+    /// Who draws; they may have left the game since.
+    pub drawer: PlayerId,
+    /// When the drawer was asked to choose.
+    pub started_at_ms: u64,
+    /// When the phase is over, unless the clock stands.
+    pub deadline_ms: u64,
+    /// Who guessed the answer, in order; they may have left the game since.
+    pub solvers: Vec<Solver>,
+    /// What happens now.
+    pub phase: Phase,
+}
+
+/// What happens in a turn, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The drawer chooses a word.
+    Choosing,
+    /// The drawer draws it.
+    Drawing {
+        /// The answer's letters that hints have opened, `None` for a closed one.
+        mask: Vec<Option<char>>,
+        /// How many times hints have been opened.
+        hints: u8,
+    },
+    /// Everybody sees the answer.
+    Reveal {
+        /// What was drawn.
+        answer: Hiragana,
+        /// What the turn brought to whom.
+        awards: Vec<Award>,
+        /// When the drawing ended.
+        at_ms: u64,
+    },
+}
+
+/// Somebody who guessed the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Solver {
+    /// Who.
+    pub player: PlayerId,
+    /// What it earned them.
+    pub points: u32,
+}
+
+/// Points, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Award {
+    /// Whose.
+    pub player: PlayerId,
+    /// How many, never 0.
+    pub points: u32,
+    /// For what.
+    pub reason: Reason,
+}
+
+/// What points are given for. The names are the seed's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// They guessed the answer.
+    CorrectAnswer,
+    /// They drew it: what is left of the full amount after the penalty for those who did not guess.
+    DrawerPenalty,
+}
+
+impl Player {
+    /// Whether they have a connection.
+    pub fn is_connected(&self) -> bool {
+        self.away_since_ms.is_none()
+    }
+
+    /// Whether they have been away for that long.
+    pub(super) fn is_away_for(&self, ms: u64, now_ms: u64) -> bool {
+        self.away_since_ms.is_some_and(|since| now_ms.saturating_sub(since) >= ms)
+    }
+}
+
+impl Phase {
+    /// Whether the answer is known to those in the know alone: in choosing (the options) and drawing.
+    pub fn is_secret(&self) -> bool {
+        !matches!(self, Self::Reveal { .. })
+    }
+}
+
+impl Room {
+    /// The seat of that player.
+    pub fn player(&self, id: PlayerId) -> Option<&Player> {
+        self.players.iter().find(|player| player.id == id)
+    }
+
+    /// What a running game has; `None` before and after.
+    pub fn playing(&self) -> Option<&Playing> {
+        match &self.stage {
+            Stage::Playing(playing) => Some(playing),
+            Stage::Waiting | Stage::Finished { .. } => None,
+        }
+    }
+
+    /// The running turn.
+    pub fn turn(&self) -> Option<&Turn> {
+        self.playing().map(|playing| &playing.turn)
+    }
+
+    /// Whether that one knows what the others are still guessing: who draws, and who has guessed it.
+    pub fn is_in_the_know(&self, id: PlayerId) -> bool {
+        self.turn().is_some_and(|turn| {
+            turn.phase.is_secret() && (turn.drawer == id || turn.solvers.iter().any(|solver| solver.player == id))
+        })
+    }
+
+    /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat). `turn` is the turn of a line that was for those in the know; a line without is
+    /// for everybody.
+    pub fn may_read(&self, reader: Option<PlayerId>, turn: Option<TurnId>) -> bool {
+        match (turn, self.turn()) {
+            (Some(turn), Some(running)) if turn >= running.id && running.phase.is_secret() => {
+                turn == running.id && reader.is_some_and(|reader| self.is_in_the_know(reader))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a batch of the drawing is taken from that one: the drawer, while the drawing's time runs. The room may be an older one; the time decides.
+    pub fn may_draw(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
+        self.turn().is_some_and(|running| {
+            running.id == turn
+                && running.drawer == player
+                && matches!(running.phase, Phase::Drawing { .. })
+                && now_ms < running.deadline_ms
+        })
+    }
+
+    /// Whether a chunk of the drawing is stored for that one: the drawer, until the reveal is over.
+    pub fn may_save(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
+        self.turn().is_some_and(|running| {
+            let until_ms = match running.phase {
+                Phase::Choosing => return false,
+                Phase::Drawing { .. } => running.deadline_ms + REVEAL_MS,
+                Phase::Reveal { .. } => running.deadline_ms,
+            };
+            running.id == turn && running.drawer == player && now_ms < until_ms
+        })
+    }
+
+    /// Whether the drawing of that turn is there to be seen, by players and spectators alike: once it has been begun.
+    pub fn may_see_drawing(&self, turn: TurnId) -> bool {
+        match &self.stage {
+            Stage::Waiting => false,
+            Stage::Playing(Playing { turn: running, .. }) => {
+                turn < running.id || turn == running.id && !matches!(running.phase, Phase::Choosing)
+            }
+            Stage::Finished { .. } => true,
+        }
+    }
+
+    /// Whether the drawing of that turn may be replayed with its answer: from the reveal on.
+    pub fn may_replay(&self, turn: TurnId) -> bool {
+        match &self.stage {
+            Stage::Waiting => false,
+            Stage::Playing(Playing { turn: running, .. }) => {
+                turn < running.id || turn == running.id && !running.phase.is_secret()
+            }
+            Stage::Finished { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Seats: who comes, who goes, and what their coming and going does to a running game.
+
+use super::command::{Effect, Farewell, Refusal, SystemText};
+use super::play::Asked;
+use super::room::{KICKED_MAX, Phase, Player, Playing, SEAT_HELD_MS, Stage};
+use super::time::is_guessing;
+use super::{PlayerId, PlayerName};
+
+impl Player {
+    /// A new seat. Its holder has no connection yet.
+    pub(super) fn new(id: PlayerId, name: PlayerName, now_ms: u64) -> Self {
+        Self {
+            id,
+            name,
+            score: 0,
+            ready: false,
+            joined_at_ms: now_ms,
+            away_since_ms: Some(now_ms),
+            drew_in_round: 0,
+            kick_votes: vec![],
+        }
+    }
+
+    /// Whether they took the seat and have not been here since.
+    fn has_never_come(&self) -> bool {
+        self.away_since_ms == Some(self.joined_at_ms)
+    }
+}
+
+impl Asked {
+    pub(super) fn join(&mut self, me: PlayerId, name: PlayerName) -> Result<(), Refusal> {
+        match self.seat(me) {
+            Ok(_) => return Ok(()),
+            Err(Refusal::NotSeated) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        let room = &mut self.game.room;
+        if matches!(room.stage, Stage::Finished { .. }) {
+            return Err(Refusal::GameFinished);
+        }
+        let seats = room.settings.player_count.get();
+        if room.players.len() >= usize::from(seats) {
+            let unused = |player: &Player| player.has_never_come() && player.is_away_for(SEAT_HELD_MS, self.now_ms);
+            let index = room.players.iter().position(unused).ok_or(Refusal::GameFull(seats))?;
+            room.players.remove(index);
+        }
+        room.players.push(Player::new(me, name, self.now_ms));
+        self.settle();
+        Ok(())
+    }
+
+    pub(super) fn connect(&mut self, me: PlayerId) -> Result<(), Refusal> {
+        let seat = self.seat(me)?;
+        let is_new = seat.has_never_come();
+        seat.away_since_ms = None;
+        if is_new {
+            self.tell(SystemText::Joined, me);
+        }
+        let now_ms = self.now_ms;
+        if let Stage::Playing(Playing { turn, paused_at_ms, .. }) = &mut self.game.room.stage
+            && let Some(since) = paused_at_ms.take()
+        {
+            turn.deadline_ms += now_ms - since;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    pub(super) fn disconnect(&mut self, me: PlayerId) -> Result<(), Refusal> {
+        let now_ms = self.now_ms;
+        // Somebody who has left or was kicked has no seat to be absent from.
+        if let Ok(seat) = self.seat(me)
+            && seat.is_connected()
+        {
+            seat.away_since_ms = Some(now_ms);
+            self.settle();
+        }
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self, me: PlayerId) -> Result<(), Refusal> {
+        self.seat(me)?;
+        if matches!(self.game.room.stage, Stage::Finished { .. }) {
+            // The standings keep their seat.
+            self.disconnect(me)?;
+        } else {
+            self.tell(SystemText::Left, me);
+            self.give_up(me);
+        }
+        self.say_farewell(me, Farewell::Left)
+    }
+
+    /// Out goes who has more than half of the other players who are here against them.
+    pub(super) fn kick(&mut self, me: PlayerId, target: PlayerId) -> Result<(), Refusal> {
+        self.seat(me)?;
+        let room = &mut self.game.room;
+        if matches!(room.stage, Stage::Finished { .. }) {
+            return Err(Refusal::GameFinished);
+        }
+        let others: Vec<_> = room
+            .players
+            .iter()
+            .filter(|other| other.is_connected() && other.id != target)
+            .map(|other| other.id)
+            .collect();
+        let seat = room.players.iter_mut().find(|player| player.id == target && target != me);
+        let votes = &mut seat.ok_or(Refusal::NoSuchPlayer)?.kick_votes;
+        if !votes.contains(&me) {
+            votes.push(me);
+        }
+        if votes.iter().filter(|voter| others.contains(voter)).count() * 2 > others.len() {
+            if room.kicked.len() == KICKED_MAX {
+                room.kicked.remove(0);
+            }
+            room.kicked.push(target);
+            self.tell(SystemText::Kicked, target);
+            self.give_up(target);
+            self.say_farewell(target, Farewell::Kicked)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn say_farewell(&mut self, player: PlayerId, why: Farewell) -> Result<(), Refusal> {
+        self.effects.push(Effect::Farewell { player, why });
+        Ok(())
+    }
+
+    fn give_up(&mut self, player: PlayerId) {
+        let players = &mut self.game.room.players;
+        players.retain(|other| other.id != player);
+        for other in players {
+            other.kick_votes.retain(|voter| *voter != player);
+        }
+        self.settle();
+    }
+
+    /// What has to follow when somebody came, went, or guessed the answer.
+    pub(super) fn settle(&mut self) {
+        let now_ms = self.now_ms;
+        let game = &mut self.game;
+        let least = if matches!(game.room.stage, Stage::Waiting) { 1 } else { 2 };
+        if matches!(game.room.stage, Stage::Waiting | Stage::Playing(_)) && game.room.players.len() < least {
+            game.finish(now_ms);
+        }
+        if game.room.player(game.room.host).is_none() {
+            game.pass_host_on(now_ms, &mut self.effects);
+        }
+        let players = &game.room.players;
+        let Stage::Playing(Playing { turn, paused_at_ms, .. }) = &mut game.room.stage else { return };
+        if players.iter().all(|player| !player.is_connected()) {
+            paused_at_ms.get_or_insert(now_ms);
+            return;
+        }
+        let drawer_is_gone = players.iter().all(|player| player.id != turn.drawer);
+        let all_have_guessed = !turn.solvers.is_empty()
+            && !players.iter().any(|player| player.is_connected() && is_guessing(turn, player.id));
+        match turn.phase {
+            Phase::Choosing if drawer_is_gone => game.next_turn(now_ms),
+            Phase::Drawing { .. } if drawer_is_gone => game.reveal(now_ms, false),
+            Phase::Drawing { .. } if all_have_guessed => game.reveal(now_ms, true),
+            Phase::Choosing | Phase::Drawing { .. } | Phase::Reveal { .. } => {}
+        }
+    }
+}

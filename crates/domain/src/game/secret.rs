@@ -1,0 +1,132 @@
+//! The part of a game that nobody may see whole: the words that a drawer chooses from, the answer, and the seed that all chance comes from.
+
+use fastrand::Rng;
+
+use super::settings::{OPTIONS, WordSource};
+use super::{Hiragana, TurnId, words};
+
+/// What a game hides. One item of the table; it changes when a turn begins and when its word is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// Where all chance of the game comes from, so that whoever decides comes to the same decision.
+    pub seed: u64,
+    /// How many turns have got their options; no word comes twice before the list is through.
+    pub dealt: u16,
+    /// Of the last turn; `None` before the first.
+    pub turn: Option<TurnSecret>,
+}
+
+/// What a turn hides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSecret {
+    /// Which turn.
+    pub id: TurnId,
+    /// The words to choose from. They are kept, because the built-in list may change between two releases.
+    pub options: Vec<Hiragana>,
+    /// What was chosen.
+    pub answer: Option<Answer>,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The word.
+    pub word: Hiragana,
+    /// The places of the letters that hints open, in their order; at most half of them.
+    pub hint_order: Vec<u8>,
+}
+
+impl Secret {
+    /// Of a game that nobody has drawn in.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, dealt: 0, turn: None }
+    }
+
+    /// Deals the next turn's options.
+    pub(super) fn deal(&mut self, id: TurnId, source: WordSource, custom: &[Hiragana]) {
+        let share = match source {
+            WordSource::BuiltIn => 0,
+            WordSource::Both => 1,
+            WordSource::Custom => OPTIONS,
+        };
+        let share = share.min(custom.len());
+        let mut deck: Vec<&Hiragana> = custom.iter().collect();
+        let mut options = self.take(&mut deck, share);
+        if share < OPTIONS {
+            let mut deck: Vec<&Hiragana> = words::BUILT_IN.iter().map(|word| &word.text).collect();
+            deck.retain(|word| !custom.contains(word));
+            options.extend(self.take(&mut deck, OPTIONS - share));
+        }
+        self.dealt = self.dealt.wrapping_add(1);
+        self.turn = Some(TurnSecret { id, options, answer: None });
+    }
+
+    /// The next `count` cards of a deck that is shuffled in the same way each time, round and round.
+    fn take(&self, deck: &mut [&Hiragana], count: usize) -> Vec<Hiragana> {
+        Rng::with_seed(self.seed).shuffle(deck);
+        let from = usize::from(self.dealt) * count;
+        deck.iter().cycle().skip(from % deck.len().max(1)).take(count).map(|word| (*word).clone()).collect()
+    }
+
+    /// Chance for what happens in a turn; the same each time it is asked for.
+    pub(super) fn chance(&self, turn: TurnId) -> Rng {
+        let turn = u64::from(turn.round()) << 8 | u64::from(turn.number());
+        Rng::with_seed(self.seed ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The answer of that turn, once there is one.
+    pub(super) fn answer(&self, turn: TurnId) -> Option<&Answer> {
+        self.turn.as_ref().filter(|secret| secret.id == turn).and_then(|secret| secret.answer.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn deals(source: WordSource, custom: &[Hiragana], turns: usize) -> Vec<Vec<Hiragana>> {
+        let mut secret = Secret::new(7);
+        let deal = |_| {
+            secret.deal(TurnId::FIRST, source, custom);
+            secret.turn.as_ref().expect("dealt").options.clone()
+        };
+        (0..turns).map(deal).collect()
+    }
+
+    fn own(words: &[&str]) -> Vec<Hiragana> {
+        words.iter().map(|word| Hiragana::new(word).expect("a word")).collect()
+    }
+
+    #[test]
+    fn no_word_is_dealt_twice_before_the_list_is_through() {
+        let deals = deals(WordSource::BuiltIn, &[], 100);
+        let all: HashSet<_> = deals.iter().flatten().collect();
+        assert_eq!(all.len(), 300);
+    }
+
+    #[test]
+    fn a_turn_has_three_different_words_however_often_the_list_goes_round() {
+        for custom in
+            [own(&["あ", "い", "う"]), own(&["あ", "い", "う", "え"]), own(&["りんご", "いぬ", "ねこ", "ほん", "いえ"])]
+        {
+            for source in [WordSource::Custom, WordSource::Both] {
+                for options in deals(source, &custom, 300) {
+                    assert_eq!(options.iter().collect::<HashSet<_>>().len(), OPTIONS, "{options:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_lists_give_one_word_of_the_game_and_two_of_ours() {
+        let custom = own(&["どらごん", "けんじゃ"]);
+        for options in deals(WordSource::Both, &custom, 20) {
+            assert_eq!(options.iter().filter(|word| custom.contains(word)).count(), 1);
+        }
+        for options in deals(WordSource::Custom, &own(&["あ", "い", "う", "え"]), 20) {
+            assert!(options.iter().all(|word| word.chars().count() == 1));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What people type: names, talk, words. Each is checked once, when it comes in.
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Why a text is not what it is meant to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// Nothing to see.
+    #[error("must not be empty")]
+    Empty,
+    /// More characters than allowed.
+    #[error("must have at most {max} characters")]
+    TooLong {
+        /// How many are allowed.
+        max: usize,
+    },
+    /// A character that the kind of text does not have.
+    #[error("must not contain {character:?}: {allowed}")]
+    Character {
+        /// The first such character.
+        character: char,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A name that begins with a mark, or has a space at an end or two in a row.
+    #[error("must begin with a letter or a digit, and have single spaces inside only")]
+    Shape,
+}
+
+/// The name of a player: 1 to 10 characters (Unicode scalar values after composition): letters, marks, digits, single spaces inside. Source: the
+/// game's seed. The wide space of Japanese keyboards becomes a plain one; what cannot be seen is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PlayerName(String);
+
+impl PlayerName {
+    /// The most characters of a name.
+    pub const CHARS_MAX: usize = 10;
+
+    /// Composes, checks.
+    pub fn new(text: &str) -> Result<Self, TextError> {
+        let name = compose(text, Self::CHARS_MAX)?.replace('\u{3000}', " ");
+        let is_allowed = |c: char| (c == ' ' || c.is_alphanumeric() || is_combining_mark(c)) && !is_invisible(c);
+        if let Some(character) = name.chars().find(|c| !is_allowed(*c)) {
+            return Err(TextError::Character { character, allowed: "a name has letters, marks, digits and spaces" });
+        }
+        let begins_well = name.starts_with(|c: char| c.is_alphanumeric() && !is_combining_mark(c));
+        if !begins_well || name.ends_with(' ') || name.contains("  ") {
+            return Err(TextError::Shape);
+        }
+        Ok(Self(name))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What somebody says: 1 to 500 characters without control characters, and something to see among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Talk(String);
+
+impl Talk {
+    /// The most characters of a line.
+    pub const CHARS_MAX: usize = 500;
+
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextError> {
+        let text = text.trim();
+        if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
+            return Err(TextError::Empty);
+        }
+        if text.chars().nth(Self::CHARS_MAX).is_some() {
+            return Err(TextError::TooLong { max: Self::CHARS_MAX });
+        }
+        if let Some(character) = text.chars().find(|c| c.is_control() || is_bidi_control(*c)) {
+            return Err(TextError::Character { character, allowed: "a line has no control characters" });
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A word to draw: 1 to 50 hiragana or long-vowel marks, composed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hiragana(String);
+
+impl Hiragana {
+    /// The most characters of a word.
+    pub const CHARS_MAX: usize = 50;
+
+    /// Composes, checks.
+    pub fn new(text: &str) -> Result<Self, TextError> {
+        let word = compose(text, Self::CHARS_MAX)?;
+        if let Some(character) = word.chars().find(|c| !matches!(c, 'ぁ'..='ゖ' | 'ー')) {
+            return Err(TextError::Character { character, allowed: "a word has hiragana and ー" });
+        }
+        Ok(Self(word))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its characters, one for each place of a mask.
+    pub fn chars(&self) -> impl Iterator<Item = char> + '_ {
+        self.0.chars()
+    }
+}
+
+impl fmt::Display for PlayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Hiragana {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text composed (NFC), which has from 1 to `max` characters then.
+fn compose(text: &str, max: usize) -> Result<String, TextError> {
+    // One character more than allowed is enough to know; the rest of a huge text is never looked at.
+    let composed: String = text.nfc().take(max + 1).collect();
+    match composed.chars().count() {
+        0 => Err(TextError::Empty),
+        count if count > max => Err(TextError::TooLong { max }),
+        _ => Ok(composed),
+    }
+}
+
+/// Letters and marks that leave no ink, so that two names could look the same: fillers, joiners, variation selectors.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Marks that turn the direction of what follows, beyond the line itself.
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_ten_characters_and_not_bytes() {
+        assert!(PlayerName::new("あんずのきのしたのこ").is_ok());
+        assert_eq!(PlayerName::new("あんずのきのしたのこだ"), Err(TextError::TooLong { max: 10 }));
+        assert_eq!(PlayerName::new(""), Err(TextError::Empty));
+        // か and a voicing mark apart are one character.
+        assert_eq!(
+            PlayerName::new(&"か\u{3099}".repeat(10)).map(|name| name.to_string()).as_deref(),
+            Ok("がががががががががが")
+        );
+    }
+
+    #[test]
+    fn a_name_has_letters_marks_digits_and_single_spaces() {
+        for name in ["Ann", "山田 太郎", "ミー子2", "सीता", "Zoë", "7", "らーめん"] {
+            assert_eq!(PlayerName::new(name).as_ref().map(PlayerName::as_str), Ok(name));
+        }
+        assert_eq!(PlayerName::new("山田\u{3000}太郎").as_ref().map(PlayerName::as_str), Ok("山田 太郎"));
+        for name in [" Ann", "Ann ", "A  b", " ", "\u{3000}", "\u{301}a"] {
+            assert_eq!(PlayerName::new(name), Err(TextError::Shape), "{name:?}");
+        }
+        for name in [
+            "a\u{a0}b",
+            "a\tb",
+            "a\u{200b}b",
+            "<b>",
+            "a\u{3164}",
+            "😀",
+            "a\u{fe0f}",
+            "a\u{202e}b",
+            "#1",
+            "\0",
+            "a\u{2003}b",
+        ] {
+            assert!(matches!(PlayerName::new(name), Err(TextError::Character { .. })), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn talk_has_something_to_see_and_no_control_characters() {
+        assert_eq!(Talk::new("  やあ  ").map(|talk| talk.to_string()).as_deref(), Ok("やあ"));
+        assert!(Talk::new(&"あ".repeat(500)).is_ok());
+        assert_eq!(Talk::new(&"あ".repeat(501)), Err(TextError::TooLong { max: 500 }));
+        for text in ["", "  \u{3000}", "\u{200b}\u{feff}", "\u{2800}"] {
+            assert_eq!(Talk::new(text), Err(TextError::Empty), "{text:?}");
+        }
+        for text in ["a\0b", "a\nb", "a\u{202e}b", "a\u{2028}b"] {
+            assert!(matches!(Talk::new(text), Err(TextError::Character { .. })), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_hiragana() {
+        for word in ["りんご", "けーき", "ちゅーりっぷ", "ゔぁいおりん", "き"] {
+            assert_eq!(Hiragana::new(word).as_ref().map(Hiragana::as_str), Ok(word));
+        }
+        assert_eq!(Hiragana::new("か\u{3099}く").as_ref().map(Hiragana::as_str), Ok("がく"));
+        assert_eq!(Hiragana::new(&"あ".repeat(51)), Err(TextError::TooLong { max: 50 }));
+        for word in ["リンゴ", "林檎", "り んご", "ringo", "りんご!", "\u{3099}"] {
+            assert!(matches!(Hiragana::new(word), Err(TextError::Character { .. })), "{word:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What time brings. The clock is data: a room holds the deadline of its phase, and whoever looks after it brings the game up to now, one overdue step after the other,
+//! each as of its own moment. So it does not matter who does it, how late, or how often.
+
+use super::command::{Audience, Effect, Line, SystemText};
+use super::room::{
+    CHOOSING_MS, HOST_AWAY_MS, PAUSE_MS_MAX, Phase, Playing, REVEAL_MS, Stage, TURNS_PER_ROUND_MAX, Turn,
+};
+use super::{Answer, Game, Hiragana, PlayerId, Room, TurnId, hints, scoring};
+
+impl Room {
+    /// When time changes the room next; `None`: not by itself.
+    pub fn next_at_ms(&self) -> Option<u64> {
+        match &self.stage {
+            Stage::Finished { .. } => None,
+            Stage::Waiting => {
+                let host = self.player(self.host)?;
+                let others = self.players.iter().any(|player| player.is_connected());
+                host.away_since_ms.filter(|_| others).map(|since| since + HOST_AWAY_MS)
+            }
+            Stage::Playing(Playing { paused_at_ms: Some(since), .. }) => Some(since + PAUSE_MS_MAX),
+            Stage::Playing(Playing { turn, .. }) => Some(self.hint_at_ms(turn).unwrap_or(turn.deadline_ms)),
+        }
+    }
+
+    /// When letters open next.
+    fn hint_at_ms(&self, turn: &Turn) -> Option<u64> {
+        let Phase::Drawing { mask, hints } = &turn.phase else { return None };
+        let letters = if self.settings.hints { mask.len() / 2 } else { 0 };
+        let limit_ms = self.limit_ms();
+        let started_at_ms = turn.deadline_ms.saturating_sub(limit_ms);
+        hints::next_ms(letters, *hints, limit_ms).map(|after_ms| started_at_ms + after_ms)
+    }
+
+    /// How long a drawing takes.
+    pub(super) fn limit_ms(&self) -> u64 {
+        u64::from(self.settings.time_limit.get()) * 1000
+    }
+
+    /// The time on the game's clock, which stands while everybody is away.
+    pub(super) fn clock_ms(&self, now_ms: u64) -> u64 {
+        self.playing().and_then(|playing| playing.paused_at_ms).unwrap_or(now_ms)
+    }
+}
+
+impl Game {
+    /// Does whatever time has brought until `now_ms`.
+    pub(super) fn pass_time(&mut self, now_ms: u64, effects: &mut Vec<Effect>) {
+        while let Some(at_ms) = self.room.next_at_ms().filter(|at_ms| *at_ms <= now_ms) {
+            self.step(at_ms, effects);
+            self.touch(at_ms);
+        }
+    }
+
+    /// The one thing that time brings at this moment.
+    fn step(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
+        let Stage::Playing(playing) = &self.room.stage else {
+            return self.pass_host_on(at_ms, effects);
+        };
+        let Playing { turn, paused_at_ms, .. } = playing;
+        if paused_at_ms.is_some() {
+            return self.finish(at_ms);
+        }
+        match turn.phase {
+            Phase::Choosing => self.choose_for_drawer(at_ms, effects),
+            Phase::Drawing { .. } if at_ms < turn.deadline_ms => self.open_hint(),
+            Phase::Drawing { .. } => self.reveal(at_ms, true),
+            Phase::Reveal { .. } => self.next_turn(at_ms),
+        }
+    }
+
+    fn choose_for_drawer(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
+        let Some((id, drawer)) = self.room.turn().map(|turn| (turn.id, turn.drawer)) else { return };
+        let is_here = self.room.player(drawer).is_some_and(|player| player.is_connected());
+        let options = self.secret.turn.as_ref().map_or(&[][..], |turn| &turn.options);
+        match self.secret.chance(id).choice(options).filter(|_| is_here).cloned() {
+            Some(word) => self.begin_drawing(word, at_ms),
+            None => {
+                self.tell(SystemText::Skipped, drawer, at_ms, effects);
+                self.next_turn(at_ms);
+            }
+        }
+    }
+
+    /// From choosing to drawing.
+    pub(super) fn begin_drawing(&mut self, word: Hiragana, at_ms: u64) {
+        let limit_ms = self.room.limit_ms();
+        let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
+        let hint_order = hints::order(&word, &mut self.secret.chance(turn.id));
+        let Some(secret) = &mut self.secret.turn else { return };
+        turn.phase = Phase::Drawing { mask: hints::mask(&word, &hint_order, 0), hints: 0 };
+        turn.deadline_ms = at_ms + limit_ms;
+        secret.answer = Some(Answer { word, hint_order });
+    }
+
+    fn open_hint(&mut self) {
+        let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
+        let Some(answer) = self.secret.answer(turn.id) else { return };
+        let Phase::Drawing { mask, hints } = &mut turn.phase else { return };
+        *hints += 1;
+        *mask = hints::mask(&answer.word, &answer.hint_order, hints::open_letters(mask.len() / 2, *hints));
+    }
+
+    /// From drawing to reveal. The drawer's part is left out when the turn was cut short for want of a drawer.
+    pub(super) fn reveal(&mut self, at_ms: u64, drawer_earns: bool) {
+        let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
+        let Some(answer) = self.secret.answer(turn.id) else { return };
+        let players = &mut self.room.players;
+        let missed = players.iter().filter(|player| player.is_connected() && is_guessing(turn, player.id)).count();
+        let drawer = players.iter_mut().find(|player| player.id == turn.drawer && drawer_earns);
+        let awards = scoring::awards(&turn.solvers, drawer.as_ref().map(|player| player.id), missed);
+        if let Some(drawer) = drawer {
+            let earned = awards.iter().filter(|award| award.player == drawer.id).map(|award| award.points);
+            drawer.score += earned.sum::<u32>();
+        }
+        turn.phase = Phase::Reveal { answer: answer.word.clone(), awards, at_ms };
+        turn.deadline_ms = at_ms + REVEAL_MS;
+    }
+
+    /// To the next one who is here and has not drawn in this round, or to the next round, or to the end.
+    pub(super) fn next_turn(&mut self, at_ms: u64) {
+        let Stage::Playing(playing) = &self.room.stage else { return };
+        let (id, round_started_at_ms) = (playing.turn.id, playing.round_started_at_ms);
+        if id.number() < TURNS_PER_ROUND_MAX && self.begin_turn(id.next_in_round(), round_started_at_ms, at_ms) {
+            return;
+        }
+        let is_last = u16::from(id.round()) >= self.room.settings.round_count.get();
+        if is_last || !self.begin_turn(id.next_round(), at_ms, at_ms) {
+            self.finish(at_ms);
+        }
+    }
+
+    /// Begins a turn, if there is somebody to draw in it.
+    pub(super) fn begin_turn(&mut self, id: TurnId, round_started_at_ms: u64, at_ms: u64) -> bool {
+        let mut players = self.room.players.iter_mut();
+        let Some(drawer) = players.find(|player| player.is_connected() && player.drew_in_round < id.round()) else {
+            return false;
+        };
+        drawer.drew_in_round = id.round();
+        let turn = Turn {
+            id,
+            drawer: drawer.id,
+            started_at_ms: at_ms,
+            deadline_ms: at_ms + CHOOSING_MS,
+            solvers: vec![],
+            phase: Phase::Choosing,
+        };
+        self.room.stage = Stage::Playing(Playing { round_started_at_ms, turn, paused_at_ms: None });
+        self.secret.deal(id, self.room.settings.words, &self.words);
+        true
+    }
+
+    /// Ends the game as it stands.
+    pub(super) fn finish(&mut self, at_ms: u64) {
+        self.room.stage = Stage::Finished { at_ms, rematch: None };
+    }
+
+    /// Makes the first one who is here the host, or the first one.
+    pub(super) fn pass_host_on(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
+        let players = &self.room.players;
+        if let Some(player) = players.iter().find(|player| player.is_connected()).or(players.first()) {
+            self.room.host = player.id;
+            self.tell(SystemText::Host, player.id, at_ms, effects);
+        }
+    }
+
+    /// A line of the system about somebody with a seat.
+    pub(super) fn tell(&self, text: SystemText, about: PlayerId, at_ms: u64, effects: &mut Vec<Effect>) {
+        if let Some(player) = self.room.player(about) {
+            let turn = self.room.turn().map(|turn| turn.id);
+            let line = Line::system(text, (player.id, player.name.clone()), at_ms, self.room.version, turn);
+            effects.push(Effect::Chat { line, audience: Audience::Everyone });
+        }
+    }
+
+    /// Marks the room as changed.
+    pub(super) fn touch(&mut self, at_ms: u64) {
+        self.room.version += 1;
+        self.room.updated_at_ms = self.room.updated_at_ms.max(at_ms);
+    }
+}
+
+/// Whether that one neither draws nor has guessed.
+pub(super) fn is_guessing(turn: &Turn, player: PlayerId) -> bool {
+    turn.drawer != player && turn.solvers.iter().all(|solver| solver.player != player)
+}
