@@ -1,1 +1,326 @@
-//! The drawing of a turn: what a batch may hold.
+//! The drawing of a turn: what a batch of it may hold, and how much ink a turn has.
+//!
+//! The board is 1600 by 1200 units, whatever the screen. The server checks what it relays and never draws itself.
+
+use std::ops::RangeInclusive;
+
+/// Colours of the palette.
+pub const COLORS: u8 = 24;
+/// Widths of a stroke, in units.
+pub const WIDTHS: RangeInclusive<u8> = 2..=80;
+/// Where a point may lie, from left to right: 200 units outside the board at most.
+pub const X: RangeInclusive<i64> = -200..=1_800;
+/// Where a point may lie, from top to bottom.
+pub const Y: RangeInclusive<i64> = -200..=1_400;
+/// The most operations of a batch.
+pub const OPS_MAX: usize = 64;
+/// The most points of a batch.
+pub const POINTS_MAX: usize = 400;
+/// The most batches of a stored chunk: about a second's.
+pub const CHUNK_BATCHES_MAX: usize = 16;
+/// The most chunks of a turn: one a second for the longest turn and its reveal, and some to spare.
+pub const CHUNKS_MAX: u16 = 400;
+/// The highest number of a batch: one every 100 ms for the longest turn.
+pub const SEQ_MAX: u32 = 3_000;
+
+/// Some of a drawing, as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    seq: u32,
+    ops: Vec<Op>,
+}
+
+/// Something that is done to the board. An `id` is one of the drawer's, from 1, growing within the turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    /// Draws.
+    Stroke {
+        /// Which stroke.
+        id: u32,
+        /// With what; there when the stroke begins, and `None` when it goes on.
+        pen: Option<Pen>,
+        /// x, y and pressure (0 to 100) of the operation's first point, then the differences to the point before.
+        points: Vec<i32>,
+        /// Whether the stroke ends here. Only then may there be no point.
+        end: bool,
+    },
+    /// Fills the area of one colour around a place.
+    Fill {
+        /// Which.
+        id: u32,
+        /// Of the palette.
+        color: u8,
+        /// x and y.
+        at: [i32; 2],
+    },
+    /// Empties the board.
+    Clear {
+        /// Which.
+        id: u32,
+    },
+    /// Takes a stroke, a fill or a clear back.
+    Undo {
+        /// Which one.
+        id: u32,
+    },
+    /// Brings it back.
+    Redo {
+        /// Which one.
+        id: u32,
+    },
+}
+
+/// What a stroke is drawn with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pen {
+    /// Of the palette.
+    pub color: u8,
+    /// In units.
+    pub width: u8,
+    /// Pen or eraser.
+    pub tool: Tool,
+}
+
+/// What a stroke does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Puts colour on.
+    Pen,
+    /// Takes it off.
+    Eraser,
+}
+
+/// Why a drawing is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DrawingError {
+    /// A batch without a number from 1 to [`SEQ_MAX`].
+    #[error("seq must be a number from 1 to {SEQ_MAX}")]
+    Seq,
+    /// No operation, or too many.
+    #[error("a batch must have 1 to {OPS_MAX} ops")]
+    Ops,
+    /// Too many points.
+    #[error("a batch must have at most {POINTS_MAX} points")]
+    TooManyPoints,
+    /// An operation numbered 0.
+    #[error("an id must be a number from 1")]
+    Id,
+    /// Not three numbers for each point, or no point where one has to be.
+    #[error("points must be three numbers each, and there must be one unless the stroke ends")]
+    Points,
+    /// A point far outside the board, or a pressure that is none.
+    #[error("a point must lie at most 200 units outside the board, with a pressure from 0 to 100")]
+    OffBoard,
+    /// A colour or width that there is not.
+    #[error("a color must be below {COLORS}, a width from 2 to 80")]
+    Pen,
+    /// A chunk without a number from 1 to [`CHUNKS_MAX`].
+    #[error("chunk must be a number from 1 to {CHUNKS_MAX}")]
+    Chunk,
+    /// No batch, too many, or not one after the other.
+    #[error("a chunk must have 1 to {CHUNK_BATCHES_MAX} batches, one after the other")]
+    Batches,
+}
+
+impl Batch {
+    /// Checks all that can be said of a batch alone.
+    pub fn new(seq: u32, ops: Vec<Op>) -> Result<Self, DrawingError> {
+        if !(1..=SEQ_MAX).contains(&seq) {
+            return Err(DrawingError::Seq);
+        }
+        if !(1..=OPS_MAX).contains(&ops.len()) {
+            return Err(DrawingError::Ops);
+        }
+        if ops.iter().map(Op::points).sum::<usize>() > POINTS_MAX {
+            return Err(DrawingError::TooManyPoints);
+        }
+        ops.iter().try_for_each(Op::check)?;
+        Ok(Self { seq, ops })
+    }
+
+    /// Its number in the turn, from 1 without a gap.
+    pub fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    /// What it does, in order.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+}
+
+/// Checks a chunk that is to be stored: its number, and that its batches follow each other.
+pub fn check_chunk(chunk: u16, batches: &[Batch]) -> Result<(), DrawingError> {
+    if !(1..=CHUNKS_MAX).contains(&chunk) {
+        return Err(DrawingError::Chunk);
+    }
+    let in_row = batches.windows(2).all(|pair| pair[0].seq + 1 == pair[1].seq);
+    (in_row && (1..=CHUNK_BATCHES_MAX).contains(&batches.len())).then_some(()).ok_or(DrawingError::Batches)
+}
+
+impl Op {
+    fn points(&self) -> usize {
+        match self {
+            Self::Stroke { points, .. } => points.len() / 3,
+            Self::Fill { .. } => 1,
+            Self::Clear { .. } | Self::Undo { .. } | Self::Redo { .. } => 0,
+        }
+    }
+
+    fn check(&self) -> Result<(), DrawingError> {
+        let (Self::Stroke { id, .. }
+        | Self::Fill { id, .. }
+        | Self::Clear { id }
+        | Self::Undo { id }
+        | Self::Redo { id }) = self;
+        if *id == 0 {
+            return Err(DrawingError::Id);
+        }
+        match self {
+            Self::Stroke { pen, points, end, .. } => {
+                let may_be_empty = *end && pen.is_none();
+                if points.len() % 3 != 0 || points.is_empty() && !may_be_empty {
+                    return Err(DrawingError::Points);
+                }
+                let is_pen = |pen: Pen| pen.color < COLORS && WIDTHS.contains(&pen.width);
+                if !pen.is_none_or(is_pen) {
+                    return Err(DrawingError::Pen);
+                }
+                are_on_board(points)
+            }
+            Self::Fill { color, at: [x, y], .. } => {
+                if *color >= COLORS {
+                    return Err(DrawingError::Pen);
+                }
+                are_on_board(&[*x, *y, 0])
+            }
+            Self::Clear { .. } | Self::Undo { .. } | Self::Redo { .. } => Ok(()),
+        }
+    }
+}
+
+/// Follows the differences; sums of 400 numbers of 32 bits fit 64.
+fn are_on_board(points: &[i32]) -> Result<(), DrawingError> {
+    let (mut x, mut y, mut pressure) = (0, 0, 0);
+    for point in points.chunks_exact(3) {
+        x += i64::from(point[0]);
+        y += i64::from(point[1]);
+        pressure += i64::from(point[2]);
+        if !(X.contains(&x) && Y.contains(&y) && (0..=100).contains(&pressure)) {
+            return Err(DrawingError::OffBoard);
+        }
+    }
+    Ok(())
+}
+
+/// What is left of a turn's ink. A drawing is kept as gzipped JSON of at most 100 KB as Base64 (the game's seed), which is 75 KB without;
+/// prices are what an operation and a point take of it at worst, so whatever the ink was enough for can be kept.
+///
+/// Whoever has all batches in order at hand counts: the drawer's browser, which says when the ink is used up, and the archiver, which ends the drawing there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ink(u32);
+
+impl Ink {
+    /// Of a turn, in bytes.
+    pub const FULL: u32 = 75_000;
+    /// Of an operation, without its points.
+    pub const OP: u32 = 10;
+    /// Of a point.
+    pub const POINT: u32 = 6;
+
+    /// A turn's.
+    pub fn full() -> Self {
+        Self(Self::FULL)
+    }
+
+    /// Takes what a batch needs; `false` when there is not enough, and then for all that follow.
+    pub fn take(&mut self, batch: &Batch) -> bool {
+        let points: usize = batch.ops.iter().map(Op::points).sum();
+        let price = |count: usize, each| u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(each);
+        let needed = price(batch.ops.len(), Self::OP) + price(points, Self::POINT);
+        let left = self.0.checked_sub(needed);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEN: Pen = Pen { color: 3, width: 8, tool: Tool::Pen };
+
+    fn stroke(points: Vec<i32>) -> Op {
+        Op::Stroke { id: 1, pen: Some(PEN), points, end: false }
+    }
+
+    #[test]
+    fn a_batch_has_a_number_and_some_operations() {
+        let clears = |count| vec![Op::Clear { id: 1 }; count];
+        assert!(Batch::new(1, clears(64)).is_ok());
+        assert_eq!(Batch::new(0, clears(1)), Err(DrawingError::Seq));
+        assert_eq!(Batch::new(3_001, clears(1)), Err(DrawingError::Seq));
+        assert_eq!(Batch::new(1, clears(0)), Err(DrawingError::Ops));
+        assert_eq!(Batch::new(1, clears(65)), Err(DrawingError::Ops));
+        assert_eq!(Batch::new(1, vec![Op::Undo { id: 0 }]), Err(DrawingError::Id));
+    }
+
+    #[test]
+    fn points_are_counted_over_the_whole_batch() {
+        let line = |points: usize| stroke([vec![100, 100, 50], vec![0; (points - 1) * 3]].concat());
+        assert!(Batch::new(1, vec![line(200), line(200)]).is_ok());
+        assert_eq!(Batch::new(1, vec![line(200), line(201)]), Err(DrawingError::TooManyPoints));
+        for points in [vec![], vec![1], vec![1, 2, 3, 4]] {
+            assert_eq!(Batch::new(1, vec![stroke(points)]), Err(DrawingError::Points));
+        }
+    }
+
+    #[test]
+    fn a_stroke_may_end_without_a_point_but_not_begin_so() {
+        let op = |pen, end| Op::Stroke { id: 1, pen, points: vec![], end };
+        assert!(Batch::new(1, vec![op(None, true)]).is_ok());
+        assert_eq!(Batch::new(1, vec![op(None, false)]), Err(DrawingError::Points));
+        assert_eq!(Batch::new(1, vec![op(Some(PEN), true)]), Err(DrawingError::Points));
+    }
+
+    #[test]
+    fn differences_lead_nowhere_far_from_the_board() {
+        let of = |points| Batch::new(1, vec![stroke(points)]).map(|_| ());
+        assert_eq!(of(vec![1_800, 1_400, 100, -2_000, -1_600, -100]), Ok(()));
+        assert_eq!(of(vec![1_801, 0, 0]), Err(DrawingError::OffBoard));
+        assert_eq!(of(vec![0, -201, 0]), Err(DrawingError::OffBoard));
+        assert_eq!(of(vec![0, 0, 101]), Err(DrawingError::OffBoard));
+        assert_eq!(of(vec![1_000, 0, 50, 900, 0, 0]), Err(DrawingError::OffBoard));
+        assert_eq!(of(vec![0, 0, 50, i32::MAX, 0, 0, i32::MAX, 0, 0]), Err(DrawingError::OffBoard));
+        let fill = |color, at| Batch::new(1, vec![Op::Fill { id: 1, color, at }]).map(|_| ());
+        assert_eq!(fill(23, [0, 0]), Ok(()));
+        assert_eq!(fill(24, [0, 0]), Err(DrawingError::Pen));
+        assert_eq!(fill(0, [i32::MIN, 0]), Err(DrawingError::OffBoard));
+        for pen in [Pen { color: 24, ..PEN }, Pen { width: 1, ..PEN }, Pen { width: 81, ..PEN }] {
+            let op = Op::Stroke { id: 1, pen: Some(pen), points: vec![0, 0, 0], end: false };
+            assert_eq!(Batch::new(1, vec![op]), Err(DrawingError::Pen));
+        }
+    }
+
+    #[test]
+    fn a_chunk_has_batches_in_a_row() {
+        let batch = |seq| Batch::new(seq, vec![Op::Clear { id: 1 }]).expect("a batch");
+        let row = |from: u32, count| (from..).take(count).map(batch).collect::<Vec<_>>();
+        assert_eq!(check_chunk(1, &row(5, 16)), Ok(()));
+        assert_eq!(check_chunk(0, &row(5, 1)), Err(DrawingError::Chunk));
+        assert_eq!(check_chunk(401, &row(5, 1)), Err(DrawingError::Chunk));
+        assert_eq!(check_chunk(1, &row(5, 17)), Err(DrawingError::Batches));
+        assert_eq!(check_chunk(1, &[]), Err(DrawingError::Batches));
+        assert_eq!(check_chunk(1, &[batch(1), batch(3)]), Err(DrawingError::Batches));
+        assert_eq!(check_chunk(1, &[batch(2), batch(2)]), Err(DrawingError::Batches));
+    }
+
+    #[test]
+    fn ink_runs_out_once_and_for_all() {
+        let big = Batch::new(1, vec![stroke([vec![0, 0, 50], vec![0; 399 * 3]].concat())]).expect("a batch");
+        let small = Batch::new(2, vec![Op::Undo { id: 1 }]).expect("a batch");
+        let mut ink = Ink::full();
+        assert_eq!((0..100).filter(|_| ink.take(&big)).count(), 31);
+        assert!(!ink.take(&small));
+    }
+}

@@ -8,7 +8,7 @@ use super::Hiragana;
 pub const CLOSED_LETTER: char = '＿';
 
 /// The most times that letters open in one turn. Each is a change of the room, so a long word opens several letters at a time.
-const STEPS_MAX: u64 = 4;
+const STEPS_MAX: usize = 4;
 
 /// The places of the letters that will open, in their order: half of them at most, so that one stays closed always.
 pub(super) fn order(word: &Hiragana, rng: &mut Rng) -> Vec<u8> {
@@ -21,24 +21,20 @@ pub(super) fn order(word: &Hiragana, rng: &mut Rng) -> Vec<u8> {
 
 /// How long after the drawing's begin letters open for the next time, when they have opened `steps` times: the steps part the time limit evenly.
 pub(super) fn next_ms(letters: usize, steps: u8, limit_ms: u64) -> Option<u64> {
-    let all = steps_of(letters);
+    let all = letters.min(STEPS_MAX) as u64;
     (u64::from(steps) < all).then(|| limit_ms * (u64::from(steps) + 1) / (all + 1))
 }
 
 /// How many of those letters are open after so many steps.
 pub(super) fn open_letters(letters: usize, steps: u8) -> usize {
-    let all = steps_of(letters) as usize;
-    if all == 0 { 0 } else { letters * usize::from(steps).min(all) / all }
+    let all = letters.min(STEPS_MAX);
+    (letters * usize::from(steps).min(all)).checked_div(all).unwrap_or(0)
 }
 
 /// The word with the first `open` places of the order opened.
 pub(super) fn mask(word: &Hiragana, order: &[u8], open: usize) -> Vec<Option<char>> {
     let opened = &order[..open.min(order.len())];
     (0u8..).zip(word.chars()).map(|(place, letter)| opened.contains(&place).then_some(letter)).collect()
-}
-
-fn steps_of(letters: usize) -> u64 {
-    (letters as u64).min(STEPS_MAX)
 }
 
 #[cfg(test)]
