@@ -98,10 +98,12 @@ impl Game {
         match asked.run(who, command) {
             Ok(()) => {
                 let Asked { game: mut after, effects: more, .. } = asked;
+                effects.extend(more);
                 if after.room != game.room {
                     after.touch(now_ms);
+                    // Who comes back may find something due that nobody was there to see.
+                    after.pass_time(now_ms, &mut effects);
                 }
-                effects.extend(more);
                 Outcome { game: after, effects, refusal: None }
             }
             Err(refusal) => Outcome { game, effects, refusal: Some(refusal) },

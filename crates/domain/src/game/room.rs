@@ -61,7 +61,7 @@ pub struct Player {
     pub ready: bool,
     /// When they took the seat.
     pub joined_at_ms: u64,
-    /// Since when they have no connection; `None`: they are here.
+    /// Since when they have no connection; `None`: they are here. `joined_at_ms` for who has never come.
     pub away_since_ms: Option<u64>,
     /// The last round in which they drew, 0 for none.
     pub drew_in_round: u8,

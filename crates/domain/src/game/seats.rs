@@ -72,7 +72,8 @@ impl Asked {
         if let Ok(seat) = self.seat(me)
             && seat.is_connected()
         {
-            seat.away_since_ms = Some(now_ms);
+            // The moment of joining itself is for those who have never come.
+            seat.away_since_ms = Some(now_ms.max(seat.joined_at_ms + 1));
             self.settle();
         }
         Ok(())

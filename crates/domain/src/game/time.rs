@@ -15,7 +15,8 @@ impl Room {
             Stage::Waiting => {
                 let host = self.player(self.host)?;
                 let others = self.players.iter().any(|player| player.is_connected());
-                host.away_since_ms.filter(|_| others).map(|since| since + HOST_AWAY_MS)
+                // The host may have left long before somebody else came.
+                host.away_since_ms.filter(|_| others).map(|since| (since + HOST_AWAY_MS).max(self.updated_at_ms))
             }
             Stage::Playing(Playing { paused_at_ms: Some(since), .. }) => Some(since + PAUSE_MS_MAX),
             Stage::Playing(Playing { turn, .. }) => Some(self.hint_at_ms(turn).unwrap_or(turn.deadline_ms)),

@@ -1,0 +1,143 @@
+//! A table to play at: people with short names, a clock that goes on when told, and shorthands for what they do.
+
+use std::sync::Arc;
+
+use tidemark_domain::game::*;
+use uuid::Uuid;
+
+/// When the games of the tests begin.
+pub const START_MS: u64 = 1_760_000_000_000;
+
+pub fn player(n: u8) -> PlayerId {
+    PlayerId(Uuid::from_u128(0x0199_c0de_0000_7000_8000_0000_0000_0000 + u128::from(n)))
+}
+
+pub fn name(n: u8) -> PlayerName {
+    PlayerName::new(&format!("p{n}")).expect("a name")
+}
+
+pub fn word(text: &str) -> Hiragana {
+    Hiragana::new(text).expect("a word")
+}
+
+pub fn talk(text: &str) -> Talk {
+    Talk::new(text).expect("talk")
+}
+
+/// A game and the time at its table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub game: Game,
+    pub now_ms: u64,
+    /// What the last command brought.
+    pub effects: Vec<Effect>,
+    lines: u128,
+}
+
+impl Table {
+    /// A waiting game whose host, player 0, has not connected.
+    pub fn new(settings: Settings, words: &[Hiragana]) -> Self {
+        let new = NewGame {
+            id: GameId(Uuid::from_u128(1)),
+            host: player(0),
+            name: name(0),
+            settings,
+            public: true,
+            words: Arc::from(words),
+            seed: 42,
+        };
+        let game = Game::new(new, START_MS).expect("a game");
+        Self { game, now_ms: START_MS, effects: vec![], lines: 0 }
+    }
+
+    /// A game of so many, who are all here, at its first turn: player 0 chooses.
+    pub fn playing(players: u8) -> Self {
+        let mut table = Self::new(Settings::default(), &[]);
+        table.seat(players);
+        table.does(0, Command::Start);
+        table
+    }
+
+    /// A game of so many where player 0 draws an apple.
+    pub fn drawing(players: u8) -> Self {
+        let mut table = Self::playing(players);
+        table.chooses(0, "りんご");
+        table
+    }
+
+    /// Seats and connects players 0 to `players` less one, all ready.
+    pub fn seat(&mut self, players: u8) {
+        for n in 0..players {
+            self.does(n, Command::Join { name: name(n) });
+            self.does(n, Command::Connect);
+            self.does(n, Command::Ready(true));
+        }
+        self.pass(1);
+    }
+
+    pub fn pass(&mut self, ms: u64) {
+        self.now_ms += ms;
+    }
+
+    /// Lets time bring what it will until the game has changed `times` times more.
+    pub fn pass_steps(&mut self, times: usize) {
+        for _ in 0..times {
+            self.now_ms = self.game.room.next_at_ms().expect("time brings something");
+            self.game = self.game.bring_to(self.now_ms).game;
+        }
+    }
+
+    /// Asks on anybody's behalf.
+    pub fn asks(&mut self, who: &Participant, command: Command) -> Result<(), Refusal> {
+        let Outcome { game, effects, refusal } = self.game.apply(who, command, self.now_ms);
+        self.game = game;
+        self.effects = effects;
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// A player's command, and what became of it.
+    pub fn tries(&mut self, n: u8, command: Command) -> Result<(), Refusal> {
+        self.asks(&Participant::Player(player(n)), command)
+    }
+
+    /// A player's command that has to work.
+    pub fn does(&mut self, n: u8, command: Command) {
+        self.tries(n, command).expect("allowed");
+    }
+
+    pub fn chooses(&mut self, n: u8, text: &str) {
+        let turn = self.turn().id;
+        self.does(n, Command::Choose { turn, choice: Choice::Word(word(text)) });
+    }
+
+    pub fn says(&mut self, n: u8, text: &str) {
+        let id = self.line_id();
+        self.does(n, Command::Say { id, text: talk(text) });
+    }
+
+    pub fn line_id(&mut self) -> LineId {
+        self.lines += 1;
+        LineId(Uuid::from_u128(self.lines))
+    }
+
+    pub fn turn(&self) -> &Turn {
+        self.game.room.turn().expect("a turn")
+    }
+
+    pub fn score(&self, n: u8) -> u32 {
+        self.game.room.player(player(n)).expect("a seat").score
+    }
+
+    pub fn sees(&self, n: u8) -> View {
+        self.game.view(Some(player(n)), self.now_ms)
+    }
+
+    /// What the system said since the last command.
+    pub fn told(&self) -> Vec<(SystemText, PlayerId)> {
+        let lines = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Chat { line: Line { kind: LineKind::System(text), player, .. }, .. } => Some((*text, *player)),
+            _ => None,
+        });
+        lines.collect()
+    }
+}
