@@ -3,7 +3,7 @@
 use super::command::{Audience, Choice, Effect, Line, LineKind, Participant, Refusal, SystemText};
 use super::guess::{Guess, judge};
 use super::play::{Asked, check_words};
-use super::room::{DRAWER_AWAY_MS, Phase, Solver, Stage};
+use super::room::{DRAWER_AWAY_MS, PLAYERS_MIN, Phase, Solver, Stage};
 use super::settings::Settings;
 use super::{GameId, LineId, PlayerId, Talk, TurnId, scoring};
 
@@ -35,7 +35,7 @@ impl Asked {
     pub(super) fn start(&mut self, me: PlayerId) -> Result<(), Refusal> {
         self.host(me)?;
         let here = || self.game.room.players.iter().filter(|player| player.is_connected());
-        if here().count() < 2 {
+        if here().count() < PLAYERS_MIN {
             return Err(Refusal::TooFewPlayers);
         }
         if !here().all(|player| player.ready || player.id == me) {

@@ -2,7 +2,7 @@
 
 use super::command::{Effect, Farewell, Refusal, SystemText};
 use super::play::Asked;
-use super::room::{KICKED_MAX, Phase, Player, Playing, SEAT_HELD_MS, Stage};
+use super::room::{KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, Stage};
 use super::time::is_guessing;
 use super::{PlayerId, PlayerName};
 
@@ -139,25 +139,28 @@ impl Asked {
     pub(super) fn settle(&mut self) {
         let now_ms = self.now_ms;
         let game = &mut self.game;
-        let least = if matches!(game.room.stage, Stage::Waiting) { 1 } else { 2 };
-        if matches!(game.room.stage, Stage::Waiting | Stage::Playing(_)) && game.room.players.len() < least {
-            game.finish(now_ms);
-        }
         if game.room.player(game.room.host).is_none() {
             game.pass_host_on(now_ms, &mut self.effects);
         }
         let players = &game.room.players;
-        let Stage::Playing(Playing { turn, paused_at_ms, .. }) = &mut game.room.stage else { return };
-        if players.iter().all(|player| !player.is_connected()) {
-            paused_at_ms.get_or_insert(now_ms);
-            return;
-        }
+        let turn = match &mut game.room.stage {
+            Stage::Waiting if players.is_empty() => return game.finish(now_ms),
+            Stage::Waiting | Stage::Finished { .. } => return,
+            Stage::Playing(Playing { turn, paused_at_ms, .. }) => {
+                if players.iter().all(|player| !player.is_connected()) {
+                    paused_at_ms.get_or_insert(now_ms);
+                    return;
+                }
+                turn
+            }
+        };
         let drawer_is_gone = players.iter().all(|player| player.id != turn.drawer);
+        let too_few = players.len() < PLAYERS_MIN;
         let all_have_guessed = !turn.solvers.is_empty()
             && !players.iter().any(|player| player.is_connected() && is_guessing(turn, player.id));
         match turn.phase {
-            Phase::Choosing if drawer_is_gone => game.next_turn(now_ms),
-            Phase::Drawing { .. } if drawer_is_gone => game.reveal(now_ms, false),
+            Phase::Choosing if drawer_is_gone || too_few => game.next_turn(now_ms),
+            Phase::Drawing { .. } if drawer_is_gone || too_few => game.reveal(now_ms, false),
             Phase::Drawing { .. } if all_have_guessed => game.reveal(now_ms, true),
             Phase::Choosing | Phase::Drawing { .. } | Phase::Reveal { .. } => {}
         }

@@ -3,7 +3,7 @@
 
 use super::command::{Audience, Effect, Line, SystemText};
 use super::room::{
-    CHOOSING_MS, HOST_AWAY_MS, PAUSE_MS_MAX, Phase, Playing, REVEAL_MS, Stage, TURNS_PER_ROUND_MAX, Turn,
+    CHOOSING_MS, HOST_AWAY_MS, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Playing, REVEAL_MS, Stage, TURNS_PER_ROUND_MAX, Turn,
 };
 use super::{Answer, Game, Hiragana, PlayerId, Room, TurnId, hints, scoring};
 
@@ -18,7 +18,10 @@ impl Room {
                 // The host may have left long before somebody else came.
                 host.away_since_ms.filter(|_| others).map(|since| (since + HOST_AWAY_MS).max(self.updated_at_ms))
             }
-            Stage::Playing(Playing { paused_at_ms: Some(since), .. }) => Some(since + PAUSE_MS_MAX),
+            Stage::Playing(Playing { paused_at_ms: Some(since), turn, .. }) => {
+                let is_drawing = matches!(turn.phase, Phase::Drawing { .. });
+                Some(since + PAUSE_MS_MAX - if is_drawing { REVEAL_MS } else { 0 })
+            }
             Stage::Playing(Playing { turn, .. }) => Some(self.hint_at_ms(turn).unwrap_or(turn.deadline_ms)),
         }
     }
@@ -58,14 +61,14 @@ impl Game {
             return self.pass_host_on(at_ms, effects);
         };
         let Playing { turn, paused_at_ms, .. } = playing;
-        if paused_at_ms.is_some() {
-            return self.finish(at_ms);
-        }
-        match turn.phase {
-            Phase::Choosing => self.choose_for_drawer(at_ms, effects),
-            Phase::Drawing { .. } if at_ms < turn.deadline_ms => self.open_hint(),
-            Phase::Drawing { .. } => self.reveal(at_ms, true),
-            Phase::Reveal { .. } => self.next_turn(at_ms),
+        match (&turn.phase, *paused_at_ms) {
+            // What was earned is in the reveal, even when nobody is there to see it. By the game's clock, which stands.
+            (Phase::Drawing { .. }, Some(since)) => self.reveal(since, false),
+            (_, Some(_)) => self.finish(at_ms),
+            (Phase::Choosing, None) => self.choose_for_drawer(at_ms, effects),
+            (Phase::Drawing { .. }, None) if at_ms < turn.deadline_ms => self.open_hint(),
+            (Phase::Drawing { .. }, None) => self.reveal(at_ms, true),
+            (Phase::Reveal { .. }, None) => self.next_turn(at_ms),
         }
     }
 
@@ -121,6 +124,9 @@ impl Game {
     pub(super) fn next_turn(&mut self, at_ms: u64) {
         let Stage::Playing(playing) = &self.room.stage else { return };
         let (id, round_started_at_ms) = (playing.turn.id, playing.round_started_at_ms);
+        if self.room.players.len() < PLAYERS_MIN {
+            return self.finish(at_ms);
+        }
         if id.number() < TURNS_PER_ROUND_MAX && self.begin_turn(id.next_in_round(), round_started_at_ms, at_ms) {
             return;
         }
@@ -150,7 +156,7 @@ impl Game {
         true
     }
 
-    /// Ends the game as it stands.
+    /// Ends the game as it stands. Never from a drawing: what a turn has brought is in its reveal, and whoever keeps a game's history looks there.
     pub(super) fn finish(&mut self, at_ms: u64) {
         self.room.stage = Stage::Finished { at_ms, rematch: None };
     }

@@ -225,6 +225,9 @@ impl Auditor {
     }
 
     fn look_at_turn(&mut self, old: &Room, new: &Room) {
+        if let Some(drawn) = old.turn().filter(|turn| matches!(turn.phase, Phase::Drawing { .. })) {
+            assert_eq!(new.turn().map(|turn| turn.id), Some(drawn.id), "a drawing ends in its reveal");
+        }
         let before = old.turn().filter(|before| new.turn().is_some_and(|turn| turn.id == before.id));
         let Some(turn) = new.turn() else { return };
         if before.is_none() {

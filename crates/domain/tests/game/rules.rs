@@ -350,10 +350,20 @@ fn a_turn_whose_drawer_leaves_is_over() {
 }
 
 #[test]
-fn a_game_with_fewer_than_two_is_over() {
-    let mut table = Table::drawing(2);
+fn a_game_with_fewer_than_two_is_over_once_what_the_turn_brought_was_shown() {
+    let mut table = Table::drawing(3);
+    table.says(1, "りんご");
+    table.does(0, Command::Leave);
+    table.does(2, Command::Leave);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.awards.len()), ("reveal", 1));
+    table.pass(REVEAL_MS);
+    table.does(1, Command::Tick { version: 0 });
+    assert_eq!(table.sees(1).status, "finished");
+
+    let mut table = Table::playing(2);
     table.does(1, Command::Leave);
-    assert_eq!(table.sees(0).status, "finished");
+    assert_eq!(table.sees(0).status, "finished", "nobody has drawn");
     let mut table = Table::new(Settings::default(), &[]);
     table.does(0, Command::Leave);
     assert_eq!(table.sees(0).status, "finished", "a waiting game without anybody");
@@ -365,7 +375,7 @@ fn the_clock_stands_while_everybody_is_away() {
     table.pass(30_000);
     table.does(0, Command::Disconnect);
     table.does(1, Command::Disconnect);
-    table.pass(PAUSE_MS_MAX - 1);
+    table.pass(PAUSE_MS_MAX - REVEAL_MS - 1);
     let view = table.sees(1);
     assert!(view.paused);
     assert_eq!(view.turn.expect("a turn").remaining_ms, 50_000);
@@ -384,11 +394,27 @@ fn a_game_that_nobody_comes_back_to_is_finished_as_it_stands() {
     for n in 0..3 {
         table.does(n, Command::Disconnect);
     }
-    table.pass(PAUSE_MS_MAX);
+    let paused_ms = table.now_ms;
+    table.pass_steps(1);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.awards.len()), ("reveal", 1), "what the turn brought comes first");
+    table.pass_steps(1);
+    assert_eq!(table.now_ms, paused_ms + PAUSE_MS_MAX);
     table.does(1, Command::Connect);
     let view = table.sees(1);
     assert_eq!((view.status, view.paused), ("finished", false));
     assert_eq!(view.standings[0].player, player(1));
+}
+
+#[test]
+fn who_comes_back_in_the_last_seconds_still_has_a_game() {
+    let mut table = Table::drawing(2);
+    table.does(0, Command::Disconnect);
+    table.does(1, Command::Disconnect);
+    table.pass(PAUSE_MS_MAX - 1);
+    table.does(1, Command::Connect);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.remaining_ms), ("reveal", REVEAL_MS));
 }
 
 #[test]
