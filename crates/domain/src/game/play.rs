@@ -1,5 +1,6 @@
 //! What commands do to a game.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::command::{Command, Effect, Farewell, Outcome, Participant, Refusal, SystemText};
@@ -32,7 +33,7 @@ pub struct NewGame {
     pub settings: Settings,
     /// Whether strangers find it.
     pub public: bool,
-    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`].
+    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`]; what is there twice is taken once.
     pub words: Arc<[Hiragana]>,
     /// Something unpredictable; all chance of the game comes from it.
     pub seed: u64,
@@ -47,6 +48,8 @@ impl Game {
     /// A waiting game with its host, who has still to connect.
     pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
         let NewGame { id, host, name, settings, public, words, seed } = new;
+        let mut seen = HashSet::new();
+        let words: Arc<[_]> = words.iter().filter(|word| seen.insert(*word)).cloned().collect();
         check_words(&settings, words.len())?;
         let room = Room {
             id,
@@ -128,28 +131,24 @@ pub(super) struct Asked {
 
 impl Asked {
     fn run(&mut self, who: &Participant, command: Command) -> Result<(), Refusal> {
-        let (me, command) = match (who, command) {
-            (_, Command::Say { id, text }) => return self.say(who, id, text),
-            (_, Command::Tick { version }) => return self.tick(version),
+        match (who, command) {
+            (_, Command::Say { id, text }) => self.say(who, id, text),
+            (_, Command::Tick { version }) => self.tick(version),
             // Spectators come and go without a trace in the room.
-            (Participant::Spectator(..), Command::Connect | Command::Disconnect) => return Ok(()),
-            (Participant::Spectator(id, _), Command::Leave) => return self.say_farewell(*id, Farewell::Left),
-            (Participant::Spectator(..), _) => return Err(Refusal::NotSeated),
-            (Participant::Player(me), command) => (*me, command),
-        };
-        match command {
-            Command::Join { name } => self.join(me, name),
-            Command::Connect => self.connect(me),
-            Command::Disconnect => self.disconnect(me),
-            Command::Leave => self.leave(me),
-            Command::Configure(settings) => self.configure(me, settings),
-            Command::Ready(ready) => self.ready(me, ready),
-            Command::Start => self.start(me),
-            Command::Choose { turn, choice } => self.choose(me, turn, choice),
-            Command::Skip { turn } => self.skip(me, turn),
-            Command::Kick { target } => self.kick(me, target),
-            Command::Rematch { game } => self.rematch(me, game),
-            Command::Say { .. } | Command::Tick { .. } => Ok(()),
+            (Participant::Spectator(..), Command::Connect | Command::Disconnect) => Ok(()),
+            (Participant::Spectator(id, _), Command::Leave) => self.say_farewell(*id, Farewell::Left),
+            (Participant::Spectator(..), _) => Err(Refusal::NotSeated),
+            (Participant::Player(me), Command::Join { name }) => self.join(*me, name),
+            (Participant::Player(me), Command::Connect) => self.connect(*me),
+            (Participant::Player(me), Command::Disconnect) => self.disconnect(*me),
+            (Participant::Player(me), Command::Leave) => self.leave(*me),
+            (Participant::Player(me), Command::Configure(settings)) => self.configure(*me, settings),
+            (Participant::Player(me), Command::Ready(ready)) => self.ready(*me, ready),
+            (Participant::Player(me), Command::Start) => self.start(*me),
+            (Participant::Player(me), Command::Choose { turn, choice }) => self.choose(*me, turn, choice),
+            (Participant::Player(me), Command::Skip { turn }) => self.skip(*me, turn),
+            (Participant::Player(me), Command::Kick { target }) => self.kick(*me, target),
+            (Participant::Player(me), Command::Rematch { game }) => self.rematch(*me, game),
         }
     }
 

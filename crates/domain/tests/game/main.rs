@@ -1,5 +1,7 @@
-//! Whole games: the rules one by one, and what has to hold in any game whatever.
+//! Whole games: the rules one by one, as `docs/rules.md` has them for people, and what has to hold in any game whatever.
 
+mod auditor;
 mod random;
-mod rules;
+mod seats;
 mod table;
+mod turns;

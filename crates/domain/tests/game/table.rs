@@ -140,4 +140,13 @@ impl Table {
         });
         lines.collect()
     }
+
+    /// For whom the lines of the last command were.
+    pub fn audiences(&self) -> Vec<Audience> {
+        let audience = |effect: &Effect| match effect {
+            Effect::Chat { audience, .. } => Some(*audience),
+            _ => None,
+        };
+        self.effects.iter().filter_map(audience).collect()
+    }
 }

@@ -1,0 +1,134 @@
+//! Who watches a game: books of its own, and an eye on who is shown what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemark_domain::game::*;
+
+use super::table::player;
+
+/// The words that those who are not in the know must not learn: the answer, or what it may become.
+pub fn hidden(game: &Game) -> Vec<String> {
+    let secret_turn = game.room.turn().filter(|turn| turn.phase.is_secret());
+    let secret = secret_turn.and_then(|turn| game.secret.turn.as_ref().filter(|secret| secret.id == turn.id));
+    secret.map_or(vec![], |secret| match &secret.answer {
+        Some(answer) => vec![answer.word.to_string()],
+        None => secret.options.iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// Keeps its own books beside a game, and compares.
+#[derive(Default)]
+pub struct Auditor {
+    /// Points since each took their seat.
+    pub earned: BTreeMap<PlayerId, u32>,
+    /// Who has scored in which turn, and for what, ever.
+    scored: BTreeSet<(TurnId, PlayerId)>,
+    /// Who drew in which round since they took their seat.
+    drew: BTreeSet<(u8, PlayerId)>,
+    /// Who draws in which turn.
+    drawers: BTreeMap<TurnId, PlayerId>,
+}
+
+impl Auditor {
+    /// One step of a game, from `before` to `after`.
+    pub fn look(&mut self, before: &Game, after: &Game) {
+        let (old, new) = (&before.room, &after.room);
+        assert_eq!(old.version == new.version, old == new, "a version is a state");
+        assert!(old.version <= new.version && old.updated_at_ms <= new.updated_at_ms);
+        assert!(progress(old) <= progress(new), "phases move forward: {old:?} {new:?}");
+
+        for seat in &new.players {
+            if old.player(seat.id).is_none_or(|before| before.joined_at_ms != seat.joined_at_ms) {
+                self.earned.insert(seat.id, 0);
+                self.drew.retain(|(_, drawer)| *drawer != seat.id);
+            }
+        }
+        self.look_at_turn(old, new);
+        for seat in &new.players {
+            assert_eq!(seat.score, self.earned[&seat.id], "a score is the sum of awards");
+        }
+        if !new.players.is_empty() {
+            assert!(new.player(new.host).is_some(), "the host has a seat");
+        }
+        assert!(new.players.len() <= usize::from(new.settings.player_count.get()));
+    }
+
+    fn look_at_turn(&mut self, old: &Room, new: &Room) {
+        if let Some(drawn) = old.turn().filter(|turn| matches!(turn.phase, Phase::Drawing { .. })) {
+            assert_eq!(new.turn().map(|turn| turn.id), Some(drawn.id), "a drawing ends in its reveal");
+        }
+        let before = old.turn().filter(|before| new.turn().is_some_and(|turn| turn.id == before.id));
+        let Some(turn) = new.turn() else { return };
+        if before.is_none() {
+            assert!(self.drew.insert((turn.id.round(), turn.drawer)), "everybody draws once a round");
+            assert!(new.player(turn.drawer).is_some_and(Player::is_connected), "who draws is here");
+        }
+        assert_eq!(*self.drawers.entry(turn.id).or_insert(turn.drawer), turn.drawer, "one drawer a turn");
+        let known = before.map_or(0, |before| before.solvers.len());
+        for solver in &turn.solvers[known..] {
+            assert!(solver.player != turn.drawer && solver.points > 0);
+            assert!(self.scored.insert((turn.id, solver.player)), "nobody scores twice in a turn");
+            *self.earned.entry(solver.player).or_default() += solver.points;
+        }
+        if let Phase::Reveal { awards, .. } = &turn.phase
+            && before.is_none_or(|before| before.phase.is_secret())
+        {
+            let solved = awards.iter().filter(|award| award.reason == Reason::CorrectAnswer);
+            assert!(
+                solved.map(|award| (award.player, award.points)).eq(turn.solvers.iter().map(|s| (s.player, s.points)))
+            );
+            for award in awards.iter().filter(|award| award.reason == Reason::DrawerPenalty) {
+                assert!(award.player == turn.drawer && (1..=100).contains(&award.points));
+                assert!(self.scored.insert((turn.id, award.player)), "nobody scores twice in a turn");
+                *self.earned.entry(award.player).or_default() += award.points;
+            }
+        }
+    }
+}
+
+/// How far a game is, to be compared.
+fn progress(room: &Room) -> (u8, Option<TurnId>, u8, u8) {
+    match &room.stage {
+        Stage::Waiting => (0, None, 0, 0),
+        Stage::Playing(Playing { turn, .. }) => match &turn.phase {
+            Phase::Choosing => (1, Some(turn.id), 0, 0),
+            Phase::Drawing { hints, .. } => (1, Some(turn.id), 1, *hints),
+            Phase::Reveal { .. } => (1, Some(turn.id), 2, 0),
+        },
+        Stage::Finished { rematch, .. } => (2, None, u8::from(rematch.is_some()), 0),
+    }
+}
+
+/// Nothing that the room, a view or an effect of the command `before -> after` shows to those who still guess has a hidden word in it.
+pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects: &[Effect]) {
+    for game in [before, after] {
+        let hidden = hidden(game);
+        if hidden.is_empty() {
+            continue;
+        }
+        let shows = |text: &str| hidden.iter().any(|word| text.contains(word.as_str()));
+        assert!(!shows(&format!("{:?}", game.room)), "the room tells: {:?}", game.room);
+        let open = game.room.view(game.room.updated_at_ms);
+        assert!(!shows(&format!("{open:?}")), "a view tells: {open:?}");
+        for viewer in (0..people).map(|n| Some(player(n))).chain([None]) {
+            if !viewer.is_some_and(|viewer| game.room.is_in_the_know(viewer)) {
+                assert_eq!(game.view(viewer, game.room.updated_at_ms), open, "who guesses sees what anybody may see");
+            }
+        }
+        if let Some(Phase::Drawing { mask, .. }) = game.room.turn().map(|turn| &turn.phase) {
+            assert!(mask.iter().flatten().count() <= mask.len() / 2, "half of the letters stay closed");
+        }
+    }
+    // What is said reaches people who knew nothing before it. A word of one letter is in too much talk to be kept out.
+    let hidden: Vec<_> = hidden(before).into_iter().filter(|word| word.chars().count() > 1).collect();
+    let drawing = before.room.turn().is_some_and(|turn| turn.phase != Phase::Choosing);
+    for effect in effects {
+        let Effect::Chat { line, audience: Audience::Everyone } = effect else { continue };
+        // While the drawer chooses, others may say any word: they do not know that it is one of three.
+        let knows = before.room.is_in_the_know(player(asker));
+        let text = format!("{:?}", line.kind);
+        if drawing || knows {
+            assert!(!hidden.iter().any(|word| text.contains(word.as_str())), "the chat tells: {text}");
+        }
+    }
+}

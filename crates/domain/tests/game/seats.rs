@@ -1,0 +1,263 @@
+//! Who plays: the waiting room, coming and going, the host, kicks, the end and what follows.
+
+use tidemark_domain::game::*;
+
+use super::table::{Table, name, player, word};
+
+fn seats(count: u16) -> Settings {
+    Settings { player_count: PlayerCount::new(count).expect("in bounds"), ..Settings::default() }
+}
+
+#[test]
+fn a_game_starts_when_two_are_here_and_all_but_the_host_are_ready() {
+    let mut table = Table::new(Settings::default(), &[]);
+    table.seat(1);
+    assert_eq!(table.tries(0, Command::Start), Err(Refusal::TooFewPlayers));
+    table.does(1, Command::Join { name: name(1) });
+    assert_eq!(table.tries(0, Command::Start), Err(Refusal::TooFewPlayers), "a seat is not a connection");
+    table.does(1, Command::Connect);
+    assert_eq!(table.tries(0, Command::Start), Err(Refusal::NotReady));
+    table.does(1, Command::Ready(true));
+    assert_eq!(table.tries(1, Command::Start), Err(Refusal::NotHost));
+    table.does(0, Command::Ready(false));
+    table.does(0, Command::Start);
+    assert_eq!(table.turn().drawer, player(0));
+    assert_eq!(table.tries(0, Command::Start), Err(Refusal::NotWaiting));
+}
+
+#[test]
+fn only_the_host_configures_and_not_below_what_is_seated() {
+    let mut table = Table::new(Settings::default(), &[]);
+    table.seat(3);
+    assert_eq!(table.tries(1, Command::Configure(seats(4))), Err(Refusal::NotHost));
+    assert_eq!(table.tries(0, Command::Configure(seats(2))), Err(Refusal::TooFewSeats(3)));
+    let own = Settings { words: WordSource::Custom, ..Settings::default() };
+    assert_eq!(table.tries(0, Command::Configure(own)), Err(Refusal::TooFewWords));
+    table.does(0, Command::Configure(seats(3)));
+    assert_eq!(table.game.room.settings, seats(3));
+}
+
+#[test]
+fn a_word_that_a_game_brings_twice_is_one_word() {
+    let words = ["あり", "くも", "あり"].map(word);
+    assert_eq!(Table::new(Settings::default(), &words).game.room.custom_words, 2);
+}
+
+#[test]
+fn a_full_game_seats_nobody_but_gives_away_a_seat_that_nobody_came_to() {
+    let mut table = Table::new(seats(2), &[]);
+    table.seat(1);
+    table.does(1, Command::Join { name: name(1) });
+    assert_eq!(table.tries(2, Command::Join { name: name(2) }), Err(Refusal::GameFull(2)));
+    table.pass(SEAT_HELD_MS);
+    table.does(2, Command::Join { name: name(2) });
+    assert!(table.game.room.player(player(1)).is_none());
+    table.does(2, Command::Connect);
+    table.does(2, Command::Disconnect);
+    table.pass(SEAT_HELD_MS);
+    assert_eq!(table.tries(1, Command::Join { name: name(1) }), Err(Refusal::GameFull(2)), "who was here keeps it");
+}
+
+#[test]
+fn joining_twice_is_joining_once() {
+    let mut table = Table::drawing(3);
+    let before = table.game.clone();
+    table.does(1, Command::Join { name: name(7) });
+    assert_eq!(table.game, before);
+}
+
+#[test]
+fn more_than_half_of_the_others_who_are_here_vote_somebody_out() {
+    let mut table = Table::drawing(5);
+    table.does(4, Command::Disconnect);
+    let kick = Command::Kick { target: player(1) };
+    table.does(0, kick.clone());
+    table.does(0, kick.clone());
+    assert_eq!(table.sees(1).players[1].kick_votes, 1);
+    table.does(2, kick.clone());
+    assert!(table.game.room.player(player(1)).is_none(), "2 of 3");
+    assert_eq!(table.told(), [(SystemText::Kicked, player(1))]);
+    assert!(table.effects.contains(&Effect::Farewell { player: player(1), why: Farewell::Kicked }));
+    assert_eq!(table.tries(1, Command::Join { name: name(1) }), Err(Refusal::Kicked));
+    assert_eq!(table.tries(1, Command::Connect), Err(Refusal::Kicked));
+    assert_eq!(table.tries(0, Command::Kick { target: player(0) }), Err(Refusal::NoSuchPlayer));
+    assert_eq!(table.tries(0, kick), Err(Refusal::NoSuchPlayer));
+}
+
+#[test]
+fn the_vote_of_somebody_who_has_gone_does_not_count() {
+    let mut table = Table::drawing(4);
+    let kick = Command::Kick { target: player(1) };
+    table.does(2, kick.clone());
+    table.does(2, Command::Disconnect);
+    table.does(3, kick.clone());
+    assert!(table.game.room.player(player(1)).is_some(), "1 of 2");
+    table.does(2, Command::Leave);
+    assert_eq!(table.sees(1).players[1].kick_votes, 1);
+    table.does(0, kick);
+    assert!(table.game.room.player(player(1)).is_none());
+}
+
+#[test]
+fn when_the_host_goes_the_next_one_who_is_here_is_host() {
+    let mut table = Table::new(Settings::default(), &[]);
+    table.seat(3);
+    table.does(1, Command::Disconnect);
+    table.does(0, Command::Leave);
+    assert_eq!(table.game.room.host, player(2));
+    assert_eq!(table.told(), [(SystemText::Left, player(0)), (SystemText::Host, player(2))]);
+
+    table.does(1, Command::Connect);
+    table.does(2, Command::Disconnect);
+    table.pass(HOST_AWAY_MS - 1);
+    assert_eq!(table.tries(1, Command::Configure(seats(5))), Err(Refusal::NotHost));
+    table.pass(1);
+    table.does(1, Command::Configure(seats(5)));
+    assert_eq!(table.game.room.host, player(1));
+}
+
+#[test]
+fn a_game_with_fewer_than_two_is_over_once_what_the_turn_brought_was_shown() {
+    let mut table = Table::drawing(3);
+    table.says(1, "りんご");
+    table.does(0, Command::Leave);
+    table.does(2, Command::Leave);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.awards.len()), ("reveal", 1));
+    table.pass(REVEAL_MS);
+    table.does(1, Command::Tick { version: 0 });
+    assert_eq!(table.sees(1).status, "finished");
+
+    let mut table = Table::playing(2);
+    table.does(1, Command::Leave);
+    assert_eq!(table.sees(0).status, "finished", "nobody has drawn");
+    let mut table = Table::new(Settings::default(), &[]);
+    table.does(0, Command::Leave);
+    assert_eq!(table.sees(0).status, "finished", "a waiting game without anybody");
+}
+
+#[test]
+fn the_clock_stands_while_everybody_is_away() {
+    let mut table = Table::drawing(2);
+    table.pass(30_000);
+    table.does(0, Command::Disconnect);
+    table.does(1, Command::Disconnect);
+    table.pass(PAUSE_MS_MAX - REVEAL_MS - 1);
+    let view = table.sees(1);
+    assert!(view.paused);
+    assert_eq!(view.turn.expect("a turn").remaining_ms, 50_000);
+    table.does(1, Command::Connect);
+    let view = table.sees(1);
+    assert!(!view.paused);
+    assert_eq!(view.turn.map(|turn| (turn.remaining_ms, turn.next_ms)), Some((50_000, 10_000)));
+    table.says(1, "りんご");
+    assert_eq!(table.score(1), 20 + 50 + 20);
+}
+
+#[test]
+fn a_game_that_nobody_comes_back_to_is_finished_as_it_stands() {
+    let mut table = Table::drawing(3);
+    table.says(1, "りんご");
+    for n in 0..3 {
+        table.does(n, Command::Disconnect);
+    }
+    let paused_ms = table.now_ms;
+    table.pass_steps(1);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.awards.len()), ("reveal", 1), "what the turn brought comes first");
+    table.pass_steps(1);
+    assert_eq!(table.now_ms, paused_ms + PAUSE_MS_MAX);
+    table.does(1, Command::Connect);
+    let view = table.sees(1);
+    assert_eq!((view.status, view.paused), ("finished", false));
+    assert_eq!(view.standings[0].player, player(1));
+}
+
+#[test]
+fn who_comes_back_in_the_last_seconds_still_has_a_game() {
+    let mut table = Table::drawing(2);
+    table.does(0, Command::Disconnect);
+    table.does(1, Command::Disconnect);
+    table.pass(PAUSE_MS_MAX - 1);
+    table.does(1, Command::Connect);
+    let turn = table.sees(1).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.remaining_ms), ("reveal", REVEAL_MS));
+}
+
+#[test]
+fn a_drawer_who_leaves_last_is_passed_over_when_somebody_comes_back() {
+    let mut table = Table::drawing(3);
+    table.does(1, Command::Disconnect);
+    table.does(2, Command::Disconnect);
+    table.does(0, Command::Leave);
+    assert!(table.sees(1).paused);
+    table.pass(60_000);
+    table.does(1, Command::Connect);
+    assert_eq!(table.sees(1).turn.map(|turn| turn.phase), Some("reveal"));
+}
+
+#[test]
+fn a_seat_given_up_is_given_up_with_its_points() {
+    let mut table = Table::drawing(3);
+    table.says(1, "りんご");
+    table.does(1, Command::Leave);
+    table.does(1, Command::Join { name: name(1) });
+    table.does(1, Command::Connect);
+    assert_eq!(table.score(1), 0);
+    let turn = table.turn().id;
+    table.says(1, "りんご");
+    assert_eq!((table.score(1), table.audiences()), (0, vec![Audience::InTheKnow(turn)]), "still who has guessed it");
+}
+
+#[test]
+fn standings_share_ranks() {
+    let mut table = Table::drawing(5);
+    for n in [2, 3] {
+        table.game.room.players[n].score = 70;
+    }
+    table.game.room.players[4].score = 30;
+    let ranks = standings(&table.game.room).into_iter().map(|standing| (standing.rank, standing.player));
+    let expected = [(1, 2), (1, 3), (3, 4), (4, 0), (4, 1)];
+    assert!(ranks.eq(expected.map(|(rank, n)| (rank, player(n)))));
+}
+
+#[test]
+fn the_first_to_ask_makes_the_rematch_and_the_others_are_told_which() {
+    let mut table = Table::drawing(2);
+    let rematch = |n: u128| Command::Rematch { game: GameId(uuid::Uuid::from_u128(n)) };
+    assert_eq!(table.tries(0, rematch(7)), Err(Refusal::NotFinished));
+    table.pass(60 * 60_000);
+    table.does(1, rematch(7));
+    let game = GameId(uuid::Uuid::from_u128(7));
+    assert_eq!(table.effects.last(), Some(&Effect::Rematch { game, new: true }));
+    table.does(0, rematch(8));
+    assert_eq!(table.effects, [Effect::Rematch { game, new: false }]);
+    assert_eq!(table.sees(0).rematch, Some(game));
+
+    let next = table.game.rematch(game, player(1), 3, table.now_ms).expect("a game");
+    assert_eq!((next.room.host, next.room.settings), (player(1), table.game.room.settings));
+    assert_eq!(next.room.players.len(), 1);
+}
+
+#[test]
+fn system_lines_have_ids_of_their_own() {
+    let mut table = Table::new(Settings::default(), &[]);
+    let mut ids = vec![];
+    for n in 0..4 {
+        table.does(n, Command::Join { name: name(n) });
+        table.does(n, Command::Connect);
+        ids.extend(table.effects.iter().filter_map(|effect| match effect {
+            Effect::Chat { line, .. } => Some(line.id),
+            _ => None,
+        }));
+        assert_eq!(table.told(), [(SystemText::Joined, player(n))]);
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), count), (4, 4));
+    table.does(1, Command::Disconnect);
+    table.pass(1);
+    table.does(1, Command::Connect);
+    assert_eq!(table.told(), [], "coming back is no news");
+}
