@@ -217,6 +217,7 @@ fn take(table: &mut Table, auditor: &mut Auditor, step: &Step) {
     let mut game = start.clone();
     while let Some(at_ms) = game.room.next_at_ms().filter(|at_ms| *at_ms <= now_ms) {
         let after = game.bring_to(at_ms).game;
+        assert_ne!(after, game, "what is due happens");
         auditor.look(&game, &after);
         game = after;
     }

@@ -83,7 +83,9 @@ impl Table {
     pub fn pass_steps(&mut self, times: usize) {
         for _ in 0..times {
             self.now_ms = self.game.room.next_at_ms().expect("time brings something");
-            self.game = self.game.bring_to(self.now_ms).game;
+            let after = self.game.bring_to(self.now_ms).game;
+            assert_ne!(after, self.game, "what is due happens");
+            self.game = after;
         }
     }
 
