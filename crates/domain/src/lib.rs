@@ -1,6 +1,7 @@
 //! The rules of Tidemark's systems, as plain values and functions.
 //!
-//! Nothing here is asynchronous, knows AWS or serde, reads a clock or draws a random number: whoever calls passes time in.
+//! Nothing here is asynchronous, knows AWS or serde, reads a clock or draws a random number: whoever calls passes time in, and a seed
+//! where there is chance.
 //! A type's constructor is the only way to a value of it, so a [`clicks::UserId`] or a [`calendar::DateRange`] that exists is
 //! a valid one.
 

@@ -1,4 +1,4 @@
-//! The drawing of a turn: what a batch of it may hold, and how much ink a turn has.
+//! The drawing of a turn: what a batch of it may hold.
 //!
 //! The board is 1600 by 1200 units, whatever the screen. The server checks what it relays and never draws itself.
 
@@ -213,37 +213,6 @@ fn are_on_board(points: &[i32]) -> Result<(), DrawingError> {
     Ok(())
 }
 
-/// What is left of a turn's ink. A drawing is kept as gzipped JSON of at most 100 KB as Base64 (the game's seed), which is 75 KB without;
-/// prices are what an operation and a point take of it at worst, so whatever the ink was enough for can be kept.
-///
-/// Whoever has all batches in order at hand counts: the drawer's browser, which says when the ink is used up, and the archiver, which ends the drawing there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ink(u32);
-
-impl Ink {
-    /// Of a turn, in bytes.
-    pub const FULL: u32 = 75_000;
-    /// Of an operation, without its points.
-    pub const OP: u32 = 10;
-    /// Of a point.
-    pub const POINT: u32 = 6;
-
-    /// A turn's.
-    pub fn full() -> Self {
-        Self(Self::FULL)
-    }
-
-    /// Takes what a batch needs; `false` when there is not enough, and then for all that follow.
-    pub fn take(&mut self, batch: &Batch) -> bool {
-        let points: usize = batch.ops.iter().map(Op::points).sum();
-        let price = |count: usize, each| u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(each);
-        let needed = price(batch.ops.len(), Self::OP) + price(points, Self::POINT);
-        let left = self.0.checked_sub(needed);
-        self.0 = left.unwrap_or(0);
-        left.is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,14 +282,5 @@ mod tests {
         assert_eq!(check_chunk(1, &[]), Err(DrawingError::Batches));
         assert_eq!(check_chunk(1, &[batch(1), batch(3)]), Err(DrawingError::Batches));
         assert_eq!(check_chunk(1, &[batch(2), batch(2)]), Err(DrawingError::Batches));
-    }
-
-    #[test]
-    fn ink_runs_out_once_and_for_all() {
-        let big = Batch::new(1, vec![stroke([vec![0, 0, 50], vec![0; 399 * 3]].concat())]).expect("a batch");
-        let small = Batch::new(2, vec![Op::Undo { id: 1 }]).expect("a batch");
-        let mut ink = Ink::full();
-        assert_eq!((0..100).filter(|_| ink.take(&big)).count(), 31);
-        assert!(!ink.take(&small));
     }
 }
