@@ -123,6 +123,10 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
     let hidden: Vec<_> = hidden(before).into_iter().filter(|word| word.chars().count() > 1).collect();
     let drawing = before.room.turn().is_some_and(|turn| turn.phase != Phase::Choosing);
     for effect in effects {
+        if let Effect::Chat { audience: Audience::InTheKnow(turn), .. } = effect {
+            let may_read = (0..people).map(player).filter(|id| after.room.may_read(Some(*id), Some(*turn)));
+            assert!(may_read.eq((0..people).map(player).filter(|id| after.room.is_in_the_know(*id))), "who reads what");
+        }
         let Effect::Chat { line, audience: Audience::Everyone } = effect else { continue };
         // While the drawer chooses, others may say any word: they do not know that it is one of three.
         let knows = before.room.is_in_the_know(player(asker));

@@ -5,3 +5,4 @@ mod random;
 mod seats;
 mod table;
 mod turns;
+mod typed;

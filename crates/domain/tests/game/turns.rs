@@ -25,6 +25,21 @@ fn everybody_draws_once_a_round_and_late_joiners_last() {
 }
 
 #[test]
+fn a_round_ends_though_people_come_and_go_who_have_not_drawn() {
+    let mut table = Table::playing(3);
+    let mut turns = 0;
+    while table.turn().id.round() == 1 {
+        turns += 1;
+        assert!(turns <= TURNS_PER_ROUND_MAX);
+        let drawer = (0..3).find(|n| player(*n) == table.turn().drawer).expect("one of three");
+        table.does(drawer, Command::Leave);
+        table.does(drawer, Command::Join { name: name(drawer) });
+        table.does(drawer, Command::Connect);
+    }
+    assert_eq!(turns, TURNS_PER_ROUND_MAX);
+}
+
+#[test]
 fn who_is_away_is_passed_over_and_draws_when_they_are_back_in_the_round() {
     let mut table = Table::playing(3);
     table.does(1, Command::Disconnect);
@@ -282,4 +297,10 @@ fn a_clock_that_is_behind_takes_nothing_back() {
     table.does(1, Command::Disconnect);
     assert_eq!(table.game.room.updated_at_ms, before.updated_at_ms);
     assert_eq!(table.turn().phase, before.turn().expect("a turn").phase);
+
+    let mut table = Table::playing(2);
+    let started_ms = table.now_ms;
+    table.now_ms -= 60_000;
+    table.chooses(0, "りんご");
+    assert_eq!(table.turn().deadline_ms, started_ms + 80_000, "nobody loses a second by it");
 }

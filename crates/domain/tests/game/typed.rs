@@ -1,0 +1,72 @@
+//! Whatever is typed: guesses in any spelling, names and talk out of any characters.
+
+use proptest::prelude::*;
+use tidemark_domain::game::*;
+use unicode_normalization::UnicodeNormalization;
+
+/// How somebody may write a word.
+#[derive(Debug, Clone, Copy)]
+enum Spelling {
+    Katakana,
+    /// With voicing marks apart.
+    Decomposed,
+    Spaced,
+    /// With other marks for a long vowel.
+    Dashed,
+}
+
+fn words() -> impl Strategy<Value = Hiragana> {
+    let letter = prop_oneof![9 => proptest::char::range('ぁ', 'ゖ'), 1 => Just('ー')];
+    let text = proptest::collection::vec(letter, 1..12).prop_map(String::from_iter);
+    text.prop_map(|text| Hiragana::new(&text).expect("hiragana"))
+}
+
+fn spellings() -> impl Strategy<Value = Vec<Spelling>> {
+    let all = vec![Spelling::Katakana, Spelling::Decomposed, Spelling::Spaced, Spelling::Dashed];
+    proptest::sample::subsequence(all, 0..=4)
+}
+
+fn spelled(text: &str, spelling: Spelling) -> String {
+    let katakana = |c| if matches!(c, 'ぁ'..='ゖ') { char::from_u32(c as u32 + 0x60).expect("katakana") } else { c };
+    match spelling {
+        Spelling::Katakana => text.chars().map(katakana).collect(),
+        Spelling::Decomposed => text.nfd().collect(),
+        Spelling::Spaced => text.chars().flat_map(|c| [c, '\u{3000}']).collect(),
+        Spelling::Dashed => text.replace('ー', "-−〜"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn a_word_is_the_same_however_it_is_written(word in words(), spellings in spellings()) {
+        // Spaces go in last: a mark that is apart from its letter by one is a mark of its own.
+        let guess = spellings.iter().fold(word.to_string(), |text, spelling| spelled(&text, *spelling));
+        let is_torn = guess.contains("\u{3000}\u{3099}") || guess.contains("\u{3000}\u{309a}");
+        prop_assume!(!is_torn);
+        prop_assert_eq!(judge(&word, &guess), Guess::Correct, "{} {}", word, guess);
+    }
+
+    #[test]
+    fn what_others_may_read_has_no_answer_inside(word in words(), before in any::<String>(), after in any::<String>()) {
+        prop_assume!(word.chars().count() > 1);
+        for guess in [format!("{before}{word}{after}"), before, after] {
+            if judge(&word, &guess) == Guess::Wrong {
+                prop_assert!(!guess.contains(word.as_str()), "{} {}", word, guess);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_taken_once_is_taken_as_it_is(text in any::<String>()) {
+        if let Ok(name) = PlayerName::new(&text) {
+            prop_assert!((1..=10).contains(&name.as_str().chars().count()));
+            prop_assert_eq!(PlayerName::new(name.as_str()), Ok(name));
+        }
+        if let Ok(talk) = Talk::new(&text) {
+            prop_assert!((1..=500).contains(&talk.as_str().chars().count()));
+            prop_assert_eq!(Talk::new(talk.as_str()), Ok(talk));
+        }
+    }
+}
