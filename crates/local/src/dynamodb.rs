@@ -55,32 +55,30 @@ impl Identity {
     }
 }
 
+/// The configuration of either client: their types differ, their settings do not.
+macro_rules! config {
+    ($service:ident, $url:expr, $identity:expr) => {
+        $service::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new($identity.region.clone()))
+            .endpoint_url($url)
+            .credentials_provider($identity.credentials())
+            .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
+            .http_client(http_client($url))
+            .build()
+    };
+}
+
 /// A client of the table API at `url`.
 #[must_use]
 pub fn client(url: &str, identity: &Identity) -> aws_sdk_dynamodb::Client {
-    let config = aws_sdk_dynamodb::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(identity.region.clone()))
-        .endpoint_url(url)
-        .credentials_provider(identity.credentials())
-        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
-        .http_client(http_client(url))
-        .build();
-    aws_sdk_dynamodb::Client::from_conf(config)
+    aws_sdk_dynamodb::Client::from_conf(config!(aws_sdk_dynamodb, url, identity))
 }
 
 /// A client of the streams API at `url`.
 #[must_use]
 pub fn streams_client(url: &str, identity: &Identity) -> aws_sdk_dynamodbstreams::Client {
-    let config = aws_sdk_dynamodbstreams::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(identity.region.clone()))
-        .endpoint_url(url)
-        .credentials_provider(identity.credentials())
-        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX))
-        .http_client(http_client(url))
-        .build();
-    aws_sdk_dynamodbstreams::Client::from_conf(config)
+    aws_sdk_dynamodbstreams::Client::from_conf(config!(aws_sdk_dynamodbstreams, url, identity))
 }
 
 /// Plain HTTP for the engine on this machine: reading the system's certificates would cost start-up time for nothing.
