@@ -17,3 +17,9 @@ pub fn function(name: &str) -> String {
 pub fn rule(function: &str, event: &str) -> String {
     format!("arn:aws:events:{REGION}:{ACCOUNT}:rule/{function}-{event}")
 }
+
+/// The domain of a WebSocket API, as API Gateway names it.
+#[must_use]
+pub fn socket_domain(api: &str) -> String {
+    format!("{api}.execute-api.{REGION}.amazonaws.com")
+}

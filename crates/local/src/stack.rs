@@ -15,6 +15,8 @@ pub struct Stack {
     pub functions: Vec<Function>,
     /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the implicit one.
     pub http_apis: Vec<HttpApi>,
+    /// `AWS::ApiGatewayV2::Api` with its parts.
+    pub web_socket_api: Option<WebSocketApi>,
     /// `AWS::SecretsManager::Secret`.
     pub secrets: Vec<Secret>,
     /// `AWS::SQS::Queue`: only as destinations of failed batches.
@@ -78,6 +80,36 @@ pub struct HttpApi {
     /// `CorsConfiguration`.
     pub cors: Option<Cors>,
     /// `DefaultRouteSettings`: steady requests per second and burst.
+    pub throttle: Option<Throttle>,
+}
+
+/// A WebSocket API on its stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebSocketApi {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `RouteSelectionExpression`: the names that lead to a message's route key, `["action"]` for `$request.body.action`.
+    pub selection: Vec<String>,
+    /// `StageName`, resolved.
+    pub stage: String,
+    /// `DefaultRouteSettings` of the stage.
+    pub throttle: Option<Throttle>,
+    /// Its routes, each with its own key.
+    pub routes: Vec<WebSocketRoute>,
+}
+
+/// One route of a WebSocket API with its integration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebSocketRoute {
+    /// `$connect`, `$disconnect`, `$default`, or what a message says where the API's selection leads.
+    pub route_key: String,
+    /// Logical id of the function.
+    pub function: String,
+    /// `TimeoutInMillis` of the integration.
+    pub timeout: Duration,
+    /// The body of the function's answer goes back to the client: the route selects a response, and has one.
+    pub responds: bool,
+    /// `RouteSettings` of the stage for this route, in place of the default ones.
     pub throttle: Option<Throttle>,
 }
 

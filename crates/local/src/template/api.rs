@@ -20,12 +20,7 @@ const CLOUD_ONLY: [&str; 6] = ["AccessLogSettings", "Description", "Domain", "Na
 /// Reads an API.
 pub(super) fn read(id: &str, properties: &Properties<'_>) -> HttpApi {
     let cors = properties.raw("CorsConfiguration").and_then(|node| cors(properties, node));
-    let throttle = properties.map("DefaultRouteSettings").and_then(|settings| {
-        let rate_per_s = settings.rate("ThrottlingRateLimit");
-        let burst = settings.count("ThrottlingBurstLimit", 0..=BURST_MAX);
-        settings.finish("the settings of routes", &["DetailedMetricsEnabled", "LoggingLevel", "DataTraceEnabled"]);
-        Some(Throttle { rate_per_s: rate_per_s?, burst: burst? })
-    });
+    let throttle = properties.map("DefaultRouteSettings").and_then(|settings| throttle(&settings));
     if let Some(node) = properties.raw("StageName") {
         let stage = properties.text("StageName");
         if stage.as_deref() != Some("$default") {
@@ -45,6 +40,14 @@ pub(super) fn implicit(root: &Node, resolver: &Resolver<'_>, stack: &mut Stack) 
     let nothing = root.with(Kind::Map(Vec::new()));
     let properties = Properties::new(resolver, globals.unwrap_or(&nothing));
     stack.http_apis.push(read(IMPLICIT_HTTP_API, &properties));
+}
+
+/// The throttling among the settings of routes.
+pub(super) fn throttle(settings: &Properties<'_>) -> Option<Throttle> {
+    let rate_per_s = settings.rate("ThrottlingRateLimit");
+    let burst = settings.count("ThrottlingBurstLimit", 0..=BURST_MAX);
+    settings.finish("the settings of routes", &["DetailedMetricsEnabled", "LoggingLevel", "DataTraceEnabled"]);
+    Some(Throttle { rate_per_s: rate_per_s?, burst: burst? })
 }
 
 fn cors(properties: &Properties<'_>, node: &Node) -> Option<Cors> {

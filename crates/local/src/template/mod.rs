@@ -16,6 +16,7 @@ mod resources;
 mod routes;
 mod schedules;
 mod simple;
+mod sockets;
 mod streams;
 mod table;
 
@@ -82,6 +83,7 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
 
 fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     let mut stack = Stack::default();
+    let mut sockets = sockets::Parts::default();
     for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         if !matches!(resource.kind, Kind::Map(_)) || kind.is_empty() {
@@ -92,17 +94,15 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             continue;
         }
         match resources::place(kind) {
-            Place::Local => local(&mut stack, id, kind, resource, resolver),
+            Place::Local => local(&mut stack, &mut sockets, id, kind, resource, resolver),
             Place::Cloud => resolver.scan(resource),
-            Place::Unknown if kind.starts_with("AWS::ApiGatewayV2::") => {
-                resolver.problems.at(resource, format!("{kind}: WebSocket APIs have no local part yet"));
-            }
             Place::Unknown => resolver
                 .problems
                 .at(resource, format!("{kind} has no local part, and is not on the list of what only the cloud needs")),
         }
     }
     api::implicit(root, resolver, &mut stack);
+    stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     routes::check_duplicates(resolver, &stack);
     stack
 }
@@ -119,7 +119,14 @@ fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
     condition.is_none_or(|condition| resolver.holds(condition.as_text().unwrap_or_default(), condition))
 }
 
-fn local(stack: &mut Stack, id: &str, kind: &str, resource: &Node, resolver: &Resolver<'_>) {
+fn local(
+    stack: &mut Stack,
+    sockets: &mut sockets::Parts,
+    id: &str,
+    kind: &str,
+    resource: &Node,
+    resolver: &Resolver<'_>,
+) {
     let attributes = Properties::new(resolver, resource);
     for known in ["Type", "DependsOn", "Condition", "Metadata"] {
         attributes.raw(known);
@@ -132,6 +139,7 @@ fn local(stack: &mut Stack, id: &str, kind: &str, resource: &Node, resolver: &Re
         resources::FUNCTION => stack.functions.extend(function::read(id, resource, &properties)),
         resources::HTTP_API => stack.http_apis.push(api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(simple::secret(id, resource, &properties)),
-        _ => stack.queues.extend(simple::queue(id, resource, &properties)),
+        resources::QUEUE => stack.queues.extend(simple::queue(id, resource, &properties)),
+        _ => sockets.add(id, kind, &properties),
     }
 }

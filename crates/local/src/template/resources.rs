@@ -11,12 +11,17 @@ pub(super) const FUNCTION: &str = "AWS::Serverless::Function";
 pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
+pub(super) const SOCKET_API: &str = "AWS::ApiGatewayV2::Api";
+pub(super) const SOCKET_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
+pub(super) const SOCKET_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
+pub(super) const SOCKET_ROUTE: &str = "AWS::ApiGatewayV2::Route";
+pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
 /// The HTTP API that SAM makes for functions whose HTTP events name none.
 pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
 /// Types that exist in the cloud alone, and why nothing is missing here without them. What ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 18] = [
+const CLOUD_ONLY: [&str; 19] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -34,6 +39,8 @@ const CLOUD_ONLY: [&str; 18] = [
     "AWS::CloudFront::",
     "AWS::Route53::RecordSet",
     "AWS::CertificateManager::Certificate",
+    // Every change of the template is deployed by starting the stack.
+    "AWS::ApiGatewayV2::Deployment",
     // Everybody on this machine may do everything here.
     "AWS::IAM::",
     "AWS::Lambda::Permission",
@@ -56,6 +63,7 @@ pub(super) enum Place {
 pub(super) fn place(kind: &str) -> Place {
     match kind {
         TABLE | FUNCTION | HTTP_API | SECRET | QUEUE => Place::Local,
+        SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => Place::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             Place::Cloud
         }
@@ -107,7 +115,8 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
         TABLE | FUNCTION => name(resolver, id, kind, resource),
-        HTTP_API => Some(id.to_owned()),
+        HTTP_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
+        SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
         _ => None,
@@ -128,6 +137,8 @@ pub(super) fn attribute(
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") => name(),
+        (SOCKET_API, "ApiId") => Some(id.to_owned()),
+        (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::socket_domain(id))),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
         // The six characters that Secrets Manager appends are random there, and the same every time here.
         (SECRET, "Id") => Some(format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{}-local1", name()?)),
