@@ -1,14 +1,21 @@
 //! The command line. Each flag is also an environment variable, so that `make run` can set it.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::Parser;
 
-/// Runs template.yaml on this machine: tables, functions, HTTP API, stream mappings and schedules, without Docker or AWS.
+use crate::websocket_api::Limits;
+
+/// Runs template.yaml on this machine: tables, functions, HTTP and WebSocket API, stream mappings and schedules, without Docker or AWS.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "tidemark-local", version)]
 pub struct Options {
-    /// Port of the HTTP API, the page and the Invoke API; 0 takes a free one.
+    /// Address to serve the HTTP API, the page and the WebSocket API on; 0.0.0.0 lets others on the network in.
+    #[arg(long, env = "TIDEMARK_HOST", default_value_t = Ipv4Addr::LOCALHOST)]
+    pub host: Ipv4Addr,
+
+    /// Port of the HTTP API, the page, the WebSocket API and the Invoke API; 0 takes a free one.
     #[arg(long, env = "TIDEMARK_PORT", default_value_t = 3000)]
     pub port: u16,
 
@@ -59,6 +66,10 @@ pub struct Options {
     /// Shards that the stream of a new table begins with.
     #[arg(long, env = "TIDEMARK_STREAM_SHARDS", default_value_t = 1)]
     pub stream_shards: u16,
+
+    /// Limits of a WebSocket connection.
+    #[command(flatten)]
+    pub sockets: Limits,
 }
 
 fn name_and_value(argument: &str) -> Result<(String, String), String> {

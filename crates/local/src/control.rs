@@ -15,14 +15,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::esm::Mapping;
-use crate::faults::{Faults, FunctionFaults};
+use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
+use crate::websocket_api::Sockets;
 
 /// What the stack tells about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Addresses {
     /// The HTTP APIs, the pages, the Invoke API: `http://127.0.0.1:3000`.
     pub http: String,
+    /// The same for others on the network; `None`: only this machine is let in.
+    pub network: Option<String>,
+    /// The WebSocket API, where there is one: `ws://127.0.0.1:3000/ws`.
+    pub sockets: Option<String>,
     /// DynamoDB and its streams.
     pub dynamodb: String,
 }
@@ -36,7 +41,9 @@ pub struct Control {
     pub data: Option<PathBuf>,
     /// The functions.
     pub functions: Arc<Functions>,
-    /// The faults between stack and functions.
+    /// The WebSocket API, where there is one.
+    pub sockets: Option<Arc<Sockets>>,
+    /// The faults between stack and functions, and between stack and clients.
     pub faults: Arc<Faults>,
     /// The faults of the embedded engine; `None` when the stack runs on another one.
     pub engine_faults: Option<Arc<engine::Faults>>,
@@ -51,6 +58,7 @@ struct AllFaults {
     /// `null` on an engine that is not embedded.
     engine: Option<EngineFaults>,
     functions: FunctionFaults,
+    sockets: SocketFaults,
 }
 
 /// The routes.
@@ -109,6 +117,7 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
         "addresses": control.addresses,
         "data": control.data,
         "functions": control.functions.all().iter().map(function).collect::<Vec<_>>(),
+        "connections": control.sockets.as_ref().map(|sockets| sockets.count()),
         "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -123,7 +132,8 @@ async fn environment(State(control): State<Arc<Control>>) -> String {
 
 async fn faults(State(control): State<Arc<Control>>) -> Response {
     let engine = control.engine_faults.as_ref().map(|faults| faults.get());
-    Json(AllFaults { engine, functions: control.faults.get() }).into_response()
+    let (functions, sockets) = (control.faults.get(), control.faults.sockets());
+    Json(AllFaults { engine, functions, sockets }).into_response()
 }
 
 /// Replaces all faults; what is left out is off.
@@ -141,6 +151,7 @@ async fn set_faults(State(control): State<Arc<Control>>, body: String) -> Respon
         }
     }
     control.faults.set(wanted.functions);
+    control.faults.set_sockets(wanted.sockets);
     faults(State(control)).await
 }
 

@@ -1,8 +1,8 @@
-//! Faults on purpose: what a curious person or a test can make go wrong between the stack and a function.
+//! Faults on purpose: what a curious person or a test can make go wrong between the stack and a function or a client.
 //!
 //! All are off until `PUT /_local/faults` or a caller in this process sets them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use engine::Chance;
@@ -24,10 +24,27 @@ pub struct FunctionFaults {
     pub delay_ms: u64,
 }
 
+/// The faults of WebSocket connections.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SocketFaults {
+    /// A connection breaks, without a close frame, as a message comes in or goes out.
+    pub cut: Chance,
+    /// Each message of a client waits up to so long before its function sees it, milliseconds: messages overtake each other.
+    pub delay_ms_max: u64,
+}
+
 /// The faults in force, shared by everything that can make them happen.
 #[derive(Debug)]
 pub struct Faults {
-    state: Mutex<(FunctionFaults, fastrand::Rng)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    functions: FunctionFaults,
+    sockets: SocketFaults,
+    rng: fastrand::Rng,
 }
 
 impl Default for Faults {
@@ -40,18 +57,32 @@ impl Faults {
     /// No faults yet; chance follows `seed`, so that a run can be repeated.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
-        Self { state: Mutex::new((FunctionFaults::default(), fastrand::Rng::with_seed(seed))) }
+        let rng = fastrand::Rng::with_seed(seed);
+        Self {
+            state: Mutex::new(State { functions: FunctionFaults::default(), sockets: SocketFaults::default(), rng }),
+        }
     }
 
-    /// What is in force now.
+    /// What is in force now among functions.
     #[must_use]
     pub fn get(&self) -> FunctionFaults {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+        self.lock().functions.clone()
     }
 
-    /// Replaces all of them.
+    /// Replaces all of functions.
     pub fn set(&self, faults: FunctionFaults) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).0 = faults;
+        self.lock().functions = faults;
+    }
+
+    /// What is in force now among connections.
+    #[must_use]
+    pub fn sockets(&self) -> SocketFaults {
+        self.lock().sockets.clone()
+    }
+
+    /// Replaces all of connections.
+    pub fn set_sockets(&self, faults: SocketFaults) {
+        self.lock().sockets = faults;
     }
 
     /// Whether the instance of `names` is to be killed before its request.
@@ -75,23 +106,41 @@ impl Faults {
     /// How long a request for `names` waits.
     #[must_use]
     pub fn delay(&self, names: [&str; 2]) -> Duration {
-        let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if concerns(&guard.0, names) { Duration::from_millis(guard.0.delay_ms) } else { Duration::ZERO }
+        let state = self.lock();
+        let concerned = concerns(&state.functions, names);
+        if concerned { Duration::from_millis(state.functions.delay_ms) } else { Duration::ZERO }
+    }
+
+    /// Whether a connection is to break at this message.
+    #[must_use]
+    pub fn cuts_connection(&self) -> bool {
+        let State { sockets, rng, .. } = &mut *self.lock();
+        strikes(&mut sockets.cut, rng)
+    }
+
+    /// How long a client's message waits.
+    #[must_use]
+    pub fn message_delay(&self) -> Duration {
+        let State { sockets, rng, .. } = &mut *self.lock();
+        Duration::from_millis(if sockets.delay_ms_max == 0 { 0 } else { rng.u64(..=sockets.delay_ms_max) })
     }
 
     fn strikes(&self, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
-        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (faults, rng) = &mut *guard;
-        if !concerns(faults, names) {
-            return false;
-        }
-        let chance = fault(faults);
-        if chance.next > 0 {
-            chance.next -= 1;
-            return true;
-        }
-        chance.probability > 0.0 && rng.f64() < chance.probability
+        let State { functions, rng, .. } = &mut *self.lock();
+        concerns(functions, names) && strikes(fault(functions), rng)
     }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn strikes(chance: &mut Chance, rng: &mut fastrand::Rng) -> bool {
+    if chance.next > 0 {
+        chance.next -= 1;
+        return true;
+    }
+    chance.probability > 0.0 && rng.f64() < chance.probability
 }
 
 fn concerns(faults: &FunctionFaults, names: [&str; 2]) -> bool {
@@ -123,6 +172,15 @@ mod tests {
         assert!(faults.kills_after(["a", "b"]));
         assert!(!faults.kills_after(["a", "c"]));
         assert_eq!(faults.delay(["a", "c"]), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_message_waits_a_random_time_up_to_the_longest() {
+        let faults = Faults::default();
+        assert_eq!(faults.message_delay(), Duration::ZERO);
+        faults.set_sockets(SocketFaults { delay_ms_max: 5, ..SocketFaults::default() });
+        let delays: std::collections::BTreeSet<Duration> = (0..200).map(|_| faults.message_delay()).collect();
+        assert_eq!(delays, (0..=5).map(Duration::from_millis).collect());
     }
 
     #[test]

@@ -14,6 +14,12 @@ pub fn of(running: &Running) -> String {
     if running.pages.is_none() {
         lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
     }
+    if let Some(network) = &addresses.network {
+        lines.push(format!("              {network}/  (for others on the network)"));
+    }
+    if let Some(sockets) = &addresses.sockets {
+        lines.push(format!("sockets       {sockets}"));
+    }
     lines.push(format!("health        {}/_local/health", addresses.http));
     lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
     lines.push(match &running.control.data {
@@ -37,6 +43,9 @@ fn functions(stack: &Stack) -> Vec<String> {
         let Function { binary, memory_size_mib, timeout, .. } = function;
         lines.push(format!("{binary}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
         lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
+        let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
+        let sockets = sockets.filter(|route| route.function == function.logical_id);
+        lines.extend(sockets.map(|route| format!("  socket {}", route.route_key)));
         for mapping in &function.stream_mappings {
             let table = stack.tables.iter().find(|table| table.logical_id == mapping.table);
             let table = table.map_or(mapping.table.as_str(), |table| table.name.as_str());
@@ -57,7 +66,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::stack::{Route, Schedule};
+    use crate::stack::{Route, Schedule, WebSocketApi, WebSocketRoute};
 
     #[test]
     fn each_function_is_listed_with_what_leads_to_it() {
@@ -78,10 +87,24 @@ mod tests {
                 enabled: false,
             }],
         };
-        let stack = Stack { functions: vec![function], ..Stack::default() };
+        let route = |route_key: &str, function: &str| WebSocketRoute {
+            route_key: route_key.to_owned(),
+            function: function.to_owned(),
+            timeout: Duration::from_secs(29),
+            responds: false,
+            throttle: None,
+        };
+        let sockets = WebSocketApi {
+            logical_id: "Sockets".to_owned(),
+            selection: vec!["action".to_owned()],
+            stage: "local".to_owned(),
+            throttle: None,
+            routes: vec![route("$connect", "F"), route("$default", "G")],
+        };
+        let stack = Stack { functions: vec![function], web_socket_api: Some(sockets), ..Stack::default() };
         assert_eq!(
             functions(&stack),
-            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  rate(1 hour) (disabled)"]
+            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  socket $connect", "  rate(1 hour) (disabled)"]
         );
     }
 }

@@ -1,8 +1,8 @@
-//! Runs a SAM template on one machine: tables, functions, HTTP APIs, stream mappings and schedules, with no Docker or AWS.
+//! Runs a SAM template on one machine: tables, functions, HTTP and WebSocket APIs, stream mappings and schedules, with no Docker or AWS.
 //!
 //! The way through the code: [`template`] reads the template into a [`stack::Stack`], and [`running::Running`] brings its
-//! parts up. A request goes from [`http_api`] to [`functions`]; a record goes from the table through [`esm`] to [`functions`].
-//! Functions are unmodified binaries: nothing here knows what they do. WebSocket APIs will stand beside [`http_api`].
+//! parts up. A request goes from [`http_api`] to [`functions`], a message from [`websocket_api`] to [`functions`], a record from
+//! the table through [`esm`] to [`functions`]. Functions are unmodified binaries: nothing here knows what they do.
 
 pub mod arn;
 pub mod build;
@@ -21,3 +21,4 @@ pub mod secrets;
 pub mod stack;
 pub mod tables;
 pub mod template;
+pub mod websocket_api;

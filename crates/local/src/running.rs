@@ -1,7 +1,7 @@
 //! Brings a stack up, in order, and down again.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,11 +11,12 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
+use axum::routing::any;
 use axum::serve::ListenerExt;
 use engine::{Engine, EngineError, Storage};
 use tokio::net::TcpSocket;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::build::{self, BuildError};
 use crate::cli::Options;
@@ -31,6 +32,7 @@ use crate::secrets::{self, Secrets, SecretsError};
 use crate::stack::{Stack, StreamMapping};
 use crate::tables::{self, TableError};
 use crate::template::{self, TemplateError};
+use crate::websocket_api::{self, Sockets};
 
 /// How long requests under way may take when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
@@ -51,8 +53,8 @@ pub struct Running {
     pub pages: Option<PathBuf>,
     schedules: Schedules,
     engine: Option<Engine>,
-    server: JoinHandle<()>,
-    stop_server: oneshot::Sender<()>,
+    servers: TaskTracker,
+    stop_servers: CancellationToken,
     _lock: Option<std::fs::File>,
 }
 
@@ -80,6 +82,14 @@ pub enum StartError {
     Port {
         /// The port.
         port: u16,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// This machine has no such address.
+    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 takes all): {source}")]
+    Host {
+        /// The address.
+        host: Ipv4Addr,
         /// The system's words.
         source: std::io::Error,
     },
@@ -116,6 +126,9 @@ pub enum StartError {
     /// A route cannot be served.
     #[error(transparent)]
     Route(#[from] RouteError),
+    /// A route of the WebSocket API cannot be served.
+    #[error(transparent)]
+    SocketRoute(#[from] websocket_api::RouteError),
     /// A table cannot be made.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -156,15 +169,17 @@ impl Running {
         let data = data.as_deref();
 
         // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
-        let socket = bind(options.port).map_err(|source| StartError::Port { port: options.port, source })?;
-        let address = socket.local_addr().map_err(|source| StartError::Port { port: options.port, source })?;
+        let (listeners, port) = bind_all(options.host, options.port)?;
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let binaries = binaries(options, folder, &stack).await?;
 
-        let http = format!("http://{address}");
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let http = format!("http://{here}");
         let endpoints = Endpoints {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
+            // With the stage, as in the cloud.
+            connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
             identity: identity.clone(),
         };
         let faults = Arc::new(Faults::default());
@@ -173,8 +188,18 @@ impl Running {
         let secrets = Arc::new(Secrets::open(&stack.secrets, data, given(options.admin_token.as_deref()))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
         let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
+        let limits = &options.sockets;
+        let sockets = stack.web_socket_api.as_ref();
+        let sockets = sockets.map(|api| Sockets::new(api, &functions, limits.clone(), &faults)).transpose()?;
+        let addresses = Addresses {
+            http,
+            network: network_address(options.host).map(|host| format!("http://{host}:{port}")),
+            sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
+            dynamodb: dynamodb.clone(),
+        };
         let control = Arc::new(Control {
-            addresses: Addresses { http, dynamodb: dynamodb.clone() },
+            addresses,
+            sockets,
             data: data.map(Path::to_owned),
             functions: Arc::clone(&functions),
             faults,
@@ -182,9 +207,12 @@ impl Running {
             mappings: OnceLock::new(),
         });
         let router = router(Arc::clone(&control), Arc::clone(&secrets), apis);
-        let (stop_server, stopped) = oneshot::channel();
-        let server =
-            serve(socket, router, stopped).map_err(|source| StartError::Port { port: address.port(), source })?;
+        let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
+        for listener in listeners {
+            let server = serve(listener, router.clone(), stop_servers.clone());
+            servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
+        }
+        servers.close();
 
         let client = dynamodb::client(&dynamodb, &identity);
         let mut streams = BTreeMap::new();
@@ -198,17 +226,20 @@ impl Running {
         let schedules = Schedules::start(&functions)?;
         // Set once, here alone; from now on the health route says that the stack is up.
         drop(control.mappings.set(mappings));
-        Ok(Self { stack, control, secrets, pages, schedules, engine, server, stop_server, _lock: lock })
+        Ok(Self { stack, control, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
     }
 
     /// Stops taking requests, then everything that was started, and waits until it is gone.
     pub async fn stop(self) {
-        drop(self.stop_server);
+        self.stop_servers.cancel();
+        if let Some(sockets) = &self.control.sockets {
+            sockets.stop().await;
+        }
         for mapping in self.control.mappings.get().into_iter().flatten() {
             mapping.stop().await;
         }
         self.schedules.stop().await;
-        drop(tokio::time::timeout(STOP_GRACE, self.server).await);
+        drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
         self.control.functions.stop().await;
         if let Some(engine) = self.engine {
             engine.shutdown().await;
@@ -255,12 +286,48 @@ fn given(option: Option<&str>) -> Option<&str> {
     option.filter(|option| !option.is_empty())
 }
 
-fn bind(port: u16) -> std::io::Result<TcpSocket> {
+/// The sockets to serve on, and their port. The functions call from this machine, so its own address is always among them.
+fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
+    let failed = |host, port| {
+        move |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::AddrNotAvailable => StartError::Host { host, source },
+            _ => StartError::Port { port, source },
+        }
+    };
+    let first = if host.is_unspecified() { host } else { Ipv4Addr::LOCALHOST };
+    let socket = bind(first, port).map_err(failed(first, port))?;
+    let port = socket.local_addr().map_err(failed(first, port))?.port();
+    let mut sockets = vec![socket];
+    if host != first && !host.is_loopback() {
+        sockets.push(bind(host, port).map_err(failed(host, port))?);
+    }
+    Ok((sockets, port))
+}
+
+fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     // A port whose connections of a moment ago are still fading is free.
     socket.set_reuseaddr(true)?;
-    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+    socket.bind((host, port).into())?;
     Ok(socket)
+}
+
+/// The address by which others on the network reach what listens on `host`; `None` when they do not.
+fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
+    if host.is_loopback() {
+        return None;
+    }
+    if !host.is_unspecified() {
+        return Some(host);
+    }
+    // The way to anywhere outside leads through the right interface; nothing is sent to find it. The address is one of those
+    // that stand for examples.
+    let outside = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    outside.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    match outside.local_addr().ok()?.ip() {
+        std::net::IpAddr::V4(address) => Some(address),
+        std::net::IpAddr::V6(_) => None,
+    }
 }
 
 async fn start_dynamodb(
@@ -293,39 +360,62 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
 }
 
 fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
-    let own = control::router(Arc::clone(&control))
+    let mut own = control::router(Arc::clone(&control))
         .merge(secrets::router(secrets))
         .merge(invoke_api::router(Arc::clone(&control.functions)));
-    let rest = Router::new().fallback(request).with_state(Arc::new((control, apis)));
-    rest.merge(control::guard(own))
+    let mut rest = Router::new().fallback(request);
+    if let Some(sockets) = &control.sockets {
+        own = own.merge(websocket_api::management::router(Arc::clone(sockets)));
+        rest = rest.route(websocket_api::PATH, any(handshake));
+    }
+    rest.with_state(Arc::new((control, apis))).merge(control::guard(own))
 }
+
+type Shared = Arc<(Arc<Control>, HttpApis)>;
 
 /// Everything that is not the stack's own goes to the HTTP APIs, once the functions have their tables.
 async fn request(
-    State(state): State<Arc<(Arc<Control>, HttpApis)>>,
+    State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response<Body> {
     let (control, apis) = &*state;
     if control.mappings.get().is_none() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response();
+        return starting();
     }
     apis.serve(request, peer).await
 }
 
-fn serve(socket: TcpSocket, router: Router, stopped: oneshot::Receiver<()>) -> std::io::Result<JoinHandle<()>> {
+async fn handshake(
+    State(state): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    match (&state.0.sockets, state.0.mappings.get()) {
+        (Some(sockets), Some(_)) => sockets.upgrade(request, peer).await,
+        _ => starting(),
+    }
+}
+
+fn starting() -> Response<Body> {
+    (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response()
+}
+
+/// Serves until `stop`.
+fn serve(
+    socket: TcpSocket,
+    router: Router,
+    stop: CancellationToken,
+) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
     let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    Ok(tokio::spawn(async move {
-        let serving = axum::serve(listener, service).with_graceful_shutdown(async move {
-            // The sender is dropped to stop the server.
-            drop(stopped.await);
-        });
+    Ok(async move {
+        let serving = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
         if let Err(error) = serving.await {
             tracing::error!("the HTTP server ended: {error}");
         }
-    }))
+    })
 }
 
 fn start_mappings(

@@ -18,6 +18,9 @@ pub struct Endpoints {
     pub dynamodb: String,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`.
     pub secrets_manager: String,
+    /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, where there is a WebSocket API. It stands in for the cloud's address, which the
+    /// template sets under this name.
+    pub connections: Option<String>,
     /// The credentials and the region to call them with.
     pub identity: crate::dynamodb::Identity,
 }
@@ -81,8 +84,11 @@ pub fn variables(
         ("LANG", "en_US.UTF-8".to_owned()),
     ];
     variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    if let Some(token) = &identity.session_token {
-        variables.insert("AWS_SESSION_TOKEN".to_owned(), token.clone());
-    }
+    let optional = [
+        ("AWS_SESSION_TOKEN", &identity.session_token),
+        ("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", &endpoints.connections),
+    ];
+    let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+    variables.extend(set);
     variables
 }

@@ -145,7 +145,8 @@ fn query_parameters(query: &str) -> BTreeMap<String, String> {
 }
 
 /// In API Gateway's spelling: 15 characters, the last `=`.
-fn request_id() -> String {
+#[must_use]
+pub fn request_id() -> String {
     let characters = std::iter::repeat_with(fastrand::alphanumeric);
     characters.take(14).chain(['=']).collect()
 }

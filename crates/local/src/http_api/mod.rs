@@ -3,11 +3,11 @@
 //! Several APIs of a template share the stack's one port; each keeps its own CORS configuration and throttling.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
-mod answer;
+pub(crate) mod answer;
 mod cors;
-mod event;
-mod routes;
-mod throttle;
+pub(crate) mod event;
+pub(crate) mod routes;
+pub(crate) mod throttle;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "shared by tests that each use a part of it")]
 
+pub mod sockets;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -80,11 +82,7 @@ impl Stage {
 
     /// Waits until the puppet's recording is as wanted.
     pub async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
-        let start = Instant::now();
-        while !wanted(self) {
-            assert!(start.elapsed() < PATIENCE, "{what} did not happen; seen: {:?}", self.seen());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until(what, || wanted(self)).await;
     }
 
     /// Waits until every shard that is read has its records settled and its checkpoint moved.
@@ -104,6 +102,15 @@ impl Stage {
             numbers.clone().all(|number| seen.contains(&number))
         };
         self.until("seeing all records", all).await;
+    }
+}
+
+/// Waits until something is so.
+pub async fn until(what: &str, wanted: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !wanted() {
+        assert!(start.elapsed() < PATIENCE, "{what} did not happen");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

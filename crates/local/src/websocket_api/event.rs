@@ -1,0 +1,307 @@
+//! The events of a WebSocket API, as its Lambda proxy integrations send them.
+//!
+//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html>.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::End;
+use crate::arn;
+use crate::http_api::event::request_id;
+use crate::http_api::routes::decode;
+use crate::stack::WebSocketApi;
+
+/// Names and their values, in the order in which they came.
+type Multiple = BTreeMap<String, Vec<String>>;
+
+/// Who is on the other side of a connection.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// The connection's id.
+    pub id: String,
+    /// When the handshake began.
+    pub connected_at: Timestamp,
+    /// Its address.
+    pub source_ip: IpAddr,
+    /// Its `User-Agent`.
+    pub user_agent: Option<String>,
+}
+
+impl Client {
+    /// The client that begins a handshake.
+    #[must_use]
+    pub fn new(parts: &Parts, source_ip: IpAddr, now: Timestamp) -> Self {
+        let user_agent = parts.headers.get(header::USER_AGENT);
+        let user_agent = user_agent.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        Self { id: connection_id(), connected_at: now, source_ip, user_agent }
+    }
+
+    /// `identity` in an event and in the management API.
+    #[must_use]
+    pub fn identity(&self) -> Value {
+        let mut identity = json!({ "sourceIp": self.source_ip });
+        if let Some(user_agent) = &self.user_agent {
+            identity["userAgent"] = json!(user_agent);
+        }
+        identity
+    }
+}
+
+/// The event of `$connect`: the handshake.
+#[must_use]
+pub fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
+    let mut headers = headers(&parts.headers);
+    let port = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()?.rsplit_once(':'));
+    let forwarded = [
+        ("X-Forwarded-For", client.source_ip.to_string()),
+        ("X-Forwarded-Port", port.map_or("80", |(_, port)| port).to_owned()),
+        ("X-Forwarded-Proto", "http".to_owned()),
+    ];
+    headers.extend(forwarded.map(|(name, value)| (name.to_owned(), vec![value])));
+    let mut event = json!({
+        "headers": last(&headers),
+        "multiValueHeaders": headers,
+        "requestContext": context(api, client, "$connect", "CONNECT", &request_id(), client.connected_at),
+        "isBase64Encoded": false,
+    });
+    let parameters = query_parameters(parts.uri.query().unwrap_or_default());
+    // Absent, not empty, when there is nothing in them.
+    if !parameters.is_empty() {
+        event["queryStringParameters"] = json!(last(&parameters));
+        event["multiValueQueryStringParameters"] = json!(parameters);
+    }
+    event
+}
+
+/// The event of a message.
+#[must_use]
+pub fn message(
+    api: &WebSocketApi,
+    client: &Client,
+    route_key: &str,
+    request_id: &str,
+    body: &str,
+    now: Timestamp,
+) -> Value {
+    let mut context = context(api, client, route_key, "MESSAGE", request_id, now);
+    context["messageId"] = json!(self::request_id());
+    json!({ "requestContext": context, "body": body, "isBase64Encoded": false })
+}
+
+/// The event of `$disconnect`.
+#[must_use]
+pub fn disconnect(api: &WebSocketApi, client: &Client, end: &End, now: Timestamp) -> Value {
+    let mut context = context(api, client, "$disconnect", "DISCONNECT", &request_id(), now);
+    context["disconnectStatusCode"] = json!(end.code);
+    context["disconnectReason"] = json!(end.reason);
+    let domain = arn::socket_domain(&api.logical_id);
+    // The handshake's headers are gone by now; API Gateway sends these four.
+    let headers = [("Host", domain.as_str()), ("x-api-key", ""), ("X-Forwarded-For", ""), ("x-restapi", "")];
+    json!({
+        "headers": BTreeMap::from(headers),
+        "multiValueHeaders": BTreeMap::from(headers.map(|(name, value)| (name, [value]))),
+        "requestContext": context,
+        "isBase64Encoded": false,
+    })
+}
+
+fn context(
+    api: &WebSocketApi,
+    client: &Client,
+    route_key: &str,
+    event_type: &str,
+    request_id: &str,
+    now: Timestamp,
+) -> Value {
+    json!({
+        "apiId": api.logical_id,
+        "connectedAt": client.connected_at.as_millisecond(),
+        "connectionId": client.id,
+        "domainName": arn::socket_domain(&api.logical_id),
+        "eventType": event_type,
+        "extendedRequestId": request_id,
+        "identity": client.identity(),
+        "messageDirection": "IN",
+        "requestId": request_id,
+        "requestTime": now.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string(),
+        "requestTimeEpoch": now.as_millisecond(),
+        "routeKey": route_key,
+        "stage": api.stage,
+    })
+}
+
+/// With each word of a name in capitals, as most clients send them; what was sent is not known here.
+fn headers(headers: &HeaderMap) -> Multiple {
+    let mut multiple = Multiple::new();
+    for (name, value) in headers {
+        let name = name.as_str().split('-').map(capitalised).collect::<Vec<_>>().join("-");
+        multiple.entry(name).or_default().push(String::from_utf8_lossy(value.as_bytes()).into_owned());
+    }
+    multiple
+}
+
+fn capitalised(word: &str) -> String {
+    if word == "websocket" {
+        return "WebSocket".to_owned();
+    }
+    let mut word = word.to_owned();
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    word
+}
+
+fn query_parameters(query: &str) -> Multiple {
+    let mut multiple = Multiple::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let [name, value] = [name, value].map(|part| decode(&part.replace('+', " ")));
+        multiple.entry(name).or_default().push(value);
+    }
+    multiple
+}
+
+/// Of values that share a name, the last.
+fn last(multiple: &Multiple) -> BTreeMap<&str, &str> {
+    multiple.iter().filter_map(|(name, values)| Some((name.as_str(), values.last()?.as_str()))).collect()
+}
+
+/// In API Gateway's spelling: 11 bytes in base64, so 16 characters, the last `=`.
+fn connection_id() -> String {
+    let bytes: [u8; 11] = std::array::from_fn(|_| fastrand::u8(..));
+    URL_SAFE.encode(bytes)
+}
+
+/// Whether an id is spelled as API Gateway's are.
+#[must_use]
+pub fn is_connection_id(id: &str) -> bool {
+    URL_SAFE.decode(id).is_ok_and(|bytes| bytes.len() == 11)
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lambda_events::apigw::ApiGatewayWebsocketProxyRequest;
+    use axum::http::Request;
+
+    use super::*;
+
+    fn api() -> WebSocketApi {
+        WebSocketApi {
+            logical_id: "Game".to_owned(),
+            selection: vec!["action".to_owned()],
+            stage: "live".to_owned(),
+            throttle: None,
+            routes: Vec::new(),
+        }
+    }
+
+    fn handshake() -> Parts {
+        let request = Request::get("/ws?ticket=a%20b&ticket=c+d&x")
+            .header("Host", "localhost:3000")
+            .header("User-Agent", "test")
+            .header("Sec-WebSocket-Version", "13")
+            .header("Sec-WebSocket-Protocol", "one")
+            .header("Sec-WebSocket-Protocol", "two");
+        request.body(()).expect("a request").into_parts().0
+    }
+
+    fn client() -> Client {
+        let now = "2025-10-02T10:30:00.123Z".parse().expect("a timestamp");
+        Client { id: "L0SM9cOFvHcCIhw=".to_owned(), ..Client::new(&handshake(), [127, 0, 0, 1].into(), now) }
+    }
+
+    /// The event without its random ids, and after being read as functions read it.
+    fn fixed(mut event: Value) -> Value {
+        serde_json::from_value::<ApiGatewayWebsocketProxyRequest>(event.clone()).expect("what functions take");
+        for field in ["requestId", "extendedRequestId", "messageId"] {
+            let Some(id) = event["requestContext"].get_mut(field).map(Value::take) else { continue };
+            assert_eq!(id.as_str().map(str::len), Some(15), "{field}");
+        }
+        event
+    }
+
+    #[test]
+    fn the_event_of_a_handshake_has_everything_that_api_gateway_sends() {
+        assert_eq!(
+            fixed(connect(&api(), &client(), &handshake())),
+            json!({
+                "headers": {
+                    "Host": "localhost:3000",
+                    "Sec-WebSocket-Protocol": "two",
+                    "Sec-WebSocket-Version": "13",
+                    "User-Agent": "test",
+                    "X-Forwarded-For": "127.0.0.1",
+                    "X-Forwarded-Port": "3000",
+                    "X-Forwarded-Proto": "http"
+                },
+                "multiValueHeaders": {
+                    "Host": ["localhost:3000"],
+                    "Sec-WebSocket-Protocol": ["one", "two"],
+                    "Sec-WebSocket-Version": ["13"],
+                    "User-Agent": ["test"],
+                    "X-Forwarded-For": ["127.0.0.1"],
+                    "X-Forwarded-Port": ["3000"],
+                    "X-Forwarded-Proto": ["http"]
+                },
+                "queryStringParameters": {"ticket": "c d", "x": ""},
+                "multiValueQueryStringParameters": {"ticket": ["a b", "c d"], "x": [""]},
+                "requestContext": {
+                    "apiId": "Game",
+                    "connectedAt": 1_759_401_000_123_i64,
+                    "connectionId": "L0SM9cOFvHcCIhw=",
+                    "domainName": "Game.execute-api.us-east-1.amazonaws.com",
+                    "eventType": "CONNECT",
+                    "extendedRequestId": null,
+                    "identity": {"sourceIp": "127.0.0.1", "userAgent": "test"},
+                    "messageDirection": "IN",
+                    "requestId": null,
+                    "requestTime": "02/Oct/2025:10:30:00 +0000",
+                    "requestTimeEpoch": 1_759_401_000_123_i64,
+                    "routeKey": "$connect",
+                    "stage": "live"
+                },
+                "isBase64Encoded": false
+            })
+        );
+    }
+
+    #[test]
+    fn the_event_of_a_message_has_its_text_and_no_headers() {
+        let now = Timestamp::from_millisecond(1_759_401_002_000).expect("a timestamp");
+        let event = fixed(message(&api(), &client(), "say", &request_id(), r#"{"action":"say"}"#, now));
+        assert_eq!(event["body"], r#"{"action":"say"}"#);
+        assert_eq!(event["requestContext"]["messageId"], Value::Null);
+        assert_eq!(event["requestContext"]["eventType"], "MESSAGE");
+        assert_eq!(event["requestContext"]["requestTimeEpoch"], 1_759_401_002_000_i64);
+        assert_eq!(event["requestContext"]["connectedAt"], 1_759_401_000_123_i64);
+        assert!(event.get("headers").is_none() && event.get("queryStringParameters").is_none());
+    }
+
+    #[test]
+    fn the_event_of_an_end_says_how_it_ended() {
+        let end = End::new(1001, "Going away");
+        let event = fixed(disconnect(&api(), &client(), &end, Timestamp::UNIX_EPOCH));
+        assert_eq!(event["requestContext"]["disconnectStatusCode"], 1001);
+        assert_eq!(event["requestContext"]["disconnectReason"], "Going away");
+        assert_eq!(event["headers"]["Host"], "Game.execute-api.us-east-1.amazonaws.com");
+        assert_eq!(event["multiValueHeaders"]["x-restapi"], json!([""]));
+    }
+
+    #[test]
+    fn ids_are_spelled_as_api_gateways_are() {
+        for _ in 0..100 {
+            let id = connection_id();
+            assert!(id.len() == 16 && id.ends_with('=') && is_connection_id(&id), "{id}");
+        }
+        for other in ["", "undefined", "L0SM9cOFvHcCIhw", "L0SM9cOFvHcCIh==", "a/../../b", "L0SM9cOFvHcC!hw="] {
+            assert!(!is_connection_id(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! API Gateway's WebSocket APIs: from a handshake to a function, from each message to a function, and back to the client.
+//!
+//! A connection's life is one task, [`Sockets::converse`]: `$connect` decides on the handshake, then the two sides talk, then
+//! `$disconnect` is told how it ended. Functions reach open connections through the [`management`] API.
+
+mod answer;
+mod connection;
+mod event;
+mod limits;
+pub mod management;
+mod route;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{Response, StatusCode, header};
+use hyper::upgrade::OnUpgrade;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use connection::{Connection, End, PostError};
+pub use limits::Limits;
+
+use crate::faults::Faults;
+use crate::functions::{Functions, Pool};
+use crate::http_api::answer::message;
+use crate::http_api::event::request_id;
+use crate::http_api::throttle::Bucket;
+use crate::stack::WebSocketApi;
+use answer::Answer;
+use connection::Parting;
+use event::Client;
+
+/// Where the API is served.
+pub const PATH: &str = "/ws";
+
+/// How long the connections may take to end when the stack stops.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// The WebSocket API of a stack, and its connections.
+#[derive(Debug)]
+pub struct Sockets {
+    api: WebSocketApi,
+    routes: BTreeMap<String, Route>,
+    /// For the routes without throttling of their own.
+    bucket: Option<Bucket>,
+    limits: Limits,
+    faults: Arc<Faults>,
+    connections: Mutex<HashMap<String, Arc<Connection>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Route {
+    key: String,
+    pool: Arc<Pool>,
+    timeout: Duration,
+    responds: bool,
+    bucket: Option<Bucket>,
+}
+
+/// A route that leads to no function.
+#[derive(Debug, thiserror::Error)]
+#[error("the route {route_key} leads to {function}, which is not a function")]
+pub struct RouteError {
+    /// The route.
+    pub route_key: String,
+    /// The logical id that it names.
+    pub function: String,
+}
+
+impl Sockets {
+    /// The API, with nobody connected yet.
+    ///
+    /// # Errors
+    /// [`RouteError`] when a route's function is not among `functions`.
+    pub fn new(
+        api: &WebSocketApi,
+        functions: &Functions,
+        limits: Limits,
+        faults: &Arc<Faults>,
+    ) -> Result<Arc<Self>, RouteError> {
+        let mut routes = BTreeMap::new();
+        for route in &api.routes {
+            let Some(pool) = functions.get(&route.function) else {
+                return Err(RouteError { route_key: route.route_key.clone(), function: route.function.clone() });
+            };
+            let bucket = route.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
+            let (key, pool) = (route.route_key.clone(), Arc::clone(pool));
+            let route = Route { key, pool, timeout: route.timeout, responds: route.responds, bucket };
+            routes.insert(route.key.clone(), route);
+        }
+        Ok(Arc::new(Self {
+            api: api.clone(),
+            routes,
+            bucket: api.throttle.map(|throttle| Bucket::new(throttle, Instant::now())),
+            limits,
+            faults: Arc::clone(faults),
+            connections: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Name of the stage.
+    #[must_use]
+    pub fn stage(&self) -> &str {
+        &self.api.stage
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Connections that are open.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// The open connection of that id.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<Arc<Connection>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Answers a handshake, once `$connect` has decided on it.
+    pub async fn upgrade(self: &Arc<Self>, mut request: Request, peer: SocketAddr) -> Response<Body> {
+        let accepted = match create_response_with_body(&request, Body::empty) {
+            Ok(accepted) => accepted,
+            Err(error) => return message(StatusCode::BAD_REQUEST, &format!("no WebSocket handshake: {error}")),
+        };
+        if self.stop.is_cancelled() {
+            return message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
+        }
+        let upgrade = hyper::upgrade::on(&mut request);
+        let (parts, _) = request.into_parts();
+        let client = Client::new(&parts, peer.ip(), Timestamp::now());
+        let (answer, answered) = oneshot::channel();
+        // A task of its own: it goes on when the client hangs up during the handshake, so that `$disconnect` follows `$connect`.
+        self.tasks.spawn(Arc::clone(self).converse(client, parts, accepted, upgrade, answer));
+        answered.await.unwrap_or_else(|_| message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"))
+    }
+
+    /// Closes every connection, and waits until the functions have been told.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(STOP_GRACE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("{} connections have not ended in time", self.count());
+        }
+    }
+
+    /// Drops the id of a connection: from now on it is gone.
+    fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Lets the fault of a cut line happen, if it is its turn.
+    fn strike(&self, connection: &Connection) {
+        if self.faults.cuts_connection() {
+            self.forget(&connection.client.id);
+            connection.cut();
+        }
+    }
+
+    /// A connection's life.
+    async fn converse(
+        self: Arc<Self>,
+        client: Client,
+        parts: Parts,
+        mut accepted: Response<Body>,
+        upgrade: OnUpgrade,
+        answer: oneshot::Sender<Response<Body>>,
+    ) {
+        match self.admit(&client, &parts).await {
+            Ok(Some(Answer { protocol: Some(protocol), .. })) => {
+                accepted.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+            }
+            Ok(_) => {}
+            Err((status, text)) => {
+                // Whether the client still wants to know makes no difference.
+                drop(answer.send(message(status, text)));
+                return;
+            }
+        }
+        drop(parts);
+        let (connection, outbound) = Connection::new(client);
+        self.lock().insert(connection.client.id.clone(), Arc::clone(&connection));
+        let upgraded = match answer.send(accepted) {
+            Ok(()) => upgrade.await.ok(),
+            Err(_) => None,
+        };
+        let parting = match upgraded {
+            Some(io) => {
+                let receive = |text| self.receive(&connection, text);
+                Some(connection.talk(io, outbound, &self.limits, &self.stop, receive).await)
+            }
+            None => None,
+        };
+        self.forget(&connection.client.id);
+        let end = parting.as_ref().map_or_else(End::lost, Parting::end);
+        let hang_up = futures::future::OptionFuture::from(parting.map(Parting::hang_up));
+        tokio::join!(hang_up, self.disconnect(&connection.client, &end));
+    }
+
+    /// Tells `$disconnect`: best effort, as in the cloud. The pool logs what goes wrong.
+    async fn disconnect(&self, client: &Client, end: &End) {
+        let Some(route) = self.routes.get("$disconnect") else { return };
+        let event = event::disconnect(&self.api, client, end, Timestamp::now());
+        call(route, &event).await;
+    }
+
+    /// What `$connect` says to a handshake; nothing when there is no such route. An error is the refusal.
+    async fn admit(&self, client: &Client, parts: &Parts) -> Result<Option<Answer>, (StatusCode, &'static str)> {
+        let Some(route) = self.routes.get("$connect") else { return Ok(None) };
+        if !self.takes(route) {
+            return Err((StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"));
+        }
+        let event = event::connect(&self.api, client, parts);
+        match call(route, &event).await {
+            Some(answer) if answer.status.is_success() => Ok(Some(answer)),
+            Some(answer) => Err((answer.status, answer.status.canonical_reason().unwrap_or("Refused"))),
+            None => Err((StatusCode::BAD_GATEWAY, "Internal server error")),
+        }
+    }
+
+    /// Hands a client's message to its route's function. Nobody waits for the answer, so messages may overtake each other.
+    fn receive(self: &Arc<Self>, connection: &Arc<Connection>, text: Utf8Bytes) {
+        connection.touch();
+        self.strike(connection);
+        let request_id = request_id();
+        let key = route::key(&self.api.selection, &text);
+        // A message cannot name one of the routes that are API Gateway's own.
+        let named = key.filter(|key| !key.starts_with('$')).and_then(|key| self.routes.get(&key));
+        let Some(route) = named.or_else(|| self.routes.get(route::DEFAULT)) else {
+            return tell(connection, "Forbidden", &request_id);
+        };
+        let permit = Arc::clone(&connection.under_way).try_acquire_owned();
+        let (true, Ok(permit)) = (self.takes(route), permit) else {
+            return tell(connection, "Too Many Requests", &request_id);
+        };
+        let event = event::message(&self.api, &connection.client, &route.key, &request_id, &text, Timestamp::now());
+        let (sockets, connection, key) = (Arc::clone(self), Arc::clone(connection), route.key.clone());
+        self.tasks.spawn(async move {
+            let delay = sockets.faults.message_delay();
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            let Some(route) = sockets.routes.get(&key) else { return };
+            match call(route, &event).await {
+                Some(Answer { body: Some(body), .. }) if route.responds => {
+                    connection.post(body.into()).ok();
+                }
+                Some(_) => {}
+                None => tell(&connection, "Internal server error", &request_id),
+            }
+            drop(permit);
+        });
+    }
+
+    fn takes(&self, route: &Route) -> bool {
+        route.bucket.as_ref().or(self.bucket.as_ref()).is_none_or(|bucket| bucket.take(Instant::now()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Connection>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the function answers; `None` when it fails, takes too long, or answers nonsense.
+async fn call(route: &Route, event: &Value) -> Option<Answer> {
+    let invocation = route.pool.invoke(event.to_string().into());
+    let invocation = tokio::time::timeout(route.timeout, invocation).await.ok()?.ok()?;
+    answer::read(&invocation.outcome.ok()?)
+}
+
+/// Sends a message of API Gateway's own.
+fn tell(connection: &Connection, message: &str, request_id: &str) {
+    let id = &connection.client.id;
+    let text = json!({ "message": message, "connectionId": id, "requestId": request_id }).to_string();
+    // A client that is gone, or does not read, cannot be told.
+    connection.post(text.into()).ok();
+}

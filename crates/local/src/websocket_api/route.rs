@@ -1,0 +1,40 @@
+//! Which route a message takes.
+
+use serde_json::Value;
+
+/// The route for messages that match no other.
+pub const DEFAULT: &str = "$default";
+
+/// The route key that a message names where `selection` leads; `None` when it is not JSON, or names none.
+#[must_use]
+pub fn key(selection: &[String], message: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    let named = selection.iter().try_fold(&message, |value, name| value.get(name))?;
+    match named {
+        Value::String(key) => Some(key.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(named.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_a_message_is_what_it_says_where_the_selection_leads() {
+        let selection = ["detail".to_owned(), "kind".to_owned()];
+        let cases = [
+            (r#"{"detail": {"kind": "say"}}"#, Some("say")),
+            (r#"{"detail": {"kind": 3}}"#, Some("3")),
+            (r#"{"detail": {"kind": {}}}"#, None),
+            (r#"{"detail": "kind"}"#, None),
+            (r#"{"kind": "say"}"#, None),
+            ("say", None),
+            ("", None),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(key(&selection, message).as_deref(), expected, "{message}");
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! Real sockets through the WebSocket API to a real function, and back through the management API.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use futures::SinkExt;
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::sockets::{Player, manage, refusal};
+use support::{Stage, until};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+
+const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
+
+#[tokio::test]
+async fn connect_message_and_disconnect_reach_their_functions_as_one_connection() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::try_connect(&running, "?ticket=a%20b", &[("user-agent", "test")]).await.unwrap();
+    let id = player.id().await;
+    player.socket.send(Message::text("no JSON")).await.unwrap();
+    stage.until("the second message", |stage| stage.events("MESSAGE").len() == 2).await;
+    player.socket.close(None).await.unwrap();
+    let (connect, disconnect) = (stage.event("CONNECT").await, stage.event("DISCONNECT").await);
+    let messages = stage.events("MESSAGE");
+    assert_eq!(connect["queryStringParameters"], json!({"ticket": "a b"}));
+    assert_eq!(connect["headers"]["User-Agent"], "test");
+    for event in [&connect, &messages[0], &messages[1], &disconnect] {
+        let context = &event["requestContext"];
+        assert_eq!(context["connectionId"], id);
+        assert_eq!(context["connectedAt"], connect["requestContext"]["requestTimeEpoch"]);
+        assert_eq!((&context["stage"], &context["identity"]["sourceIp"]), (&json!("live"), &json!("127.0.0.1")));
+    }
+    assert_eq!(messages[0]["requestContext"]["routeKey"], "ask");
+    assert_eq!(
+        (&messages[1]["requestContext"]["routeKey"], &messages[1]["body"]),
+        (&json!("$default"), &json!("no JSON"))
+    );
+    assert_eq!(disconnect["requestContext"]["routeKey"], "$disconnect");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn connect_refuses_a_handshake_with_its_own_status() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    for (query, status) in
+        [("?do=refuse&status=401", 401), ("?do=refuse&status=302", 302), ("?do=fail", 502), ("?do=nothing", 502)]
+    {
+        assert_eq!(refusal(Player::try_connect(&running, query, &[]).await), status, "{query}");
+    }
+    assert_eq!(refusal(Player::try_connect(&running, "", &[("sec-websocket-version", "12")]).await), 400);
+    assert_eq!(manage(&running, Method::GET, "/ws", Vec::new()).await.status(), 400);
+    assert_eq!(running.control.sockets.as_ref().unwrap().count(), 0);
+    assert!(stage.events("DISCONNECT").is_empty(), "who was never connected does not disconnect");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn connect_chooses_a_subprotocol() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let offer = [("sec-websocket-protocol", "v1, v2")];
+    let player = Player::try_connect(&running, "?do=choose&protocol=v2", &offer).await.unwrap();
+    assert_eq!(player.protocol.as_deref(), Some("v2"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_without_a_route_or_with_a_failing_function_is_answered_by_the_api() {
+    let stage = Stage::sockets(&["say", "ask"], "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let id = player.id().await;
+    for (message, expected) in [
+        ("no JSON", "Forbidden"),
+        (r#"{"action": "other"}"#, "Forbidden"),
+        (r#"{"action": "$connect"}"#, "Forbidden"),
+        (r#"{"action": "say", "do": "fail"}"#, "Internal server error"),
+        (r#"{"action": "say", "do": "nothing"}"#, "Internal server error"),
+    ] {
+        player.socket.send(Message::text(message)).await.unwrap();
+        let answer: Value = serde_json::from_str(&player.text().await).unwrap();
+        assert_eq!((&answer["message"], &answer["connectionId"]), (&json!(expected), &json!(id)), "{message}");
+        assert_eq!(answer["requestId"].as_str().map(str::len), Some(15));
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn only_a_route_with_a_response_answers() {
+    let stage = Stage::sockets(&["say", "ask"], "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    player.send(&json!({"action": "say"})).await;
+    stage.event("MESSAGE").await;
+    // Had the first been answered, it would be the second that comes here.
+    assert_eq!(player.ask(json!({"do": "describe", "to": "AAAAAAAAAAAAAAA="})).await, "GoneException");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn messages_of_one_connection_do_not_wait_for_each_other() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let file = stage.path("go on");
+    player.send(&json!({"action": "ask", "do": "wait", "file": file})).await;
+    assert_ne!(player.id().await, "waited");
+    std::fs::write(file, "").unwrap();
+    assert_eq!(player.text().await, "waited");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn disconnect_is_told_how_the_connection_ended() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut endings = Vec::new();
+    for code in [Some(1000), Some(4001), None] {
+        let mut player = Player::connect(&running).await;
+        let frame = code.map(|code: u16| CloseFrame { code: code.into(), reason: "enough".into() });
+        player.socket.close(frame).await.unwrap();
+        stage.until("the disconnect", |stage| stage.events("DISCONNECT").len() > endings.len()).await;
+        endings.push(stage.events("DISCONNECT").pop().unwrap());
+    }
+    drop(Player::connect(&running).await);
+    stage.until("the last disconnect", |stage| stage.events("DISCONNECT").len() > endings.len()).await;
+    endings.push(stage.events("DISCONNECT").pop().unwrap());
+    let ending = |event: &Value| {
+        let context = &event["requestContext"];
+        (context["disconnectStatusCode"].as_u64().unwrap(), context["disconnectReason"].as_str().unwrap().to_owned())
+    };
+    let endings: Vec<_> = endings.iter().map(ending).collect();
+    let expected = [
+        (1000, "enough"),
+        (4001, "enough"),
+        (1005, "Client-side close frame status not set"),
+        (1006, "Connection lost"),
+    ];
+    assert_eq!(endings, expected.map(|(code, reason)| (code, reason.to_owned())));
+    assert_eq!(running.control.sockets.as_ref().unwrap().count(), 0);
+    running.stop().await;
+}
+
+/// Asks with a message of so many bytes, in frames of so many.
+async fn send_in_frames(player: &mut Player, message_bytes: usize, frame_bytes: usize) {
+    let (head, tail) = (r#"{"action":"ask","padding":""#, r#""}"#);
+    let padding = "x".repeat(message_bytes - head.len() - tail.len());
+    let body = format!("{head}{padding}{tail}").into_bytes();
+    let chunks = body.chunks(frame_bytes);
+    let last = chunks.len() - 1;
+    for (number, chunk) in chunks.enumerate() {
+        let code = OpCode::Data(if number == 0 { Data::Text } else { Data::Continue });
+        let frame = Frame::message(Bytes::copy_from_slice(chunk), code, number == last);
+        if player.socket.send(Message::Frame(frame)).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn messages_up_to_the_limits_pass_and_larger_ones_end_the_connection() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    for (message_bytes, frame_bytes) in [(32 * 1024, 32 * 1024), (128 * 1024, 32 * 1024)] {
+        let mut player = Player::connect(&running).await;
+        send_in_frames(&mut player, message_bytes, frame_bytes).await;
+        assert_eq!(player.text().await.len(), 16, "{message_bytes}");
+    }
+    for (message_bytes, frame_bytes) in
+        [(32 * 1024 + 1, 32 * 1024 + 1), (128 * 1024 + 1, 32 * 1024), (4 << 20, 4 << 20)]
+    {
+        let mut player = Player::connect(&running).await;
+        send_in_frames(&mut player, message_bytes, frame_bytes).await;
+        assert_eq!(player.closed().await, (1009, "Message too long".to_owned()), "{message_bytes}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn binary_frames_end_the_connection() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    player.socket.send(Message::binary(b"abc".to_vec())).await.unwrap();
+    assert_eq!(player.closed().await.0, 1003);
+    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1003);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_and_an_old_one_are_closed() {
+    for flag in ["--ws-idle-timeout=0.2", "--ws-connection-duration=0.2"] {
+        let stage = Stage::sockets(&ALL, "");
+        let running = stage.try_start(&[flag]).await.unwrap();
+        let mut player = Player::connect(&running).await;
+        assert_eq!(player.closed().await, (1001, "Going away".to_owned()), "{flag}");
+        assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1001, "{flag}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_function_reaches_other_connections_through_the_sdk_and_learns_who_is_gone() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let (mut one, mut two) = (Player::connect(&running).await, Player::connect(&running).await);
+    let other = two.id().await;
+    let to = json!(["AAAAAAAAAAAAAAA=", other, "undefined"]);
+    let posted = one.ask(json!({"do": "say", "to": to, "text": "hello ✓"})).await;
+    assert_eq!(posted, r#"["GoneException","ok","BadRequestException"]"#);
+    assert_eq!(two.text().await, "hello ✓");
+    let described: Value = serde_json::from_str(&one.ask(json!({"do": "describe", "to": other})).await).unwrap();
+    assert_eq!(described["sourceIp"], "127.0.0.1");
+    let time = |field: &str| described[field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(time("connectedAt") < time("lastActiveAt"));
+    assert_eq!(one.ask(json!({"do": "close", "to": other})).await, "closed");
+    assert_eq!(two.closed().await, (1000, "Connection Closed Normally".to_owned()));
+    assert_eq!(one.ask(json!({"do": "say", "to": [other], "text": "still there?"})).await, r#"["GoneException"]"#);
+    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1000);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn the_management_api_answers_with_and_without_the_stage_and_refuses_what_is_wrong() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let id = player.id().await;
+    let encoded = id.replace('=', "%3D");
+    for path in ["/@connections/", "/%40connections/", "/live/@connections/", "/live/%40connections/"] {
+        for id in [&id, &encoded] {
+            let response = manage(&running, Method::POST, &format!("{path}{id}"), path.into()).await;
+            assert_eq!(response.status(), 200, "{path}{id}");
+            assert_eq!(player.text().await, path);
+        }
+    }
+    let path = format!("/@connections/{id}");
+    let large = |bytes| "x".repeat(bytes).into_bytes();
+    for (method, path, body, status, kind) in [
+        (Method::POST, path.as_str(), large(128 * 1024 + 1), 413, "PayloadTooLargeException"),
+        (Method::POST, &path, vec![0xff], 400, "BadRequestException"),
+        (Method::POST, "/@connections/undefined", Vec::new(), 400, "BadRequestException"),
+        (Method::POST, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
+        (Method::GET, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
+        (Method::DELETE, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
+    ] {
+        let response = manage(&running, method, path, body).await;
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["x-amzn-errortype"]),
+            (status, &kind.parse().unwrap())
+        );
+    }
+    assert_eq!(manage(&running, Method::POST, &path, large(128 * 1024)).await.status(), 200);
+    assert_eq!(player.text().await.len(), 128 * 1024);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_posted_before_a_connection_is_closed_still_arrives() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let path = format!("/@connections/{}", player.id().await);
+    for number in 0..20 {
+        assert_eq!(manage(&running, Method::POST, &path, number.to_string().into()).await.status(), 200);
+    }
+    assert_eq!(manage(&running, Method::DELETE, &path, Vec::new()).await.status(), 204);
+    assert_eq!(manage(&running, Method::POST, &path, Vec::new()).await.status(), 410);
+    for number in 0..20 {
+        assert_eq!(player.text().await, number.to_string());
+    }
+    assert_eq!(player.closed().await.0, 1000);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.try_start(&["--ws-write-timeout=0.5"]).await.unwrap();
+    let (mut slow, mut other) = (Player::connect(&running).await, Player::connect(&running).await);
+    let (slow_id, other_id) = (slow.id().await, other.id().await);
+    let post = async |id: &str, bytes: usize| {
+        manage(&running, Method::POST, &format!("/@connections/{id}"), vec![b'x'; bytes]).await.status().as_u16()
+    };
+    let mut refused = None;
+    for _ in 0..2000 {
+        let status = post(&slow_id, 100_000).await;
+        assert_eq!(post(&other_id, 3).await, 200);
+        assert_eq!(other.text().await, "xxx");
+        if status != 200 {
+            refused = Some(status);
+            break;
+        }
+    }
+    assert!(matches!(refused, Some(429 | 410)), "{refused:?}");
+    until("the slow one's end", || running.control.sockets.as_ref().unwrap().count() == 1).await;
+    assert_eq!(post(&slow_id, 3).await, 410);
+    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
+    slow.broken().await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn messages_and_handshakes_beyond_the_stages_throttling_are_refused() {
+    let throttle = "DefaultRouteSettings: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 1 }\n\
+                    RouteSettings: { ask: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 2 } }";
+    let stage = Stage::sockets(&ALL, throttle);
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    assert_eq!(refusal(Player::try_connect(&running, "", &[]).await), 429);
+    assert_eq!(player.id().await.len(), 16);
+    assert_eq!(player.id().await.len(), 16);
+    assert!(player.id().await.contains(r#""message":"Too Many Requests""#));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_one_client_is_refused_before_it_fills_the_memory() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let file = stage.path("go on");
+    for _ in 0..65 {
+        player.send(&json!({"action": "say", "do": "wait", "file": file})).await;
+    }
+    assert!(player.text().await.contains(r#""message":"Too Many Requests""#));
+    std::fs::write(file, "").unwrap();
+    stage.until("all that were taken", |stage| stage.events("MESSAGE").len() == 64).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn stopping_the_stack_closes_connections_and_tells_the_functions() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let (closed, ()) = tokio::join!(player.closed(), running.stop());
+    assert_eq!(closed, (1001, "Going away".to_owned()));
+    assert_eq!(stage.events("DISCONNECT")[0]["requestContext"]["disconnectStatusCode"], 1001);
+}
+
+#[tokio::test]
+async fn faults_cut_connections_and_delay_messages() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let set = async |faults: Value| {
+        let url = format!("{}/_local/faults", running.control.addresses.http);
+        let faults = json!({ "sockets": faults });
+        let set: Value = reqwest::Client::new().put(url).json(&faults).send().await.unwrap().json().await.unwrap();
+        set["sockets"].clone()
+    };
+    assert_eq!(set(json!({"delay_ms_max": 20})).await["delay_ms_max"], 20);
+    let numbers: Vec<String> = (0..30).map(|number| number.to_string()).collect();
+    let own = player.id().await;
+    for number in &numbers {
+        player.send(&json!({"action": "say", "do": "say", "to": [own], "text": number})).await;
+    }
+    let mut seen = Vec::new();
+    for _ in &numbers {
+        seen.push(player.text().await);
+    }
+    assert_ne!(seen, numbers, "no message has overtaken another");
+    seen.sort_by_key(|number| number.parse::<u32>().unwrap());
+    assert_eq!(seen, numbers);
+    set(json!({"cut": {"next": 1}})).await;
+    player.send(&json!({"action": "say"})).await;
+    player.broken().await;
+    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn health_and_environment_tell_where_the_sockets_are() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let _player = Player::connect(&running).await;
+    let http = &running.control.addresses.http;
+    let health: Value = manage(&running, Method::GET, "/_local/health", Vec::new()).await.json().await.unwrap();
+    assert_eq!(health["addresses"]["sockets"], json!(http.replace("http:", "ws:") + "/ws"));
+    assert_eq!(health["connections"], 1);
+    let environment = manage(&running, Method::GET, "/_local/environment", Vec::new()).await.text().await.unwrap();
+    assert!(environment.contains(&format!("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI={http}/live\n")), "{environment}");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stack() {
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.try_start(&["--host=0.0.0.0"]).await.unwrap();
+    let Some(network) = running.control.addresses.network.clone().filter(|address| !address.contains("//127.")) else {
+        eprintln!("NOT RUN: this machine is on no network");
+        return running.stop().await;
+    };
+    let status = async |method: Method, path: &str| {
+        reqwest::Client::new().request(method, format!("{network}{path}")).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(status(Method::GET, "/things/1").await, 200);
+    for (method, path) in [
+        (Method::GET, "/_local/health"),
+        (Method::PUT, "/_local/faults"),
+        (Method::POST, "/2015-03-31/functions/socket_puppet/invocations"),
+        (Method::POST, "/@connections/AAAAAAAAAAAAAAA="),
+        (Method::POST, "/live/@connections/AAAAAAAAAAAAAAA="),
+    ] {
+        assert_eq!(status(method, path).await, 403, "{path}");
+    }
+    assert_eq!(Player::connect(&running).await.id().await.len(), 16, "functions still reach the stack");
+    running.stop().await;
+}
