@@ -19,6 +19,9 @@ export default defineConfig({
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
   },
   server: {
-    proxy: Object.fromEntries(apiPaths.map((path) => [path, { target: api, changeOrigin: true }])),
+    proxy: {
+      ...Object.fromEntries(apiPaths.map((path) => [path, { target: api, changeOrigin: true }])),
+      '/ws': { target: api, ws: true },
+    },
   },
 });

@@ -66,6 +66,8 @@ async fn a_batch_is_delivered_twice_on_demand() {
     running.control.faults.set(faults);
     put(&running.control.addresses.dynamodb, 1, &[]).await;
     put(&running.control.addresses.dynamodb, 2, &[]).await;
+    let ones = |stage: &Stage| stage.seen().concat().iter().filter(|number| **number == 1).count();
+    stage.until("a second delivery", |stage| ones(stage) == 2).await;
     stage.until_seen(1..3).await;
     running.stop().await;
     assert!(stage.seen().concat().starts_with(&[1, 1]) || stage.seen().concat().starts_with(&[1, 2, 1, 2]));

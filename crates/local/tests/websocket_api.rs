@@ -414,3 +414,39 @@ async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stac
     assert_eq!(Player::connect(&running).await.id().await.len(), 16, "functions still reach the stack");
     running.stop().await;
 }
+
+#[tokio::test]
+async fn the_aws_command_line_reaches_connections() {
+    let Some(tools) = std::env::var_os("TIDEMARK_TOOLS") else {
+        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no aws; `make test` installs it");
+        return;
+    };
+    let stage = Stage::sockets(&ALL, "");
+    let running = stage.start().await;
+    let mut player = Player::connect(&running).await;
+    let id = player.id().await;
+    let aws = async |arguments: &[&str]| {
+        let mut aws = tokio::process::Command::new(std::path::Path::new(&tools).join("aws"));
+        aws.args(["--endpoint-url", &format!("{}/live", running.control.addresses.http), "--output", "json"]);
+        aws.arg("apigatewaymanagementapi").args(arguments).args(["--connection-id", &id]);
+        aws.env("AWS_ACCESS_KEY_ID", "local")
+            .env("AWS_SECRET_ACCESS_KEY", "local")
+            .env("AWS_DEFAULT_REGION", "us-east-1");
+        let output = aws.output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    std::fs::write(stage.path("message"), "hello ✓").unwrap();
+    // From a file: the first version of the command line takes an argument as it is, the second takes it for base64.
+    let data = format!("fileb://{}", stage.path("message").display());
+    let (_, problem) = aws(&["post-to-connection", "--data", &data]).await;
+    assert_eq!((problem.as_str(), player.text().await.as_str()), ("", "hello ✓"));
+    let (found, problem) = aws(&["get-connection"]).await;
+    let found: Value = serde_json::from_str(&found).unwrap_or_else(|_| panic!("{problem}"));
+    assert_eq!(found["Identity"]["SourceIp"], "127.0.0.1");
+    assert_eq!(aws(&["delete-connection"]).await, (String::new(), String::new()));
+    assert_eq!(player.closed().await.0, 1000);
+    let (_, problem) = aws(&["get-connection"]).await;
+    assert!(problem.contains("GoneException"), "{problem}");
+    running.stop().await;
+}
