@@ -11,11 +11,11 @@ pub fn of(running: &Running) -> String {
     let mut lines = functions(&running.stack);
     lines.push(String::new());
     lines.push(format!("page and API  {}/", addresses.http));
-    if running.pages.is_none() {
-        lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
-    }
     if let Some(network) = &addresses.network {
         lines.push(format!("              {network}/  (for others on the network)"));
+    }
+    if running.pages.is_none() {
+        lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
     }
     if let Some(sockets) = &addresses.sockets {
         lines.push(format!("sockets       {sockets}"));

@@ -15,6 +15,7 @@ pub mod functions;
 pub mod greeting;
 pub mod http_api;
 pub mod invoke_api;
+pub mod listen;
 pub mod running;
 pub mod schedules;
 pub mod secrets;

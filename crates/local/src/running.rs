@@ -1,7 +1,7 @@
 //! Brings a stack up, in order, and down again.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,9 +12,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::any;
-use axum::serve::ListenerExt;
 use engine::{Engine, EngineError, Storage};
-use tokio::net::TcpSocket;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +25,7 @@ use crate::faults::Faults;
 use crate::functions::{Endpoints, FunctionStartError, Functions, binary_in};
 use crate::http_api::{HttpApis, RouteError};
 use crate::invoke_api;
+use crate::listen;
 use crate::schedules::{ExpressionError, Schedules};
 use crate::secrets::{self, Secrets, SecretsError};
 use crate::stack::{Stack, StreamMapping};
@@ -36,9 +35,6 @@ use crate::websocket_api::{self, Sockets};
 
 /// How long requests under way may take when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-
-/// Connections that wait to be accepted.
-const BACKLOG: u32 = 1024;
 
 /// A stack that is up.
 #[derive(Debug)]
@@ -169,7 +165,7 @@ impl Running {
         let data = data.as_deref();
 
         // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
-        let (listeners, port) = bind_all(options.host, options.port)?;
+        let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let binaries = binaries(options, folder, &stack).await?;
 
@@ -193,7 +189,7 @@ impl Running {
         let sockets = sockets.map(|api| Sockets::new(api, &functions, limits.clone(), &faults)).transpose()?;
         let addresses = Addresses {
             http,
-            network: network_address(options.host).map(|host| format!("http://{host}:{port}")),
+            network: listen::network_address(options.host).map(|host| format!("http://{host}:{port}")),
             sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
             dynamodb: dynamodb.clone(),
         };
@@ -209,7 +205,7 @@ impl Running {
         let router = router(Arc::clone(&control), Arc::clone(&secrets), apis);
         let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
         for listener in listeners {
-            let server = serve(listener, router.clone(), stop_servers.clone());
+            let server = listen::serve(listener, router.clone(), stop_servers.clone());
             servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
         }
         servers.close();
@@ -229,12 +225,13 @@ impl Running {
         Ok(Self { stack, control, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
     }
 
-    /// Stops taking requests, then everything that was started, and waits until it is gone.
+    /// Ends connections and requests, then everything that was started, and waits until it is gone.
     pub async fn stop(self) {
-        self.stop_servers.cancel();
+        // While the server still runs: functions that are told of an end may have something to say to others.
         if let Some(sockets) = &self.control.sockets {
             sockets.stop().await;
         }
+        self.stop_servers.cancel();
         for mapping in self.control.mappings.get().into_iter().flatten() {
             mapping.stop().await;
         }
@@ -284,50 +281,6 @@ fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File
 /// An option that is set to nothing is not set: a variable may be there and empty.
 fn given(option: Option<&str>) -> Option<&str> {
     option.filter(|option| !option.is_empty())
-}
-
-/// The sockets to serve on, and their port. The functions call from this machine, so its own address is always among them.
-fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
-    let failed = |host, port| {
-        move |source: std::io::Error| match source.kind() {
-            std::io::ErrorKind::AddrNotAvailable => StartError::Host { host, source },
-            _ => StartError::Port { port, source },
-        }
-    };
-    let first = if host.is_unspecified() { host } else { Ipv4Addr::LOCALHOST };
-    let socket = bind(first, port).map_err(failed(first, port))?;
-    let port = socket.local_addr().map_err(failed(first, port))?.port();
-    let mut sockets = vec![socket];
-    if host != first && !host.is_loopback() {
-        sockets.push(bind(host, port).map_err(failed(host, port))?);
-    }
-    Ok((sockets, port))
-}
-
-fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
-    let socket = TcpSocket::new_v4()?;
-    // A port whose connections of a moment ago are still fading is free.
-    socket.set_reuseaddr(true)?;
-    socket.bind((host, port).into())?;
-    Ok(socket)
-}
-
-/// The address by which others on the network reach what listens on `host`; `None` when they do not.
-fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
-    if host.is_loopback() {
-        return None;
-    }
-    if !host.is_unspecified() {
-        return Some(host);
-    }
-    // The way to anywhere outside leads through the right interface; nothing is sent to find it. The address is one of those
-    // that stand for examples.
-    let outside = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    outside.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-    match outside.local_addr().ok()?.ip() {
-        std::net::IpAddr::V4(address) => Some(address),
-        std::net::IpAddr::V6(_) => None,
-    }
 }
 
 async fn start_dynamodb(
@@ -399,23 +352,6 @@ async fn handshake(
 
 fn starting() -> Response<Body> {
     (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response()
-}
-
-/// Serves until `stop`.
-fn serve(
-    socket: TcpSocket,
-    router: Router,
-    stop: CancellationToken,
-) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
-    let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    Ok(async move {
-        let serving = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
-        if let Err(error) = serving.await {
-            tracing::error!("the HTTP server ended: {error}");
-        }
-    })
 }
 
 fn start_mappings(

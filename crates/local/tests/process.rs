@@ -82,6 +82,19 @@ fn the_greeting_says_where_everything_is_and_ends_with_ready() {
 }
 
 #[test]
+fn the_greeting_says_where_sockets_are_and_where_their_messages_go() {
+    let stage = Stage::sockets(&["$connect", "say"], "");
+    let mut stack = Stack::start(&stage);
+    let greeting = stack.greeting.join("\n");
+    let address = format!("sockets       ws://127.0.0.1:{}/ws", stack.port());
+    for part in [address.as_str(), "  socket $connect", "  socket say"] {
+        assert!(greeting.contains(part), "{part} is missing in:\n{greeting}");
+    }
+    stack.signal("-TERM");
+    assert!(stack.process.wait().unwrap().success());
+}
+
+#[test]
 fn ctrl_c_and_sigterm_end_everything_that_was_started() {
     for signal in ["-INT", "-TERM"] {
         let stage = Stage::new("", "");

@@ -1,4 +1,4 @@
-//! Real sockets through the WebSocket API to a real function, and back through the management API.
+//! Real sockets through the WebSocket API to a real function.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,14 +7,12 @@ mod support;
 use futures::SinkExt;
 use reqwest::Method;
 use serde_json::{Value, json};
-use support::sockets::{Player, manage, refusal};
-use support::{Stage, until};
+use support::Stage;
+use support::sockets::{ALL, Player, manage, refusal};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
-
-const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
 
 #[tokio::test]
 async fn connect_message_and_disconnect_reach_their_functions_as_one_connection() {
@@ -72,7 +70,7 @@ async fn connect_chooses_a_subprotocol() {
 
 #[tokio::test]
 async fn a_message_without_a_route_or_with_a_failing_function_is_answered_by_the_api() {
-    let stage = Stage::sockets(&["say", "ask"], "");
+    let stage = Stage::sockets(&["$connect", "say", "ask"], "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
     let id = player.id().await;
@@ -206,107 +204,6 @@ async fn an_idle_connection_and_an_old_one_are_closed() {
 }
 
 #[tokio::test]
-async fn a_function_reaches_other_connections_through_the_sdk_and_learns_who_is_gone() {
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.start().await;
-    let (mut one, mut two) = (Player::connect(&running).await, Player::connect(&running).await);
-    let other = two.id().await;
-    let to = json!(["AAAAAAAAAAAAAAA=", other, "undefined"]);
-    let posted = one.ask(json!({"do": "say", "to": to, "text": "hello ✓"})).await;
-    assert_eq!(posted, r#"["GoneException","ok","BadRequestException"]"#);
-    assert_eq!(two.text().await, "hello ✓");
-    let described: Value = serde_json::from_str(&one.ask(json!({"do": "describe", "to": other})).await).unwrap();
-    assert_eq!(described["sourceIp"], "127.0.0.1");
-    let time = |field: &str| described[field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
-    assert!(time("connectedAt") < time("lastActiveAt"));
-    assert_eq!(one.ask(json!({"do": "close", "to": other})).await, "closed");
-    assert_eq!(two.closed().await, (1000, "Connection Closed Normally".to_owned()));
-    assert_eq!(one.ask(json!({"do": "say", "to": [other], "text": "still there?"})).await, r#"["GoneException"]"#);
-    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1000);
-    running.stop().await;
-}
-
-#[tokio::test]
-async fn the_management_api_answers_with_and_without_the_stage_and_refuses_what_is_wrong() {
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.start().await;
-    let mut player = Player::connect(&running).await;
-    let id = player.id().await;
-    let encoded = id.replace('=', "%3D");
-    for path in ["/@connections/", "/%40connections/", "/live/@connections/", "/live/%40connections/"] {
-        for id in [&id, &encoded] {
-            let response = manage(&running, Method::POST, &format!("{path}{id}"), path.into()).await;
-            assert_eq!(response.status(), 200, "{path}{id}");
-            assert_eq!(player.text().await, path);
-        }
-    }
-    let path = format!("/@connections/{id}");
-    let large = |bytes| "x".repeat(bytes).into_bytes();
-    for (method, path, body, status, kind) in [
-        (Method::POST, path.as_str(), large(128 * 1024 + 1), 413, "PayloadTooLargeException"),
-        (Method::POST, &path, vec![0xff], 400, "BadRequestException"),
-        (Method::POST, "/@connections/undefined", Vec::new(), 400, "BadRequestException"),
-        (Method::POST, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
-        (Method::GET, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
-        (Method::DELETE, "/@connections/AAAAAAAAAAAAAAA=", Vec::new(), 410, "GoneException"),
-    ] {
-        let response = manage(&running, method, path, body).await;
-        assert_eq!(
-            (response.status().as_u16(), &response.headers()["x-amzn-errortype"]),
-            (status, &kind.parse().unwrap())
-        );
-    }
-    assert_eq!(manage(&running, Method::POST, &path, large(128 * 1024)).await.status(), 200);
-    assert_eq!(player.text().await.len(), 128 * 1024);
-    running.stop().await;
-}
-
-#[tokio::test]
-async fn what_was_posted_before_a_connection_is_closed_still_arrives() {
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.start().await;
-    let mut player = Player::connect(&running).await;
-    let path = format!("/@connections/{}", player.id().await);
-    for number in 0..20 {
-        assert_eq!(manage(&running, Method::POST, &path, number.to_string().into()).await.status(), 200);
-    }
-    assert_eq!(manage(&running, Method::DELETE, &path, Vec::new()).await.status(), 204);
-    assert_eq!(manage(&running, Method::POST, &path, Vec::new()).await.status(), 410);
-    for number in 0..20 {
-        assert_eq!(player.text().await, number.to_string());
-    }
-    assert_eq!(player.closed().await.0, 1000);
-    running.stop().await;
-}
-
-#[tokio::test]
-async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.try_start(&["--ws-write-timeout=0.5"]).await.unwrap();
-    let (mut slow, mut other) = (Player::connect(&running).await, Player::connect(&running).await);
-    let (slow_id, other_id) = (slow.id().await, other.id().await);
-    let post = async |id: &str, bytes: usize| {
-        manage(&running, Method::POST, &format!("/@connections/{id}"), vec![b'x'; bytes]).await.status().as_u16()
-    };
-    let mut refused = None;
-    for _ in 0..2000 {
-        let status = post(&slow_id, 100_000).await;
-        assert_eq!(post(&other_id, 3).await, 200);
-        assert_eq!(other.text().await, "xxx");
-        if status != 200 {
-            refused = Some(status);
-            break;
-        }
-    }
-    assert!(matches!(refused, Some(429 | 410)), "{refused:?}");
-    until("the slow one's end", || running.control.sockets.as_ref().unwrap().count() == 1).await;
-    assert_eq!(post(&slow_id, 3).await, 410);
-    assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
-    slow.broken().await;
-    running.stop().await;
-}
-
-#[tokio::test]
 async fn messages_and_handshakes_beyond_the_stages_throttling_are_refused() {
     let throttle = "DefaultRouteSettings: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 1 }\n\
                     RouteSettings: { ask: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 2 } }";
@@ -387,66 +284,5 @@ async fn health_and_environment_tell_where_the_sockets_are() {
     assert_eq!(health["connections"], 1);
     let environment = manage(&running, Method::GET, "/_local/environment", Vec::new()).await.text().await.unwrap();
     assert!(environment.contains(&format!("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI={http}/live\n")), "{environment}");
-    running.stop().await;
-}
-
-#[tokio::test]
-async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stack() {
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.try_start(&["--host=0.0.0.0"]).await.unwrap();
-    let Some(network) = running.control.addresses.network.clone().filter(|address| !address.contains("//127.")) else {
-        eprintln!("NOT RUN: this machine is on no network");
-        return running.stop().await;
-    };
-    let status = async |method: Method, path: &str| {
-        reqwest::Client::new().request(method, format!("{network}{path}")).send().await.unwrap().status().as_u16()
-    };
-    assert_eq!(status(Method::GET, "/things/1").await, 200);
-    for (method, path) in [
-        (Method::GET, "/_local/health"),
-        (Method::PUT, "/_local/faults"),
-        (Method::POST, "/2015-03-31/functions/socket_puppet/invocations"),
-        (Method::POST, "/@connections/AAAAAAAAAAAAAAA="),
-        (Method::POST, "/live/@connections/AAAAAAAAAAAAAAA="),
-    ] {
-        assert_eq!(status(method, path).await, 403, "{path}");
-    }
-    assert_eq!(Player::connect(&running).await.id().await.len(), 16, "functions still reach the stack");
-    running.stop().await;
-}
-
-#[tokio::test]
-async fn the_aws_command_line_reaches_connections() {
-    let Some(tools) = std::env::var_os("TIDEMARK_TOOLS") else {
-        eprintln!("NOT RUN: TIDEMARK_TOOLS is not set, so there is no aws; `make test` installs it");
-        return;
-    };
-    let stage = Stage::sockets(&ALL, "");
-    let running = stage.start().await;
-    let mut player = Player::connect(&running).await;
-    let id = player.id().await;
-    let aws = async |arguments: &[&str]| {
-        let mut aws = tokio::process::Command::new(std::path::Path::new(&tools).join("aws"));
-        aws.args(["--endpoint-url", &format!("{}/live", running.control.addresses.http), "--output", "json"]);
-        aws.arg("apigatewaymanagementapi").args(arguments).args(["--connection-id", &id]);
-        aws.env("AWS_ACCESS_KEY_ID", "local")
-            .env("AWS_SECRET_ACCESS_KEY", "local")
-            .env("AWS_DEFAULT_REGION", "us-east-1");
-        let output = aws.output().await.unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (text(&output.stdout), text(&output.stderr))
-    };
-    std::fs::write(stage.path("message"), "hello ✓").unwrap();
-    // From a file: the first version of the command line takes an argument as it is, the second takes it for base64.
-    let data = format!("fileb://{}", stage.path("message").display());
-    let (_, problem) = aws(&["post-to-connection", "--data", &data]).await;
-    assert_eq!((problem.as_str(), player.text().await.as_str()), ("", "hello ✓"));
-    let (found, problem) = aws(&["get-connection"]).await;
-    let found: Value = serde_json::from_str(&found).unwrap_or_else(|_| panic!("{problem}"));
-    assert_eq!(found["Identity"]["SourceIp"], "127.0.0.1");
-    assert_eq!(aws(&["delete-connection"]).await, (String::new(), String::new()));
-    assert_eq!(player.closed().await.0, 1000);
-    let (_, problem) = aws(&["get-connection"]).await;
-    assert!(problem.contains("GoneException"), "{problem}");
     running.stop().await;
 }

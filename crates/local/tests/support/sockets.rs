@@ -14,12 +14,20 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::{PATIENCE, Stage};
 
+/// API Gateway's own routes, and the one that answers.
+pub const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
+
 impl Stage {
     /// A WebSocket API with these routes, all of which lead to the puppet; the route `ask` answers.
     pub fn sockets(routes: &[&str], stage_settings: &str) -> Self {
         let stage = Self::new("", "");
         let path = stage.path("template.yaml");
-        let mut template = std::fs::read_to_string(&path).unwrap().replace("Binary: puppet", "Binary: socket_puppet");
+        let template = std::fs::read_to_string(&path).unwrap().replace("Binary: puppet", "Binary: socket_puppet");
+        // The cloud's address, as a template has it: the stack puts its own in its place.
+        let mut template = template.replace(
+            "          GREETING:",
+            "          AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI: !Sub 'https://${Sockets}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${Live}'\n          GREETING:",
+        );
         template.push_str(&SOCKETS.replace("      STAGE\n", &super::indent(stage_settings, 6)));
         for (number, route) in routes.iter().enumerate() {
             let answers = if *route == "ask" { ", RouteResponseSelectionExpression: $default" } else { "" };

@@ -1,0 +1,81 @@
+//! Listening: on this machine alone, or on the network as well.
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use tokio::net::TcpSocket;
+use tokio_util::sync::CancellationToken;
+
+use crate::running::StartError;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// The sockets to serve on, and their port. The functions call from this machine, so its own address is always among them.
+///
+/// # Errors
+/// [`StartError::Host`] and [`StartError::Port`].
+pub fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
+    let failed = |host, port| {
+        move |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::AddrNotAvailable => StartError::Host { host, source },
+            _ => StartError::Port { port, source },
+        }
+    };
+    let first = if host.is_unspecified() { host } else { Ipv4Addr::LOCALHOST };
+    let socket = bind(first, port).map_err(failed(first, port))?;
+    let port = socket.local_addr().map_err(failed(first, port))?.port();
+    let mut sockets = vec![socket];
+    if host != first && !host.is_loopback() {
+        sockets.push(bind(host, port).map_err(failed(host, port))?);
+    }
+    Ok((sockets, port))
+}
+
+fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    // A port whose connections of a moment ago are still fading is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind((host, port).into())?;
+    Ok(socket)
+}
+
+/// The address by which others on the network reach what listens on `host`; `None` when they do not.
+#[must_use]
+pub fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
+    if host.is_loopback() {
+        return None;
+    }
+    if !host.is_unspecified() {
+        return Some(host);
+    }
+    // The way to anywhere outside leads through the right interface; nothing is sent to find it. The address is one of those
+    // that stand for examples.
+    let outside = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    outside.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    match outside.local_addr().ok()?.ip() {
+        std::net::IpAddr::V4(address) => Some(address),
+        std::net::IpAddr::V6(_) => None,
+    }
+}
+
+/// Serves until `stop`.
+///
+/// # Errors
+/// The system's, when the socket cannot listen.
+pub fn serve(
+    socket: TcpSocket,
+    router: Router,
+    stop: CancellationToken,
+) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
+    let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(async move {
+        let serving = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
+        if let Err(error) = serving.await {
+            tracing::error!("the HTTP server ended: {error}");
+        }
+    })
+}
