@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use jiff::Timestamp;
 use stats_aggregator::Aggregator;
-use store::clicks::Quarantine;
+use store::clicks::{Ending, Quarantine};
 use tidemark_cli::{Command, Outcome, quarantine, run};
 use tidemark_tests::{Database, sample_event};
 
@@ -67,5 +67,55 @@ async fn the_quarantine_is_listed_and_each_of_its_records_shown() {
     }
     assert_eq!(tidemark(&db, &["quarantine", "list", "--json"]).await.unwrap(), Outcome::Fine);
     let error = tidemark(&db, &["quarantine", "show", "nobody"]).await.unwrap_err();
+    assert_eq!(error.to_string(), "nobody is not in quarantine");
+}
+
+#[tokio::test]
+async fn a_repair_leaves_nothing_that_differs_but_what_is_too_much() {
+    let db = Database::start().await.unwrap();
+    deliver(&db, "usual").await;
+    // Nothing of the event lies in the table, so all that was counted is too much.
+    assert_eq!(tidemark(&db, &["recount", "--all", "--yes", "--repair"]).await.unwrap(), Outcome::Differences);
+    assert!(db.number("STAT#TOTAL", "METADATA", "totalClicks").await.unwrap() > 0);
+    let lower = ["recount", "--all", "--yes", "--repair", "--lower", "--json"];
+    assert_eq!(tidemark(&db, &lower).await.unwrap(), Outcome::Fine);
+    assert_eq!(db.number("STAT#TOTAL", "METADATA", "totalClicks").await.unwrap(), 0);
+    assert_eq!(tidemark(&db, &["recount", "--all", "--yes"]).await.unwrap(), Outcome::Fine);
+}
+
+#[tokio::test]
+async fn nothing_is_written_without_somebody_to_agree() {
+    let db = Database::start().await.unwrap();
+    for arguments in [&["recount", "--all", "--repair"][..], &["quarantine", "redrive", "--all"]] {
+        let error = tidemark(&db, arguments).await.unwrap_err();
+        assert!(error.to_string().contains("--yes"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_redrive_tells_what_became_of_each_record_and_keeps_what_cannot_be_read() {
+    let db = Database::start().await.unwrap();
+    let shelf = Quarantine::new(db.client.clone(), Database::CLICKS);
+    deliver(&db, "unreadable-records").await;
+    let before = quarantine::waiting(&shelf).await.unwrap();
+    // None of their clicks is in the table; of those that tell no key, nobody knows.
+    let (with_key, without) = before.iter().partition::<Vec<_>, _>(|kept| kept.click_key().is_some());
+    assert!(!with_key.is_empty() && !without.is_empty());
+
+    let one = ["quarantine", "redrive", "--yes", "--id", &with_key[0].id];
+    assert_eq!(tidemark(&db, &one).await.unwrap(), Outcome::Fine);
+    let ended = shelf.get(&with_key[0].id).await.unwrap().unwrap();
+    assert_eq!(ended.ending, Some(Ending::Gone));
+    assert_eq!(ended.record, with_key[0].record);
+    for _ in 0..2 {
+        assert_eq!(tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(), Outcome::Unreadable);
+        let waiting: Vec<_> = quarantine::waiting(&shelf).await.unwrap().into_iter().map(|kept| kept.id).collect();
+        assert_eq!(waiting, without.iter().map(|kept| kept.id.clone()).collect::<Vec<_>>());
+    }
+    for kept in &without {
+        assert_eq!(tidemark(&db, &["quarantine", "dismiss", "--json", &kept.id]).await.unwrap(), Outcome::Fine);
+    }
+    assert_eq!(tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(), Outcome::Fine);
+    let error = tidemark(&db, &["quarantine", "dismiss", "nobody"]).await.unwrap_err();
     assert_eq!(error.to_string(), "nobody is not in quarantine");
 }

@@ -6,6 +6,7 @@ pub mod quarantine;
 pub mod recount;
 
 mod aws;
+mod terminal;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -20,9 +21,10 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Adds the clicks up again and shows where the statistics differ: exit code 0 when nowhere, 1 when somewhere, 2 when it cannot tell.
+    /// Adds the clicks up again, shows where the statistics differ, and repairs them on request: exit code 0 when nothing differs any more, 1 when
+    /// something does, 2 when it cannot tell.
     Recount(recount::Arguments),
-    /// Shows the records that could not be read.
+    /// Shows the records that could not be read, and counts their clicks once they can be.
     Quarantine(quarantine::Arguments),
 }
 
@@ -47,6 +49,8 @@ pub enum Outcome {
     Fine,
     /// Statistics differ from their clicks.
     Differences,
+    /// Records that were to be redriven still cannot be read.
+    Unreadable,
 }
 
 /// Does what a command line says.
@@ -68,6 +72,14 @@ mod tests {
     }
 
     #[test]
+    fn a_redrive_wants_ids_or_all() {
+        let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "quarantine", "redrive"], flags].concat());
+        assert!(parse(&["--all"]).is_ok());
+        assert!(parse(&["--id", "a", "--id", "b"]).is_ok());
+        assert!(parse(&[]).is_err() && parse(&["--all", "--id", "a"]).is_err());
+    }
+
+    #[test]
     fn a_recount_wants_exactly_one_scope() {
         let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "recount"], flags].concat());
         assert!(parse(&["--all"]).is_ok());
@@ -79,6 +91,7 @@ mod tests {
             &["--day", "2025-02-30"],
             &["--month", "2025-13"],
             &["--all", "--date-shards", "0"],
+            &["--all", "--lower"],
         ] {
             assert!(parse(flags).is_err(), "{flags:?}");
         }

@@ -1,17 +1,27 @@
-//! `tidemark quarantine`: the records that could not be read, and why.
+//! `tidemark quarantine`: the records that could not be read, why, and what becomes of them.
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use store::clicks::{Kept, Quarantine};
+use jiff::Timestamp;
+use serde_json::json;
+use store::clicks::{Kept, Quarantine, Redriven, Redriver};
 
+use crate::terminal::{confirm, progress_bar};
 use crate::{Outcome, Table, aws};
 
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
 const PAGES_MAX: usize = 1_000;
 
-/// What to show.
+/// What redriving a record writes beside its note, at most: a marker, and in the transaction two units for a lane and for each of three
+/// statistics, which have one more in the index.
+const REDRIVE_WRITE_UNITS: u64 = 1 + 2 + 3 * 3;
+
+/// What it reads: the click, its lane's place, and a marker.
+const REDRIVE_READ_UNITS: u64 = 3;
+
+/// What to show or do.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -32,36 +42,132 @@ enum What {
         #[command(flatten)]
         table: Table,
     },
+    /// Counts their clicks as they lie in the table now, each once, however often and from wherever it is called. What still cannot be read stays: exit
+    /// code 1.
+    #[command(group = clap::ArgGroup::new("which").required(true).args(["ids", "all"]))]
+    Redrive {
+        /// One of them, as the list names it; may be given several times.
+        #[arg(long = "id", value_name = "ID")]
+        ids: Vec<String>,
+        /// All that wait.
+        #[arg(long)]
+        all: bool,
+        /// Does not ask before it begins.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        table: Table,
+    },
+    /// Says of one that its click is not to be counted: it was put anew and counted, or it is none.
+    Dismiss {
+        /// As the list names it.
+        id: String,
+        #[command(flatten)]
+        table: Table,
+    },
 }
 
 /// The command.
 pub async fn run(arguments: Arguments) -> Result<Outcome> {
-    let (What::List { table } | What::Show { table, .. }) = &arguments.what;
+    use What::{Dismiss, List, Redrive, Show};
+    let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.what;
     let client = aws_sdk_dynamodb::Client::new(&aws::config(table).await);
-    let quarantine = Quarantine::new(client, &table.table);
+    let quarantine = Quarantine::new(client.clone(), &table.table);
+    let redriver = Redriver::new(client, &table.table);
     let mut out = std::io::stdout().lock();
     match &arguments.what {
-        What::List { .. } => {
+        List { .. } => {
             let all = list(&quarantine).await?;
             if table.json {
                 writeln!(out, "{}", serde_json::to_string(&all)?)?;
             } else {
-                for Kept { quarantined_at, reason, id, detail, .. } in &all {
-                    writeln!(out, "{quarantined_at}  {reason:<16}  {id}  {detail}")?;
+                for kept @ Kept { quarantined_at, reason, id, detail, .. } in &all {
+                    writeln!(out, "{quarantined_at}  {:<9}  {reason:<16}  {id}  {detail}", state(kept))?;
                 }
-                eprintln!("{} in quarantine", all.len());
+                let waiting = all.iter().filter(|kept| kept.ending.is_none()).count();
+                eprintln!("{} in quarantine, {waiting} of them waiting", all.len());
             }
         }
-        What::Show { id, .. } => {
-            let Some(kept) = quarantine.get(id).await? else { bail!("{id} is not in quarantine") };
+        Show { id, .. } => {
+            let kept = get(&quarantine, id).await?;
             if table.json {
                 writeln!(out, "{}", serde_json::to_string(&kept)?)?;
             } else {
                 show(&mut out, &kept)?;
             }
         }
+        Redrive { ids, all, yes, .. } => {
+            let records = if *all { waiting(&quarantine).await? } else { get_all(&quarantine, ids).await? };
+            if !yes {
+                confirm(&redrive_cost(&records), "nothing was redriven")?;
+            }
+            return redrive(&redriver, &records, table.json, &mut out).await;
+        }
+        Dismiss { id, .. } => {
+            let kept = get(&quarantine, id).await?;
+            tell(&mut out, table.json, id, &redriver.dismiss(&kept, Timestamp::now()).await?)?;
+        }
     }
     Ok(Outcome::Fine)
+}
+
+async fn redrive(redriver: &Redriver, records: &[Kept], json: bool, out: &mut impl Write) -> Result<Outcome> {
+    let bar = progress_bar(records.len() as u64);
+    let mut outcome = Outcome::Fine;
+    for kept in records {
+        let redriven = redriver.redrive(kept, Timestamp::now()).await;
+        let redriven = redriven.with_context(|| format!("{}; begun again, it goes on from there", kept.id))?;
+        if matches!(redriven, Redriven::Unreadable(..)) {
+            outcome = Outcome::Unreadable;
+        }
+        bar.suspend(|| tell(out, json, &kept.id, &redriven))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+fn redrive_cost(records: &[Kept]) -> String {
+    // A note on a record costs what the whole record weighs, twice in a transaction.
+    let notes = records.iter().map(|kept| 2 * (1 + kept.record.len() as u64 / 1024)).sum::<u64>();
+    let count = records.len() as u64;
+    let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + notes);
+    format!("{count} records: at most {read_units} read units, {write_units} write units, {} requests.", 4 * count)
+}
+
+fn tell(out: &mut impl Write, json: bool, id: &str, redriven: &Redriven) -> Result<()> {
+    match redriven {
+        Redriven::Ended(ending) if json => writeln!(out, "{}", json!({"id": id, "ending": ending}))?,
+        Redriven::Ended(ending) => writeln!(out, "{:<10}  {id}", ending.as_str())?,
+        Redriven::Unreadable(reason, detail) if json => {
+            writeln!(out, "{}", json!({"id": id, "ending": null, "reason": reason, "detail": detail}))?;
+        }
+        Redriven::Unreadable(reason, detail) => writeln!(out, "unreadable  {id}  {reason}: {detail}")?,
+    }
+    Ok(())
+}
+
+fn state(kept: &Kept) -> &'static str {
+    kept.ending.map_or("waiting", store::clicks::Ending::as_str)
+}
+
+async fn get(quarantine: &Quarantine, id: &str) -> Result<Kept> {
+    quarantine.get(id).await?.with_context(|| format!("{id} is not in quarantine"))
+}
+
+async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<Kept>> {
+    let mut all = Vec::with_capacity(ids.len());
+    for id in ids {
+        all.push(get(quarantine, id).await?);
+    }
+    Ok(all)
+}
+
+/// Everything in quarantine that nobody has dealt with.
+pub async fn waiting(quarantine: &Quarantine) -> Result<Vec<Kept>> {
+    let mut all = list(quarantine).await?;
+    all.retain(|kept| kept.ending.is_none());
+    Ok(all)
 }
 
 /// Everything in quarantine.
@@ -88,6 +194,7 @@ fn show(out: &mut impl Write, kept: &Kept) -> Result<()> {
         ("stream", &kept.stream_arn),
         ("shard", &kept.shard_id),
         ("number", &kept.sequence_number),
+        ("state", &state(kept).to_owned()),
     ];
     for (name, value) in lines {
         writeln!(out, "{name:<12} {value}")?;

@@ -1,28 +1,33 @@
-//! `tidemark recount`: the statistics beside what their clicks add up to.
+//! `tidemark recount`: the statistics beside what their clicks add up to, and made equal on request.
 
-use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use domain::calendar::{YearMonth, parse_date};
-use domain::clicks::{Difference, Scope};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use domain::clicks::{Correction, Difference, Period, Scope, Sums, corrections};
+use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::json;
-use store::clicks::{ClicksRead, DateShards, Measured, Recounter, TableSize};
+use store::clicks::{DateShards, Measured, REPAIR_STATS_MAX, Recounter, RepairError, Repaired, Repairer, TableSize};
 
+use crate::terminal::{confirm, progress_bar};
 use crate::{Outcome, Table, aws};
 
-/// A difference is believed when two measurements in a row find the same; so many are made, with a pause in between.
-const MEASUREMENTS_MAX: usize = 5;
-const MEASUREMENT_PAUSE: Duration = Duration::from_secs(2);
+/// How often a repair that another one overtakes is measured and begun again.
+const REPAIRS_MAX: usize = 5;
+
+/// Of one statistic, with its row in the index: two units in a transaction, one for the index.
+const STAT_WRITE_UNITS: u64 = 3;
 
 /// [A strongly consistent read unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html); an eventually consistent one reads twice as much.
 const READ_UNIT_BYTES: u64 = 4 * 1024;
 
 /// [What one request reads at most](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 const PAGE_BYTES: u64 = 1024 * 1024;
+
+/// [The most markers that one request reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
+const MARKERS_OF_A_REQUEST: u64 = 100;
 
 /// The size of a click's item where the table does not tell, as with one younger than six hours.
 const ITEM_BYTES: u64 = 250;
@@ -40,7 +45,14 @@ pub struct Arguments {
     /// Every day, every month and the total. Reads the whole table.
     #[arg(long)]
     all: bool,
-    /// Does not ask before it reads.
+    /// Repairs what differs, while clicks keep arriving: adds what is missing, and marks visitors whose next click would count them again.
+    #[arg(long)]
+    repair: bool,
+    /// Also subtracts where a statistic says more than its clicks. Clicks that have expired or were deleted stay counted, and rightly:
+    /// only for what somebody has written by mistake.
+    #[arg(long, requires = "repair")]
+    lower: bool,
+    /// Does not ask before it reads, nor before it writes.
     #[arg(long)]
     yes: bool,
     /// The table's `CLICK_DATE_SHARDS`, or the most that it ever was.
@@ -65,7 +77,7 @@ impl Arguments {
     }
 }
 
-/// What reading the clicks once will take, about.
+/// What reading the clicks and their visitors' markers once will take, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// Items to read.
@@ -77,8 +89,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// `stored_clicks` is what the days' statistics say, which is at least the number of their items.
-    pub fn estimate(scope: Scope, size: TableSize, stored_clicks: u64, date_shards: DateShards) -> Self {
+    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there are items, and as many visitors as there are markers.
+    pub fn estimate(scope: Scope, size: TableSize, stored: Sums, date_shards: DateShards) -> Self {
         let item_bytes = size.size_bytes.checked_div(size.items).unwrap_or(ITEM_BYTES);
         match scope.days() {
             None => Self {
@@ -87,140 +99,224 @@ impl Cost {
                 requests: size.size_bytes.div_ceil(PAGE_BYTES).max(1),
             },
             Some(days) => {
-                let bytes = stored_clicks.saturating_mul(item_bytes);
+                let bytes = stored.clicks.saturating_mul(item_bytes);
+                let days = days.len() as u64 * date_shards.partitions_of_a_day();
                 Self {
-                    items: stored_clicks,
-                    read_units: bytes.div_ceil(2 * READ_UNIT_BYTES),
-                    requests: days.len() as u64 * date_shards.partitions_of_a_day() + bytes / PAGE_BYTES,
+                    items: stored.clicks + stored.unique_users,
+                    read_units: bytes.div_ceil(2 * READ_UNIT_BYTES) + stored.unique_users,
+                    requests: days + bytes / PAGE_BYTES + stored.unique_users.div_ceil(MARKERS_OF_A_REQUEST),
                 }
             }
         }
     }
 }
 
-/// Measures until it can be believed: at once when nothing differs, otherwise when two measurements in a row agree by how
-/// much each statistic is wrong. Counting does not change that, so what does was a view on something in motion.
-pub async fn check(recounter: &Recounter, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured> {
-    let errors = |measured: &Measured| -> Vec<_> {
-        measured.differences.iter().map(|difference| (difference.period, difference.error())).collect()
-    };
-    let mut before = None;
-    for _ in 0..MEASUREMENTS_MAX {
-        let measured = recounter.measure(scope, &progress).await?;
-        let found = errors(&measured);
-        if found.is_empty() || before.as_ref() == Some(&found) {
-            return Ok(measured);
+/// What a repair will write, at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepairCost {
+    /// Statistics to correct.
+    pub statistics: u64,
+    /// Visitors to mark.
+    pub markers: u64,
+    /// Write units.
+    pub write_units: u64,
+    /// Requests.
+    pub requests: u64,
+}
+
+impl RepairCost {
+    fn estimate(corrections: &[Correction], measured: &Measured) -> Self {
+        let (statistics, markers) = (corrections.len() as u64, measured.unmarked.len() as u64);
+        let transactions = statistics.div_ceil(REPAIR_STATS_MAX as u64);
+        Self {
+            statistics,
+            markers,
+            // The lane takes two in each transaction.
+            write_units: statistics * STAT_WRITE_UNITS + 2 * transactions + markers,
+            requests: transactions + markers,
         }
-        before = Some(found);
-        tokio::time::sleep(MEASUREMENT_PAUSE).await;
     }
-    bail!(
-        "{MEASUREMENTS_MAX} measurements found {MEASUREMENTS_MAX} different things: is somebody changing or deleting clicks?"
-    )
+}
+
+/// What came of a recount.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// What was measured last.
+    pub measured: Measured,
+    /// What was done about it: nothing unless a repair was asked for.
+    pub repaired: Repaired,
+}
+
+impl Report {
+    /// Whether statistics differ from their clicks, after what was repaired.
+    pub fn outcome(&self) -> Outcome {
+        let is_right = |difference: &Difference| {
+            let mut corrections = self.repaired.corrections.iter();
+            let correction = corrections.find(|correction| correction.period == difference.period);
+            let (clicks, users) = difference.error();
+            correction.map_or((0, 0), |correction| (correction.clicks, correction.unique_users)) == (-clicks, -users)
+        };
+        if self.measured.differences.iter().all(is_right) { Outcome::Fine } else { Outcome::Differences }
+    }
+
+    /// What `--json` prints.
+    pub fn json(&self) -> serde_json::Value {
+        let Self { measured, repaired } = self;
+        let differences = measured.differences.iter().map(|difference| {
+            let side = |sums: &Sums| json!({"totalClicks": sums.clicks, "uniqueUsers": sums.unique_users});
+            json!({
+                "period": difference.period.to_string(),
+                "stored": side(&difference.stored),
+                "recounted": side(&difference.recounted),
+            })
+        });
+        let corrections = repaired.corrections.iter().map(|Correction { period, clicks, unique_users }| {
+            json!({"period": period.to_string(), "totalClicks": *clicks as i64, "uniqueUsers": *unique_users as i64})
+        });
+        json!({
+            "differences": differences.collect::<Vec<_>>(),
+            "clicks": measured.clicks,
+            "pending": measured.pending,
+            "quarantined": measured.quarantined,
+            "unreadable": measured.unreadable,
+            "unmarked": measured.unmarked.len(),
+            "readUnits": measured.read.read_units,
+            "requests": measured.read.requests,
+            "repaired": {"corrections": corrections.collect::<Vec<_>>(), "markers": repaired.marked},
+        })
+    }
+
+    fn print(&self, out: &mut impl Write) -> Result<()> {
+        let Measured { differences, clicks, pending, quarantined, unreadable, unmarked, read, .. } = &self.measured;
+        for Difference { period, stored, recounted } in differences {
+            writeln!(
+                out,
+                "{:<10}  totalClicks {} stored, {} recounted; uniqueUsers {} stored, {} recounted",
+                period.to_string(),
+                stored.clicks,
+                recounted.clicks,
+                stored.unique_users,
+                recounted.unique_users
+            )?;
+        }
+        for Correction { period, clicks, unique_users } in &self.repaired.corrections {
+            writeln!(
+                out,
+                "{:<10}  repaired: totalClicks {clicks:+}, uniqueUsers {unique_users:+}",
+                period.to_string()
+            )?;
+        }
+        writeln!(
+            out,
+            "{} differences, {} repaired; {clicks} clicks read, {pending} of them on their way, {quarantined} in quarantine, \
+             {unreadable} items unreadable; {} visitors without a marker, {} marked; {:.1} read units, {} requests",
+            differences.len(),
+            self.repaired.corrections.len(),
+            unmarked.len(),
+            self.repaired.marked,
+            read.read_units,
+            read.requests
+        )?;
+        if *quarantined > 0 {
+            writeln!(out, "What is in quarantine and can be read now is counted by `tidemark quarantine redrive`.")?;
+        }
+        Ok(())
+    }
 }
 
 /// The command.
 pub async fn run(arguments: Arguments) -> Result<Outcome> {
+    let report = report(&arguments).await?;
+    let mut out = std::io::stdout().lock();
+    if arguments.table.json {
+        writeln!(out, "{}", report.json())?;
+    } else {
+        report.print(&mut out)?;
+    }
+    Ok(report.outcome())
+}
+
+async fn report(arguments: &Arguments) -> Result<Report> {
+    let (scope, table) = (arguments.scope(), &arguments.table.table);
     let config = aws::config(&arguments.table).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
-    let recounter = Recounter::new(client, streams, &arguments.table.table, arguments.date_shards);
-    let scope = arguments.scope();
+    let recounter = Recounter::new(client.clone(), streams, table, arguments.date_shards);
+    let repairer = Repairer::new(client, table);
 
-    let size = recounter.size().await.with_context(|| format!("the table {}", arguments.table.table))?;
-    let stored = recounter.stored(scope).await?;
-    let days = stored.iter().filter(|(period, _)| matches!(period, domain::clicks::Period::Day(_)));
-    let cost = Cost::estimate(scope, size, days.map(|(_, sums)| sums.clicks).sum(), arguments.date_shards);
-    if !arguments.yes && !confirmed(&cost)? {
-        bail!("nothing was read");
+    let size = recounter.size().await.with_context(|| format!("the table {table}"))?;
+    let cost = Cost::estimate(scope, size, stored_by_days(&recounter, scope).await?, arguments.date_shards);
+    if !arguments.yes {
+        let Cost { items, read_units, requests } = cost;
+        let cost = format!(
+            "About {items} items, {read_units} read units, {requests} requests; twice that if anything differs."
+        );
+        confirm(&cost, "nothing was read")?;
     }
+    for _ in 0..REPAIRS_MAX {
+        let measured = check(&recounter, scope, cost.items).await?;
+        let planned = corrections(&measured.differences, &[], arguments.lower);
+        if !arguments.repair || planned.is_empty() && measured.unmarked.is_empty() {
+            return Ok(Report { measured, repaired: Repaired::default() });
+        }
+        if !arguments.yes {
+            let RepairCost { statistics, markers, write_units, requests } = RepairCost::estimate(&planned, &measured);
+            let cost = format!(
+                "{statistics} statistics to correct, {markers} visitors to mark: {write_units} write units, {requests} requests."
+            );
+            confirm(&cost, "nothing was repaired")?;
+        }
+        match repair(&repairer, &measured, planned.len(), arguments.lower).await {
+            Ok(repaired) => return Ok(Report { measured, repaired }),
+            Err(RepairError::Overtaken) => {
+                eprintln!(
+                    "The statistics were repaired by somebody else meanwhile, or by this command: a reply got lost. They are measured again."
+                );
+            }
+            Err(error) => {
+                return Err(error)
+                    .context("the repair ended early; what it did is right, and begun again it does the rest");
+            }
+        }
+    }
+    bail!("{REPAIRS_MAX} repairs were overtaken by others")
+}
 
-    let bar = progress_bar(cost.items);
-    let measured = check(&recounter, scope, |read| {
+/// The sums over the days of a scope.
+async fn stored_by_days(recounter: &Recounter, scope: Scope) -> Result<Sums> {
+    let stored = recounter.stored(scope).await?;
+    let days = stored.iter().filter(|(period, _)| matches!(period, Period::Day(_)));
+    Ok(days.fold(Sums::default(), |sums, (_, day)| Sums {
+        clicks: sums.clicks + day.clicks,
+        unique_users: sums.unique_users + day.unique_users,
+    }))
+}
+
+async fn check(recounter: &Recounter, scope: Scope, items: u64) -> Result<Measured> {
+    let bar = progress_bar(items);
+    let measured = recounter.check(scope, |read| {
         bar.set_position(read.items);
         bar.set_message(format!("{:.1} read units, {} requests", read.read_units, read.requests));
-    })
-    .await;
-    bar.finish_and_clear();
-    let measured = measured?;
-    print(&measured, arguments.table.json)?;
-    Ok(if measured.differences.is_empty() { Outcome::Fine } else { Outcome::Differences })
-}
-
-/// Tells the cost and asks, when there is somebody to ask.
-fn confirmed(cost: &Cost) -> Result<bool> {
-    let Cost { items, read_units, requests } = cost;
-    let mut error = std::io::stderr();
-    write!(
-        error,
-        "About {items} items, {read_units} read units, {requests} requests; twice that if anything differs. Go on? [y/N] "
-    )?;
-    error.flush()?;
-    if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to answer; --yes goes on without asking");
-    }
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// On standard error, and only where that is a terminal.
-fn progress_bar(items: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/~{len} items, {msg} ({elapsed})");
-    let bar = ProgressBar::with_draw_target(Some(items), ProgressDrawTarget::stderr());
-    // The template is a constant; should it not parse, the bar looks plain.
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
-fn print(measured: &Measured, as_json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    if as_json {
-        writeln!(out, "{}", json(measured))?;
-        return Ok(());
-    }
-    let Measured { differences, clicks, pending, unreadable, read } = measured;
-    for Difference { period, stored, recounted } in differences {
-        writeln!(
-            out,
-            "{:<10}  totalClicks {} stored, {} recounted; uniqueUsers {} stored, {} recounted",
-            period.to_string(),
-            stored.clicks,
-            recounted.clicks,
-            stored.unique_users,
-            recounted.unique_users
-        )?;
-    }
-    writeln!(
-        out,
-        "{} differences; {clicks} clicks read, {pending} of them on their way, {unreadable} items unreadable; {:.1} read units, {} requests",
-        differences.len(),
-        read.read_units,
-        read.requests
-    )?;
-    Ok(())
-}
-
-/// What `--json` prints.
-pub fn json(measured: &Measured) -> serde_json::Value {
-    let differences = measured.differences.iter().map(|difference| {
-        let side = |sums: &domain::clicks::Sums| json!({"totalClicks": sums.clicks, "uniqueUsers": sums.unique_users});
-        json!({
-            "period": difference.period.to_string(),
-            "stored": side(&difference.stored),
-            "recounted": side(&difference.recounted),
-        })
     });
-    json!({
-        "differences": differences.collect::<Vec<_>>(),
-        "clicks": measured.clicks,
-        "pending": measured.pending,
-        "unreadable": measured.unreadable,
-        "readUnits": measured.read.read_units,
-        "requests": measured.read.requests,
-    })
+    let measured = measured.await;
+    bar.finish_and_clear();
+    Ok(measured?)
+}
+
+async fn repair(
+    repairer: &Repairer,
+    measured: &Measured,
+    statistics: usize,
+    lowers: bool,
+) -> Result<Repaired, RepairError> {
+    let bar = progress_bar(measured.unmarked.len() as u64 + statistics as u64);
+    let repaired = repairer.repair(measured, lowers, Timestamp::now(), |repaired| {
+        bar.set_position(repaired.marked + repaired.corrections.len() as u64);
+        bar.set_message(format!("{} statistics repaired", repaired.corrections.len()));
+    });
+    let repaired = repaired.await;
+    bar.finish_and_clear();
+    repaired
 }
 
 #[cfg(test)]
@@ -231,18 +327,38 @@ mod tests {
     #[test]
     fn everything_costs_what_the_table_weighs() {
         let size = TableSize { items: 1_000_000, size_bytes: 300_000_000 };
-        let cost = Cost::estimate(Scope::All, size, 0, DateShards::default());
+        let cost = Cost::estimate(Scope::All, size, Sums::default(), DateShards::default());
         assert_eq!(cost, Cost { items: 1_000_000, read_units: 73_243, requests: 287 });
     }
 
     #[test]
-    fn a_day_costs_what_its_clicks_weigh_and_a_request_for_each_of_its_partitions() {
+    fn a_day_costs_what_its_clicks_weigh_a_unit_for_each_visitor_and_a_request_for_each_of_its_partitions() {
         let size = TableSize { items: 10, size_bytes: 2_000 };
         let shards = DateShards::new(4).expect("in range");
-        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), size, 100_000, shards);
-        assert_eq!(cost, Cost { items: 100_000, read_units: 2_442, requests: 5 + 19 });
+        let stored = Sums { clicks: 100_000, unique_users: 450 };
+        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), size, stored, shards);
+        assert_eq!(cost, Cost { items: 100_450, read_units: 2_442 + 450, requests: 5 + 19 + 5 });
         let young = TableSize { items: 0, size_bytes: 0 };
-        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), young, 0, shards);
+        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), young, Sums::default(), shards);
         assert_eq!(cost, Cost { items: 0, read_units: 0, requests: 5 });
+    }
+
+    #[test]
+    fn a_repair_costs_what_its_transactions_and_markers_do() {
+        let day = |n: i64| Period::Day(date(2025, 1, 1) + jiff::Span::new().days(n));
+        let correction = |n| Correction { period: day(n), clicks: 1, unique_users: 0 };
+        let corrections: Vec<_> = (0..100).map(correction).collect();
+        let measured = Measured {
+            differences: vec![],
+            clicks: 0,
+            pending: 0,
+            quarantined: 0,
+            unmarked: [(day(0), "ann".to_owned()), (day(1), "ann".to_owned())].into(),
+            repaired_to: None,
+            unreadable: 0,
+            read: store::clicks::ClicksRead::default(),
+        };
+        let cost = RepairCost::estimate(&corrections, &measured);
+        assert_eq!(cost, RepairCost { statistics: 100, markers: 2, write_units: 300 + 4 + 2, requests: 2 + 2 });
     }
 }

@@ -25,6 +25,15 @@ impl SequenceNumber {
 
     const LOW_DIGITS: usize = 21;
 
+    /// The number behind a checkpoint that only hands count up, as with repairs: one more, and 1 behind none.
+    pub fn behind(checkpoint: Option<Self>) -> Self {
+        let Self { high, low } = checkpoint.unwrap_or(Self { high: 0, low: 0 });
+        match low + 1 {
+            low if low == 10_u128.pow(Self::LOW_DIGITS as u32) => Self { high: high + 1, low: 0 },
+            low => Self { high, low },
+        }
+    }
+
     /// 17 bytes in which byte order is number order.
     pub fn to_bytes(self) -> [u8; 17] {
         let mut bytes = [0; 17];
@@ -68,7 +77,7 @@ impl fmt::Display for SequenceNumber {
 pub struct LaneId(pub [u8; 8]);
 
 /// Who was first to see a visitor in a period: the record of that number, in that lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The lane whose batch made the claim.
     pub lane: LaneId,
@@ -108,6 +117,14 @@ mod tests {
     fn forty_nines_are_still_a_sequence_number() {
         let nines = "9".repeat(40);
         assert_eq!(nines.parse::<SequenceNumber>().map(|n| n.to_string()), Ok(nines));
+    }
+
+    #[test]
+    fn the_number_behind_a_checkpoint_is_one_more() {
+        let behind = |text: &str| SequenceNumber::behind(text.parse().ok()).to_string();
+        assert_eq!(behind("none"), format!("{:040}", 1));
+        assert_eq!(behind("41"), format!("{:040}", 42));
+        assert_eq!(behind(&"9".repeat(21)), format!("{:0>40}", format!("1{}", "0".repeat(21))));
     }
 
     #[test]

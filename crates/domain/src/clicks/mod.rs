@@ -9,5 +9,8 @@ mod user_id;
 pub use click::{Click, ClickCount, ClickCountError, ClickTime, TimeError};
 pub use lane::{Claim, LaneId, SequenceNumber, SequenceNumberError};
 pub use part::{Part, Standing, StatDelta, StreamClick, Sums, TRANSACTION_STATS_MAX, Visit, parts};
-pub use recount::{ClickKey, Difference, Period, Scope, TableClick, differences, recount};
+pub use recount::{
+    ClickKey, Correction, Difference, Mark, Period, Recounted, Scope, TableClick, Visitor, corrections, differences,
+    recount,
+};
 pub use user_id::{UserId, UserIdError};

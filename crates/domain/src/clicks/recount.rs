@@ -1,6 +1,6 @@
-//! Recounting: what the statistics should be, from the clicks themselves.
+//! Recounting: what the statistics should be, from the clicks themselves, and what sets them right.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use jiff::civil::Date;
@@ -81,20 +81,54 @@ pub struct TableClick {
     pub count: u32,
 }
 
-/// Adds up clicks by period, each user once in each day and month. Clicks outside of the scope are passed over.
-pub fn recount<'a>(scope: Scope, clicks: impl IntoIterator<Item = &'a TableClick>) -> BTreeMap<Period, Sums> {
-    let mut sums: BTreeMap<Period, Sums> = BTreeMap::new();
+/// What the markers tell of a user in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Claimed, and nobody has still to count the user: they are in the statistic, or missing from it for good.
+    Settled,
+    /// Claimed for a click that is still to be counted; whoever counts it counts the user.
+    OnTheWay,
+    /// Claimed by nobody: the user's next click would count the user, whether that has been done or not.
+    Missing,
+}
+
+/// What clicks add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recounted {
+    /// What the statistics should say.
+    pub sums: BTreeMap<Period, Sums>,
+    /// Users of a period without a marker; they are in the sums.
+    pub unmarked: BTreeSet<Visitor>,
+}
+
+/// A user in a day or a month.
+pub type Visitor = (Period, String);
+
+/// Adds up counted clicks by period, each user once in each day and month, but for those who are on their way by their `mark`.
+/// Clicks outside of the scope are passed over.
+pub fn recount<'a>(
+    scope: Scope,
+    clicks: impl IntoIterator<Item = &'a TableClick>,
+    mark: impl Fn(Period, &str) -> Mark,
+) -> Recounted {
+    let mut recounted = Recounted::default();
     let mut seen: HashSet<(Period, &str)> = HashSet::new();
     for click in clicks {
         for period in scope.periods_of(click.date) {
-            let sums = sums.entry(period).or_default();
+            let sums = recounted.sums.entry(period).or_default();
             sums.clicks += u64::from(click.count);
-            if period != Period::Total && seen.insert((period, &click.key.0)) {
-                sums.unique_users += 1;
+            let user_id = click.key.0.as_str();
+            if period == Period::Total || !seen.insert((period, user_id)) {
+                continue;
+            }
+            let mark = mark(period, user_id);
+            sums.unique_users += u64::from(mark != Mark::OnTheWay);
+            if mark == Mark::Missing {
+                recounted.unmarked.insert((period, user_id.to_owned()));
             }
         }
     }
-    sums
+    recounted
 }
 
 /// A statistic that is not what its clicks add up to.
@@ -131,6 +165,34 @@ pub fn differences(stored: &BTreeMap<Period, Sums>, recounted: &BTreeMap<Period,
     compared.filter(|difference| difference.stored != difference.recounted).collect()
 }
 
+/// What to add to one statistic to set it right; negative where it says too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Correction {
+    /// Which.
+    pub period: Period,
+    /// Clicks.
+    pub clicks: i128,
+    /// Users.
+    pub unique_users: i128,
+}
+
+/// What sets differences right. `taken` are visitors who had no marker when they were recounted and whom a lane has claimed since: it
+/// counts them. Nothing is subtracted unless `lowers`: a click that has expired or was deleted stays counted, and rightly.
+pub fn corrections(differences: &[Difference], taken: &[Visitor], lowers: bool) -> Vec<Correction> {
+    let mut errors: BTreeMap<Period, (i128, i128)> =
+        differences.iter().map(|difference| (difference.period, difference.error())).collect();
+    for (period, _) in taken {
+        errors.entry(*period).or_default().1 += 1;
+    }
+    let against = |error: i128| if error < 0 || lowers { -error } else { 0 };
+    let corrections = errors.into_iter().map(|(period, (clicks, users))| Correction {
+        period,
+        clicks: against(clicks),
+        unique_users: against(users),
+    });
+    corrections.filter(|correction| (correction.clicks, correction.unique_users) != (0, 0)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +211,12 @@ mod tests {
         Sums { clicks, unique_users }
     }
 
+    fn sums_of(scope: Scope) -> BTreeMap<Period, Sums> {
+        let recounted = recount(scope, &clicks(), |_, _| Mark::Settled);
+        assert_eq!(recounted.unmarked, BTreeSet::new());
+        recounted.sums
+    }
+
     #[test]
     fn everything_is_added_up_by_day_by_month_and_in_total() {
         let november = YearMonth::of(date(2025, 11, 1));
@@ -159,12 +227,12 @@ mod tests {
             (Period::Month(november), sums(5, 2)),
             (Period::Total, sums(7, 0)),
         ]);
-        assert_eq!(recount(Scope::All, &clicks()), expected);
-        let month = recount(Scope::Month(november), &clicks());
+        assert_eq!(sums_of(Scope::All), expected);
+        let month = sums_of(Scope::Month(november));
         let expected =
             BTreeMap::from([(Period::Day(date(2025, 11, 1)), sums(5, 2)), (Period::Month(november), sums(5, 2))]);
         assert_eq!(month, expected);
-        let day = recount(Scope::Day(date(2025, 10, 31)), &clicks());
+        let day = sums_of(Scope::Day(date(2025, 10, 31)));
         assert_eq!(day, BTreeMap::from([(Period::Day(date(2025, 10, 31)), sums(2, 1))]));
     }
 
@@ -180,6 +248,35 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!((found[0].error(), found[1].error()), ((1, 1), (-9, 0)));
+    }
+
+    #[test]
+    fn a_visitor_on_the_way_is_not_yet_due_and_one_without_a_marker_is() {
+        let day = Period::Day(date(2025, 11, 1));
+        let marks = |period: Period, user: &str| match (period, user) {
+            (Period::Day(_), "ann") => Mark::OnTheWay,
+            (Period::Day(_), _) => Mark::Missing,
+            _ => Mark::Settled,
+        };
+        let recounted = recount(Scope::Day(date(2025, 11, 1)), &clicks(), marks);
+        assert_eq!(recounted.sums, BTreeMap::from([(day, sums(5, 1))]));
+        assert_eq!(recounted.unmarked, BTreeSet::from([(day, "bob".to_owned())]));
+    }
+
+    #[test]
+    fn a_correction_raises_and_lowers_only_when_told_to() {
+        let [a, b, c] = [1, 2, 3].map(|day| Period::Day(date(2025, 10, day)));
+        let differences = [
+            Difference { period: a, stored: sums(1, 4), recounted: sums(5, 3) },
+            Difference { period: b, stored: sums(9, 1), recounted: sums(8, 3) },
+        ];
+        // One of b's two has been claimed by a lane meanwhile, which will count them; so has somebody in c, for the second time.
+        let taken = [(b, "ann".to_owned()), (c, "bob".to_owned())];
+        let correction = |period, clicks, unique_users| Correction { period, clicks, unique_users };
+        let raised = [correction(a, 4, 0), correction(b, 0, 1)];
+        assert_eq!(corrections(&differences, &taken, false), raised);
+        let both = [correction(a, 4, -1), correction(b, -1, 1), correction(c, 0, -1)];
+        assert_eq!(corrections(&differences, &taken, true), both);
     }
 
     #[test]

@@ -56,6 +56,12 @@ pub(crate) fn record_sort(time: ClickTime, user_id: &str) -> String {
     format!("{CLICK_PREFIX}{time}#{user_id}")
 }
 
+/// Whether a partition is one that [`marker_partition`] makes.
+#[cfg(feature = "recount")]
+pub(crate) fn is_marker_partition(partition: &str) -> bool {
+    partition.starts_with("SEEN#") || partition.starts_with("SEENHASH#")
+}
+
 /// The marker's partition is the user's own, so that markers spread as users do. A foreign client's user id may be as long as
 /// a partition key; one that leaves no room for the prefix goes by its hash.
 pub(crate) fn marker_partition(user_id: &str) -> String {

@@ -2,8 +2,9 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
-use domain::clicks::{LaneId, SequenceNumber, StatDelta, Sums};
+use domain::clicks::{ClickKey, Correction, LaneId, Period, SequenceNumber, StatDelta};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +17,10 @@ use crate::error::is_busy;
 /// How long a lane is kept after it last moved. Its stream forgets its records after 24 hours, so nothing comes back for it.
 const LANE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// One shard of one stream.
+/// What stands for the stream in the lanes of an operator: the one that repairs go by, and one for each click that is redriven.
+const OPERATOR: &str = "operator";
+
+/// One shard of one stream, or what an operator counts by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
     stream_arn: String,
@@ -27,6 +31,17 @@ impl Lane {
     /// The lane of a shard. Shard ids are unique within their stream only.
     pub fn new(stream_arn: impl Into<String>, shard_id: impl Into<String>) -> Self {
         Self { stream_arn: stream_arn.into(), shard_id: shard_id.into() }
+    }
+
+    /// The lane of all repairs, one after the other.
+    pub fn repair() -> Self {
+        Self::new(OPERATOR, "repair")
+    }
+
+    /// The lane of one click that is counted from the quarantine: of the click and not of the record, as two records may tell of one click.
+    pub fn redrive((user_id, time): &ClickKey) -> Self {
+        let hash = Sha256::digest(format!("{}#{user_id}#{time}", user_id.len()));
+        Self::new(OPERATOR, hash.iter().fold("redrive#".to_owned(), |text, byte| format!("{text}{byte:02x}")))
     }
 
     /// The short name that claims carry.
@@ -51,12 +66,17 @@ impl Lane {
     fn key(&self) -> Item {
         key(lane_partition(&self.stream_arn), &self.shard_id)
     }
+
+    /// Until when it has to be kept; `None` for ever, as nobody knows when an operator comes back to a record.
+    fn expires_at(&self, now: Timestamp) -> Option<Timestamp> {
+        (self.stream_arn != OPERATOR).then(|| now + LANE_RETENTION)
+    }
 }
 
 /// Why a commit had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// The lane no longer stands where it was read: another invocation, or this one's own earlier try, moved it.
+    /// The lane no longer stands where it was read: another invocation (or repair), or this one's own earlier try, moved it.
     #[error("the lane has moved since it was read")]
     LaneMoved,
     /// Anything else.
@@ -95,18 +115,43 @@ impl Lanes {
         delta: &StatDelta,
         now: Timestamp,
     ) -> Result<(), CommitError> {
-        let mut updates = vec![self.lane_update(lane, from, to, now)];
-        if delta.total_clicks > 0 {
-            let sums = Sums { clicks: delta.total_clicks, unique_users: 0 };
-            updates.push(self.stat_update(key(TOTAL, TOTAL_SORT), TOTAL.to_owned(), TOTAL_SORT, sums, false));
-        }
-        for (day, sums) in &delta.days {
-            updates.push(self.stat_update(key(DAILY, day.to_string()), date_key(*day), DAILY, *sums, true));
-        }
-        for (month, sums) in &delta.months {
-            updates.push(self.stat_update(key(MONTHLY, month.to_string()), month_key(*month), MONTHLY, *sums, true));
-        }
-        let actions = updates.into_iter().map(|update| {
+        self.commit_with(lane, from, to, delta, None, now).await
+    }
+
+    /// The same, and what else belongs to it.
+    pub(super) async fn commit_with(
+        &self,
+        lane: &Lane,
+        from: Option<SequenceNumber>,
+        to: SequenceNumber,
+        delta: &StatDelta,
+        also: Option<UpdateBuilder>,
+        now: Timestamp,
+    ) -> Result<(), CommitError> {
+        let total = (delta.total_clicks > 0).then_some((Period::Total, delta.total_clicks, 0));
+        let days = delta.days.iter().map(|(day, sums)| (Period::Day(*day), sums.clicks, sums.unique_users));
+        let months = delta.months.iter().map(|(month, sums)| (Period::Month(*month), sums.clicks, sums.unique_users));
+        let additions = total.into_iter().chain(days).chain(months).map(|(period, clicks, users)| Correction {
+            period,
+            clicks: clicks.into(),
+            unique_users: users.into(),
+        });
+        self.add(lane, from, to, additions, also, now).await
+    }
+
+    /// Adds to statistics, moves the lane, and does what else belongs to it: all of it or nothing.
+    pub(super) async fn add(
+        &self,
+        lane: &Lane,
+        from: Option<SequenceNumber>,
+        to: SequenceNumber,
+        additions: impl IntoIterator<Item = Correction>,
+        also: Option<UpdateBuilder>,
+        now: Timestamp,
+    ) -> Result<(), CommitError> {
+        let additions = additions.into_iter().map(|addition| self.stat_update(&addition));
+        let updates = std::iter::once(self.lane_update(lane, from, to, now)).chain(also).chain(additions);
+        let actions = updates.map(|update| {
             let update = update.build().map_err(|error| StoreError::Refused(error.to_string()))?;
             Ok(TransactWriteItem::builder().update(update).build())
         });
@@ -115,10 +160,10 @@ impl Lanes {
             Ok(_) => Ok(()),
             Err(error) => Err(match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                    let codes = canceled.cancellation_reasons().iter().filter_map(|reason| reason.code());
-                    let codes: Vec<_> = codes.filter(|code| *code != "None").collect();
-                    // Only the lane's update has a condition.
-                    if codes.contains(&"ConditionalCheckFailed") {
+                    let codes: Vec<_> =
+                        canceled.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect();
+                    // The reasons are in the order of the actions, and the lane's comes first.
+                    if codes.first() == Some(&"ConditionalCheckFailed") {
                         CommitError::LaneMoved
                     } else if codes.iter().any(|code| is_busy(code)) {
                         CommitError::Store(StoreError::Busy(codes.join(", ")))
@@ -137,14 +182,19 @@ impl Lanes {
         from: Option<SequenceNumber>,
         to: SequenceNumber,
         now: Timestamp,
-    ) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+    ) -> UpdateBuilder {
+        const SET: &str = "SET sequenceNumber = :to, updatedAt = :now";
         let update = Update::builder()
             .table_name(&self.table)
             .set_key(Some(lane.key()))
-            .update_expression("SET sequenceNumber = :to, updatedAt = :now, expiresAt = :expires")
             .expression_attribute_values(":to", s(to.to_string()))
-            .expression_attribute_values(":now", s(now.to_string()))
-            .expression_attribute_values(":expires", n((now + LANE_RETENTION).as_second()));
+            .expression_attribute_values(":now", s(now.to_string()));
+        let update = match lane.expires_at(now) {
+            None => update.update_expression(SET),
+            Some(expires_at) => update
+                .update_expression(format!("{SET}, expiresAt = :expires"))
+                .expression_attribute_values(":expires", n(expires_at.as_second())),
+        };
         // Stops a batch that is delivered twice, at once or after a lost reply, from being counted twice: the second
         // transaction finds the lane where the first has left it.
         match from {
@@ -157,27 +207,25 @@ impl Lanes {
         }
     }
 
-    fn stat_update(
-        &self,
-        key: Item,
-        date_key: String,
-        record_sort: &str,
-        sums: Sums,
-        counts_users: bool,
-    ) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+    /// Creates the statistic where there is none, and puts it where its readers look.
+    fn stat_update(&self, addition: &Correction) -> UpdateBuilder {
+        const SET: &str = "SET dateKey = :dateKey, recordSort = :recordSort ADD totalClicks :clicks";
+        let (key, date_key, record_sort) = match addition.period {
+            Period::Day(day) => (key(DAILY, day.to_string()), date_key(day), DAILY),
+            Period::Month(month) => (key(MONTHLY, month.to_string()), month_key(month), MONTHLY),
+            Period::Total => (key(TOTAL, TOTAL_SORT), TOTAL.to_owned(), TOTAL_SORT),
+        };
         let update = Update::builder()
             .table_name(&self.table)
             .set_key(Some(key))
             .expression_attribute_values(":dateKey", s(date_key))
             .expression_attribute_values(":recordSort", s(record_sort))
-            .expression_attribute_values(":clicks", n(sums.clicks));
-        const SET: &str = "SET dateKey = :dateKey, recordSort = :recordSort ADD totalClicks :clicks";
-        if counts_users {
-            update
-                .update_expression(format!("{SET}, uniqueUsers :users"))
-                .expression_attribute_values(":users", n(sums.unique_users))
-        } else {
-            update.update_expression(SET)
+            .expression_attribute_values(":clicks", n(addition.clicks));
+        if addition.period == Period::Total {
+            return update.update_expression(SET);
         }
+        update
+            .update_expression(format!("{SET}, uniqueUsers :users"))
+            .expression_attribute_values(":users", n(addition.unique_users))
     }
 }

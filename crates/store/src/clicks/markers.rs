@@ -16,20 +16,20 @@ use super::keys::{Item, PARTITION_KEY, SORT_KEY, key, marker_partition};
 use crate::StoreError;
 
 /// How many requests of one batch are under way at once.
-const REQUESTS_MAX: usize = 32;
+pub(super) const REQUESTS_MAX: usize = 32;
 
 /// [The most keys of one BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
-const BATCH_GET_KEYS_MAX: usize = 100;
+pub(super) const BATCH_GET_KEYS_MAX: usize = 100;
 
 /// How many users' months an instance remembers: about ten megabytes.
 const KNOWN_MARKERS_MAX: usize = 50_000;
 
 /// A period within a marker: 0 is the month, 1 to 31 are its days.
-type Slot = u8;
+pub(super) type Slot = u8;
 
-const MONTH: Slot = 0;
+pub(super) const MONTH: Slot = 0;
 
-fn slot_of(day: Date) -> Slot {
+pub(super) fn slot_of(day: Date) -> Slot {
     day.day().unsigned_abs()
 }
 
@@ -60,7 +60,7 @@ fn read_claim(value: &AttributeValue) -> Option<Claim> {
     Some(Claim { lane: LaneId(lane.try_into().ok()?), sequence_number })
 }
 
-fn read_claims(marker: &Item) -> impl Iterator<Item = (Slot, Claim)> {
+pub(super) fn read_claims(marker: &Item) -> impl Iterator<Item = (Slot, Claim)> {
     marker.iter().filter_map(|(name, value)| Some((read_slot(name)?, read_claim(value)?)))
 }
 
@@ -72,7 +72,7 @@ pub struct KnownClaims {
 }
 
 /// Partition and sort key of a marker.
-type MarkerKey = (String, String);
+pub(super) type MarkerKey = (String, String);
 
 fn marker_key(visit: &Visit<'_>) -> MarkerKey {
     (marker_partition(visit.user_id), visit.month.to_string())
@@ -96,8 +96,8 @@ impl KnownClaims {
 /// Claims visits. Its requests are `UpdateItem` and `BatchGetItem`.
 #[derive(Debug, Clone)]
 pub struct Markers {
-    client: Client,
-    table: String,
+    pub(super) client: Client,
+    pub(super) table: String,
 }
 
 impl Markers {
@@ -181,7 +181,11 @@ impl Markers {
         Ok(answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default())
     }
 
-    async fn write(&self, (partition, month): &MarkerKey, claims: &[(Slot, Claim)]) -> Result<Item, StoreError> {
+    pub(super) async fn write(
+        &self,
+        (partition, month): &MarkerKey,
+        claims: &[(Slot, Claim)],
+    ) -> Result<Item, StoreError> {
         let mut request = self.client.update_item().table_name(&self.table).set_key(Some(key(partition, month)));
         let mut sets = Vec::with_capacity(claims.len());
         for (slot, claim) in claims {

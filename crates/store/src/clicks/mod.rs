@@ -8,30 +8,42 @@
 //! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
 //! | marker: who saw a user first in a month and on its days | `SEEN#<user>` | `<month>` | no |
 //! | lane: up to where a shard is counted | `LANE#<stream ARN>` | shard id | no |
+//! | lane of all repairs | `LANE#operator` | `repair` | no |
+//! | lane of a click counted from the quarantine | `LANE#operator` | `redrive#<hash of its key>` | no |
 //! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
 //!
-//! The first four are the promise to readers (the table's own clients); the last three are ours, and cost nothing in the index.
+//! The first four are the promise to readers (the table's own clients); the others are ours, and cost nothing in the index.
 
 mod image;
 mod keys;
 mod lanes;
 mod markers;
 #[cfg(feature = "recount")]
+mod marks;
+#[cfg(feature = "recount")]
 mod pending;
 mod quarantine;
 mod reader;
 #[cfg(feature = "recount")]
 mod recount;
+#[cfg(feature = "recount")]
+mod redrive;
+#[cfg(feature = "recount")]
+mod repair;
 mod writer;
 
 pub use image::{ClickImage, UnreadableClick};
 pub use keys::{DateShards, RESERVED_PREFIXES};
 pub use lanes::{CommitError, Lane, Lanes};
 pub use markers::{KnownClaims, Markers};
-pub use quarantine::{Kept, Quarantine, QuarantinedRecord};
+pub use quarantine::{Ending, Kept, Quarantine, QuarantinedRecord};
 pub use reader::{ClickPosition, ClicksReader, Direction, Page, Stat, StoredClick};
 #[cfg(feature = "recount")]
-pub use recount::{ClicksRead, Measured, Recounter, TableSize};
+pub use recount::{ClicksRead, Measured, RecountError, Recounter, TableSize};
+#[cfg(feature = "recount")]
+pub use redrive::{Redriven, Redriver};
+#[cfg(feature = "recount")]
+pub use repair::{REPAIR_STATS_MAX, RepairError, Repaired, Repairer};
 pub use writer::{ClickWriter, PutClick};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

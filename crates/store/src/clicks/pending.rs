@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::types::{AttributeValue, OperationType, Record, ShardIteratorType};
-use domain::clicks::{ClickKey, SequenceNumber};
+use domain::clicks::{Claim, ClickKey, SequenceNumber};
 
 use super::keys::{PARTITION_KEY, SORT_KEY};
+use super::lanes::Lane;
 use crate::StoreError;
 
 /// The most shards of a stream that are looked at: a hundred partitions, renewed every four hours for a day, and some.
@@ -22,17 +23,26 @@ const EMPTY_PAGES_MAX: usize = 3;
 /// DynamoDB's own sequence numbers have at least so many digits; lanes keep them zero-padded to 40.
 const DIGITS_MIN: usize = 21;
 
-/// The keys of all items inserted behind the lanes' checkpoints. A shard without a lane is read from its beginning.
-pub(crate) async fn pending(
+/// Items inserted behind the lanes' checkpoints.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Their keys.
+    pub(super) keys: HashSet<ClickKey>,
+    /// The claims that would be made for them.
+    pub(super) claims: HashSet<Claim>,
+}
+
+/// Reads the stream behind the checkpoints. A shard without a lane is read from its beginning.
+pub(super) async fn pending(
     streams: &Client,
     stream_arn: &str,
     checkpoints: &BTreeMap<String, SequenceNumber>,
-) -> Result<HashSet<ClickKey>, StoreError> {
-    let mut keys = HashSet::new();
+) -> Result<Pending, StoreError> {
+    let mut pending = Pending::default();
     for shard in shards(streams, stream_arn).await? {
-        read(streams, stream_arn, &shard, checkpoints.get(&shard).copied(), &mut keys).await?;
+        read(streams, stream_arn, &shard, checkpoints.get(&shard).copied(), &mut pending).await?;
     }
-    Ok(keys)
+    Ok(pending)
 }
 
 async fn shards(streams: &Client, stream_arn: &str) -> Result<Vec<String>, StoreError> {
@@ -55,8 +65,9 @@ async fn read(
     stream_arn: &str,
     shard: &str,
     checkpoint: Option<SequenceNumber>,
-    keys: &mut HashSet<ClickKey>,
+    pending: &mut Pending,
 ) -> Result<(), StoreError> {
+    let lane = Lane::new(stream_arn, shard).id();
     let mut iterator = iterator(streams, stream_arn, shard, checkpoint).await?;
     let mut empty_pages = 0;
     for _ in 0..PAGES_MAX {
@@ -71,7 +82,10 @@ async fn read(
         };
         let records = page.records.unwrap_or_default();
         empty_pages = if records.is_empty() { empty_pages + 1 } else { 0 };
-        keys.extend(records.iter().filter_map(|record| inserted(record, checkpoint)));
+        for (sequence_number, key) in records.iter().filter_map(|record| inserted(record, checkpoint)) {
+            pending.claims.insert(Claim { lane, sequence_number });
+            pending.keys.insert(key);
+        }
         if empty_pages == EMPTY_PAGES_MAX {
             return Ok(());
         }
@@ -104,13 +118,13 @@ fn spelled(number: SequenceNumber) -> String {
     format!("{:0>DIGITS_MIN$}", number.to_string().trim_start_matches('0'))
 }
 
-/// The key of an inserted item behind the checkpoint.
-fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<ClickKey> {
+/// Place and key of an inserted item behind the checkpoint.
+fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<(SequenceNumber, ClickKey)> {
     let change = record.dynamodb.as_ref().filter(|_| record.event_name == Some(OperationType::Insert))?;
     let number: SequenceNumber = change.sequence_number.as_ref()?.parse().ok()?;
     let keys = change.keys.as_ref().filter(|_| checkpoint.is_none_or(|checkpoint| number > checkpoint))?;
     let text = |name| keys.get(name).and_then(|value: &AttributeValue| value.as_s().ok()).cloned();
-    Some((text(PARTITION_KEY)?, text(SORT_KEY)?))
+    Some((number, (text(PARTITION_KEY)?, text(SORT_KEY)?)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,10 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+#[cfg(feature = "recount")]
+use aws_sdk_dynamodb::types::{Update, builders::UpdateBuilder};
+#[cfg(feature = "recount")]
+use domain::clicks::ClickKey;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -49,9 +53,82 @@ pub struct Kept {
     pub sequence_number: String,
     /// Its JSON, cut when it was longer than an item can be.
     pub record: String,
+    /// How it ended; `None` while it waits for somebody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// When it ended, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
 }
 
-/// Keeps records, and shows them. The aggregator's request is `PutItem`; an operator's are `GetItem` and `Query`.
+/// How a record in quarantine has ended. It stays there, to be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// Its click has been counted.
+    Counted,
+    /// Its click was no longer in the table, so there was nothing to count.
+    Gone,
+    /// An operator said that it is not to be counted.
+    Dismissed,
+    /// Another record of the same click has ended.
+    Duplicate,
+}
+
+impl Ending {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::Gone => "gone",
+            Self::Dismissed => "dismissed",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+/// As much of a record as is needed to find its click. Most that cannot be read can be read so far.
+#[cfg(feature = "recount")]
+#[derive(Deserialize)]
+struct Record {
+    dynamodb: Change,
+}
+
+#[cfg(feature = "recount")]
+#[derive(Deserialize)]
+struct Change {
+    #[serde(rename = "Keys")]
+    keys: Option<Keys>,
+    #[serde(rename = "NewImage")]
+    new_image: Option<Keys>,
+}
+
+#[cfg(feature = "recount")]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    user_id: Text,
+    create_date_time: Text,
+}
+
+#[cfg(feature = "recount")]
+#[derive(Deserialize)]
+struct Text {
+    #[serde(rename = "S")]
+    string: String,
+}
+
+#[cfg(feature = "recount")]
+impl Kept {
+    /// Which click the record tells of; `None` when that cannot be read either.
+    pub fn click_key(&self) -> Option<ClickKey> {
+        let Change { keys, new_image } = serde_json::from_str::<Record>(&self.record).ok()?.dynamodb;
+        let Keys { user_id, create_date_time } = keys.or(new_image)?;
+        Some((user_id.string, create_date_time.string))
+    }
+}
+
+/// Keeps records, and shows them. The aggregator's request is `PutItem`; an operator's are `GetItem`, `Query` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Quarantine {
     client: Client,
@@ -108,7 +185,8 @@ impl Quarantine {
         let query = self.client.query().table_name(&self.table).key_condition_expression("#pk = :pk");
         let query = query.expression_attribute_names("#pk", PARTITION_KEY);
         let query = query.expression_attribute_values(":pk", s(QUARANTINE));
-        let page = query.set_exclusive_start_key(after.map(|id| key(QUARANTINE, id))).send().await?;
+        let page = query.set_exclusive_start_key(after.map(|id| key(QUARANTINE, id)));
+        let page = page.consistent_read(true).send().await?;
         let next = page.last_evaluated_key.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok()).cloned();
         let kept = serde_dynamo::from_items(page.items.unwrap_or_default()).map_err(StoreError::unreadable)?;
         Ok((kept, next))
@@ -120,4 +198,34 @@ impl Quarantine {
         let item = request.consistent_read(true).send().await?.item;
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
+
+    /// The note of how a record ended, to be part of a transaction.
+    #[cfg(feature = "recount")]
+    pub(super) fn ending(&self, id: &str, ending: Ending, now: Timestamp) -> UpdateBuilder {
+        Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(key(QUARANTINE, id)))
+            .update_expression(ENDING)
+            // Stops an item from being made of a note: somebody may have deleted the record.
+            .condition_expression("attribute_exists(#key)")
+            .expression_attribute_names("#key", PARTITION_KEY)
+            .expression_attribute_values(":ending", s(ending.as_str()))
+            .expression_attribute_values(":now", s(now.to_string()))
+    }
+
+    /// The same on its own, for a record whose click was counted before.
+    #[cfg(feature = "recount")]
+    pub(super) async fn end(&self, id: &str, ending: Ending, now: Timestamp) -> Result<(), StoreError> {
+        let update = self.client.update_item().table_name(&self.table).set_key(Some(key(QUARANTINE, id)));
+        let update = update.update_expression(ENDING);
+        // As above.
+        let update =
+            update.condition_expression("attribute_exists(#key)").expression_attribute_names("#key", PARTITION_KEY);
+        let update = update.expression_attribute_values(":ending", s(ending.as_str()));
+        update.expression_attribute_values(":now", s(now.to_string())).send().await?;
+        Ok(())
+    }
 }
+
+#[cfg(feature = "recount")]
+const ENDING: &str = "SET ending = :ending, endedAt = :now";

@@ -3,22 +3,28 @@
 //! What is stored is right when it is the sum of the clicks that the lanes have passed. So a measurement looks at the lanes and the statistics
 //! at one moment, then reads the clicks, then the stream behind those lanes; what it finds there is on its way and is left out.
 //! The order matters: whatever was counted at that moment is in the table when it is read, and whatever is in the
-//! table and was not counted is in the stream. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
+//! table and was not counted is in the stream, or in quarantine. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::calendar::{YearMonth, parse_date};
-use domain::clicks::{Difference, Period, Scope, SequenceNumber, Sums, TableClick, differences, recount};
+use domain::clicks::{
+    ClickKey, Difference, LaneId, Mark, Period, Scope, SequenceNumber, Sums, TableClick, Visitor, differences, recount,
+};
 
 use super::image::ClickImage;
 use super::keys::{
     CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
     TOTAL_SORT, key, lane_partition, s,
 };
+use super::lanes::Lane;
+use super::markers::Markers;
+use super::marks::Marks;
 use super::pending::pending;
+use super::quarantine::Quarantine;
 use super::reader::Stat;
 use crate::StoreError;
 
@@ -28,6 +34,10 @@ const PAGES_MAX: usize = 1_000_000;
 /// How often the lanes and the statistics are read until no lane moved meanwhile, and how long to wait in between.
 const SNAPSHOT_TRIES_MAX: usize = 200;
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
+
+/// A difference is believed when two measurements in a row find the same; so many are made, with a pause in between.
+const MEASUREMENTS_MAX: usize = 5;
+const MEASUREMENT_PAUSE: Duration = Duration::from_secs(2);
 
 /// How large the table is. DynamoDB brings these figures up to date about every six hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +68,32 @@ pub struct Measured {
     pub clicks: u64,
     /// Of those, clicks that are on their way through the stream.
     pub pending: u64,
-    /// Items that call themselves clicks and are none: they lie in quarantine, and count nowhere.
+    /// Of those, clicks that could not be read when the stream brought them and wait in quarantine: redriving counts them.
+    pub quarantined: u64,
+    /// Visitors that are counted, or should be, and have no marker: the next click of each would count them.
+    pub unmarked: BTreeSet<Visitor>,
+    /// Up to where repairs had been made.
+    pub repaired_to: Option<SequenceNumber>,
+    /// Items that call themselves clicks and are none: their records lie in quarantine, and they count nowhere.
     pub unreadable: u64,
     /// What reading took.
     pub read: ClicksRead,
 }
 
-/// Recounts. Its requests are `DescribeTable`, `GetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
+/// Why a recount has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RecountError {
+    /// Each measurement found something else, so none can be believed.
+    #[error(
+        "{MEASUREMENTS_MAX} measurements found {MEASUREMENTS_MAX} different things: is somebody changing or deleting clicks?"
+    )]
+    Unsteady,
+    /// A measurement failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Recounts. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
 #[derive(Debug, Clone)]
 pub struct Recounter {
     client: Client,
@@ -75,8 +104,25 @@ pub struct Recounter {
 
 /// Lanes and statistics of one moment.
 struct Snapshot {
-    checkpoints: BTreeMap<String, SequenceNumber>,
+    lanes: AllLanes,
     stored: BTreeMap<Period, Sums>,
+}
+
+/// Checkpoints by shard.
+type Checkpoints = BTreeMap<String, SequenceNumber>;
+
+/// Everybody who may change a statistic has a lane here.
+#[derive(PartialEq)]
+struct AllLanes {
+    stream: Checkpoints,
+    operator: Checkpoints,
+}
+
+impl AllLanes {
+    /// Whether a click has been counted from the quarantine, or never will be.
+    fn has_redriven(&self, click: &ClickKey) -> bool {
+        self.operator.contains_key(Lane::redrive(click).shard_id())
+    }
 }
 
 impl Recounter {
@@ -122,19 +168,39 @@ impl Recounter {
         Ok(stored)
     }
 
-    /// Compares a scope's statistics with its clicks. `progress` hears of each page of clicks.
+    /// Measures until it can be believed: at once when nothing differs, otherwise when two measurements in a row agree by how
+    /// much each statistic is wrong. Counting does not change that, so what does was a view on something in motion.
+    pub async fn check(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, RecountError> {
+        let errors = |measured: &Measured| -> Vec<_> {
+            measured.differences.iter().map(|difference| (difference.period, difference.error())).collect()
+        };
+        let mut before = None;
+        for _ in 0..MEASUREMENTS_MAX {
+            let measured = self.measure(scope, &progress).await?;
+            let found = errors(&measured);
+            if found.is_empty() || before.as_ref() == Some(&found) {
+                return Ok(measured);
+            }
+            before = Some(found);
+            tokio::time::sleep(MEASUREMENT_PAUSE).await;
+        }
+        Err(RecountError::Unsteady)
+    }
+
+    /// Compares a scope's statistics with its clicks, once. `progress` hears of each page that is read.
     pub async fn measure(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, StoreError> {
         let stream_arn = self.stream_arn().await?;
-        let Snapshot { checkpoints, stored } = self.snapshot(&stream_arn, scope).await?;
+        let Snapshot { lanes, stored } = self.snapshot(&stream_arn, scope).await?;
 
         let mut clicks = Vec::new();
+        let mut marks = Marks::default();
         let mut unreadable = 0;
         let mut read = ClicksRead::default();
         let mut take = |items: &[Item]| {
             for item in items {
                 match table_click(item) {
                     Ok(Some(click)) => clicks.push(click),
-                    Ok(None) => {}
+                    Ok(None) => marks.learn(item),
                     Err(()) => unreadable += 1,
                 }
             }
@@ -147,17 +213,59 @@ impl Recounter {
             }
             None => self.read_everything(&mut read, &mut take, &progress).await?,
         }
+        if scope != Scope::All {
+            let users = clicks.iter().map(|click| (click.key.0.as_str(), YearMonth::of(click.date))).collect();
+            let markers = Markers::new(self.client.clone(), &self.table);
+            markers
+                .read(&users, |items, read_units| {
+                    items.iter().for_each(|marker| marks.learn(marker));
+                    read.add(items.len(), read_units);
+                    progress(read);
+                })
+                .await?;
+        }
 
-        let on_their_way = pending(&self.streams, &stream_arn, &checkpoints).await?;
+        // After the clicks and the markers: a redriven click's claim is only found when its record is, too.
+        let waiting = self.waiting(&lanes).await?;
+        let redrives: HashSet<LaneId> = waiting.iter().map(|click| Lane::redrive(click).id()).collect();
+        let pending = pending(&self.streams, &stream_arn, &lanes.stream).await?;
+
         let total = clicks.len();
-        let (_, counted): (Vec<_>, Vec<_>) = clicks.into_iter().partition(|click| on_their_way.contains(&click.key));
+        clicks.retain(|click| !pending.keys.contains(&click.key) || lanes.has_redriven(&click.key));
+        let delivered = clicks.len();
+        clicks.retain(|click| !waiting.contains(&click.key));
+        let mark = |period, user_id: &str| match marks.claim(period, user_id) {
+            None => Mark::Missing,
+            Some(claim) if pending.claims.contains(&claim) || redrives.contains(&claim.lane) => Mark::OnTheWay,
+            Some(_) => Mark::Settled,
+        };
+        let recounted = recount(scope, &clicks, mark);
         Ok(Measured {
-            differences: differences(&stored, &recount(scope, &counted)),
+            differences: differences(&stored, &recounted.sums),
             clicks: total as u64,
-            pending: (total - counted.len()) as u64,
+            pending: (total - delivered) as u64,
+            quarantined: (delivered - clicks.len()) as u64,
+            unmarked: recounted.unmarked,
+            repaired_to: lanes.operator.get(Lane::repair().shard_id()).copied(),
             unreadable,
             read,
         })
+    }
+
+    /// The clicks whose records lay in quarantine at the moment of those lanes, and had not been redriven.
+    async fn waiting(&self, lanes: &AllLanes) -> Result<HashSet<ClickKey>, StoreError> {
+        let quarantine = Quarantine::new(self.client.clone(), &self.table);
+        let (mut waiting, mut after) = (HashSet::new(), None);
+        for _ in 0..PAGES_MAX {
+            let (kept, next) = quarantine.list(after.as_deref()).await?;
+            let clicks = kept.iter().filter_map(|kept| kept.click_key());
+            waiting.extend(clicks.filter(|click| !lanes.has_redriven(click)));
+            after = next;
+            if after.is_none() {
+                return Ok(waiting);
+            }
+        }
+        Err(StoreError::unreadable("the quarantine does not end"))
     }
 
     async fn stream_arn(&self) -> Result<String, StoreError> {
@@ -168,12 +276,12 @@ impl Recounter {
 
     /// Reads until no lane has moved around the reading of the statistics, so that both are of one moment.
     async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
-        let mut before = self.checkpoints(stream_arn).await?;
+        let mut before = self.lanes(stream_arn).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
             let stored = self.stored(scope).await?;
-            let after = self.checkpoints(stream_arn).await?;
+            let after = self.lanes(stream_arn).await?;
             if after == before {
-                return Ok(Snapshot { checkpoints: after, stored });
+                return Ok(Snapshot { lanes: after, stored });
             }
             before = after;
             tokio::time::sleep(SNAPSHOT_PAUSE).await;
@@ -183,7 +291,12 @@ impl Recounter {
         ))
     }
 
-    async fn checkpoints(&self, stream_arn: &str) -> Result<BTreeMap<String, SequenceNumber>, StoreError> {
+    async fn lanes(&self, stream_arn: &str) -> Result<AllLanes, StoreError> {
+        let operator = self.checkpoints(Lane::repair().stream_arn()).await?;
+        Ok(AllLanes { stream: self.checkpoints(stream_arn).await?, operator })
+    }
+
+    async fn checkpoints(&self, stream_arn: &str) -> Result<Checkpoints, StoreError> {
         let query = self.partition(PARTITION_KEY, &lane_partition(stream_arn)).consistent_read(true);
         let mut checkpoints = BTreeMap::new();
         let mut unreadable = false;
@@ -321,8 +434,12 @@ fn sums(row: &Item) -> Result<Sums, StoreError> {
 /// By the rules that the stream's images are read by; `Err` for what calls itself a click and is none.
 fn table_click(item: &Item) -> Result<Option<TableClick>, ()> {
     let image = ClickImage::from(item);
-    let in_no_shard = SequenceNumber::from_bytes([0; 17]);
-    let Some(click) = image.click(in_no_shard).map_err(|_| ())? else { return Ok(None) };
+    let Some(click) = image.click(in_no_shard()).map_err(|_| ())? else { return Ok(None) };
     let time = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
     Ok(Some(TableClick { key: (click.user_id.to_owned(), time), date: click.date, count: click.count }))
+}
+
+/// The place of a click that does not come from a stream.
+pub(super) fn in_no_shard() -> SequenceNumber {
+    SequenceNumber::from_bytes([0; 17])
 }
