@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use crate::faults::Fault;
 use crate::table::TABLE;
 use crate::wire::Wire;
-use crate::world::Sim;
+use crate::world::{Sim, World};
 
 /// How often the writer looks for a free millisecond, and how often it repeats a put that failed.
 const PROBES_MAX: u16 = 8;
@@ -24,6 +24,9 @@ const FAMOUS_DAYS: [Date; 4] = [date(1, 1, 1), date(2024, 2, 29), date(2025, 12,
 
 /// How many days an import holds. One transaction holds less than a hundred.
 const IMPORT_DAYS: std::ops::Range<i64> = 100..500;
+
+/// How many click once more at the end.
+const ENCORES: usize = 20;
 
 /// What kind of crowd a history has.
 pub(crate) struct Crowd {
@@ -165,7 +168,9 @@ impl Crowd {
             let rng = &mut world.rng;
             let user = user(rng, users);
             let mut item = item(&user, day(rng, today, days_apart), id);
-            match rng.u8(..7) {
+            let mended = item.clone();
+            let kind = rng.u8(..7);
+            match kind {
                 0 => item["clickCount"] = json!({"S": "1"}),
                 1 => item["clickCount"] = json!({"N": "0"}),
                 2 => item["clickCount"] = json!({"N": "1.5"}),
@@ -176,9 +181,30 @@ impl Crowd {
             }
             let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
             world.stream.expect_poison(text("userId"), text("createDateTime"));
+            // What is wrong with a key cannot be mended.
+            if kind < 5 {
+                world.mendable.push(mended);
+            }
             world.table.put(&item)
         })
     }
+}
+
+/// Some who have clicked click once more on the same day, when everything has been repaired: nobody may be counted again.
+pub(crate) fn encore(world: &mut World) -> anyhow::Result<()> {
+    let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
+    let mut clicks = world.table.items()?;
+    clicks.retain(|item| {
+        let is_click = text(item, "recordSort").starts_with("CLICK#");
+        is_click && !world.stream.is_poison(&text(item, "userId"), &text(item, "createDateTime"))
+    });
+    for n in 0..ENCORES.min(clicks.len()) {
+        let click = &clicks[world.rng.usize(..clicks.len())];
+        let (user, time) = (text(click, "userId"), text(click, "createDateTime"));
+        // No crowd comes to so many clicks.
+        world.table.put(&item_at(&user, &time[..10], 900_000 + n))?;
+    }
+    Ok(())
 }
 
 fn user(rng: &mut Rng, users: usize) -> String {

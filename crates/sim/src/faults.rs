@@ -64,6 +64,18 @@ faults! {
     Garbage = "poison record", 0.03;
     /// The clock jumps, by seconds or by weeks.
     ClockStep = "clock step", 0.05;
+    /// A mapping gives up on a batch that failed: nobody counts it any more, once the stream has forgotten it.
+    GivenUp = "batch given up", 0.5;
+    /// Somebody writes a statistic, or deletes it.
+    Tamper = "statistic tampered", 0.9;
+    /// An operator mends a click that could not be read, or deletes it.
+    Mend = "click mended", 0.9;
+    /// An operator recounts.
+    Recount = "recount", 0.9;
+    /// An operator repairs the statistics, or two do at once.
+    Repair = "repair", 0.9;
+    /// An operator redrives the quarantine, or two do at once.
+    Redrive = "redrive", 0.9;
     /// A failed batch is cut in two; counted, a mapping's setting.
     Bisect = "bisect", 0.0;
     /// The function says from which record on a batch has to come again; counted, never caused.

@@ -9,10 +9,13 @@
 mod baselines;
 mod crowd;
 mod faults;
+mod ledger;
 mod mutations;
+mod operator;
 mod oracle;
 mod source;
 mod stream;
+mod streams_api;
 mod subject;
 mod table;
 mod wire;
@@ -29,6 +32,7 @@ pub use subject::Subject;
 pub use table::{Database, Embedded};
 
 use crowd::Crowd;
+use operator::Operator;
 use source::{Setting, Source};
 use table::Table;
 use world::Sim;
@@ -69,6 +73,7 @@ async fn history(seed: u64, subject: Subject, database: Box<dyn Database>, is_tr
     let source = Source::new(sim.clone(), subject, setting);
 
     let delivering = tokio::task::spawn_local(source.clone().run());
+    let operating = tokio::task::spawn_local(Operator::new(sim.clone(), subject).run());
     crowd.run().await?;
     let tail_s = sim.with(|world| world.rng.u64(STORM_TAIL_S));
     sleep(Duration::from_secs(tail_s)).await;
@@ -79,13 +84,27 @@ async fn history(seed: u64, subject: Subject, database: Box<dyn Database>, is_tr
         anyhow::Ok(comes_again)
     })?;
     delivering.await??;
+    let mut operator = operating.await??;
     sim.settle().await?;
-    if comes_again {
+    // What was given up must not come any more once it was repaired; anything else may.
+    let replays_first = operator.gives_up();
+    if comes_again && replays_first {
         source.replay_everything().await?;
+        sim.settle().await?;
+    }
+    let mut found_wrong = operator.finish().await?;
+    if comes_again && !replays_first {
+        source.replay_everything().await?;
+        sim.settle().await?;
+    }
+    if subject.has_operator() {
+        sim.with(crowd::encore)?;
+        source.run().await?;
         sim.settle().await?;
     }
 
     let verdict = sim.with(|world| oracle::judge(world, subject.promise()))?;
+    found_wrong.extend(verdict.miscounts);
     let (faults, trace) = (sim.with(|world| world.tally.clone()), sim.take_trace());
-    Ok(Outcome { seed, clicks: verdict.clicks, faults, miscounts: verdict.miscounts, trace })
+    Ok(Outcome { seed, clicks: verdict.clicks, faults, miscounts: found_wrong, trace })
 }

@@ -7,11 +7,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
 use jiff::Timestamp;
 use lambda_kit::stream::{StreamEvent, StreamRecord, StreamReply};
 use serde_json::Value;
-use store::clicks::{ClickImage, CommitError, KnownClaims, Lane, Lanes, Markers};
+use store::clicks::{ClickImage, CommitError, Kept, KnownClaims, Lane, Lanes, Markers};
 use tokio::sync::Mutex;
 
 use crate::table::TABLE;
@@ -94,6 +95,25 @@ impl Mutant {
         }
         Ok(())
     }
+}
+
+/// A redrive that forgets: a lane of its own each time instead of the click's.
+pub(crate) async fn redrive_unmarked(client: Client, kept: &Kept, now: Timestamp) -> anyhow::Result<()> {
+    let Some((user_id, time)) = kept.click_key() else { return Ok(()) };
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    let request = client.get_item().table_name(TABLE).key("userId", s(&user_id)).key("createDateTime", s(&time));
+    let Some(item) = request.consistent_read(true).send().await?.item else { return Ok(()) };
+    let first = SequenceNumber::behind(None);
+    let image = ClickImage::from(&item);
+    let Ok(Some(click)) = image.click(first) else { return Ok(()) };
+    let lane = Lane::new("operator", format!("redrive#{}", fastrand::u64(..)));
+    for part in parts([click], first) {
+        let markers = Markers::new(client.clone(), TABLE);
+        let standing = markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await?;
+        let delta = part.delta(lane.id(), None, &standing);
+        Lanes::new(client.clone(), TABLE).commit(&lane, None, part.through, &delta, now).await?;
+    }
+    Ok(())
 }
 
 /// A place that no lane ever passes.

@@ -157,6 +157,7 @@ impl Source {
                 world.tally.note(Fault::PartialFailure);
                 from
             }
+            Outcome::Failed if self.subject.has_operator() && world.strikes(Fault::GivenUp) => records.end,
             Outcome::Failed => {
                 if !self.setting.bisects || records.len() < 2 {
                     return records.len();

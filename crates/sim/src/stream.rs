@@ -19,7 +19,7 @@ const SHARDS_FIRST_MAX: u64 = 4;
 const SHARDS_OPEN_MAX: usize = 6;
 
 /// The stream's name. The engine's own has the time of day in it, and a lane's key has the stream's name.
-const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2025-10-01T00:00:00.000";
+pub(crate) const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2025-10-01T00:00:00.000";
 
 /// Hashes of partition keys.
 const HASHES: u64 = 1 << 32;
@@ -31,8 +31,12 @@ pub(crate) struct Stream {
     pub(crate) poison: Vec<String>,
     /// Whether the mapping filters, as the template says, or delivers everything.
     is_filtered: bool,
-    /// Partition and sort keys of the items that cannot be read.
+    /// Partition and sort keys of the items that could not be read when they were put.
     poison_keys: HashSet<(String, String)>,
+    /// Those of them that can be read by now.
+    mended_keys: HashSet<(String, String)>,
+    /// Whether the stream has forgotten everything, as it does after a day.
+    pub(crate) is_forgotten: bool,
 }
 
 /// One shard.
@@ -77,7 +81,14 @@ impl Stream {
         let bound = |index| HASHES * index / shards;
         let shards = (0..shards).map(|index| Shard::new(rng, bound(index)..bound(index + 1), None)).collect();
         let is_filtered = rng.bool();
-        Self { shards, poison: Vec::new(), is_filtered, poison_keys: HashSet::new() }
+        Self {
+            shards,
+            poison: Vec::new(),
+            is_filtered,
+            poison_keys: HashSet::new(),
+            mended_keys: HashSet::new(),
+            is_forgotten: false,
+        }
     }
 
     /// Says that the item of this key cannot be read.
@@ -85,9 +96,15 @@ impl Stream {
         self.poison_keys.insert((partition, sort));
     }
 
+    /// Says that it can be read now.
+    pub(crate) fn expect_mended(&mut self, partition: String, sort: String) {
+        self.mended_keys.insert((partition, sort));
+    }
+
     /// Whether the item of this key cannot be read.
     pub(crate) fn is_poison(&self, partition: &str, sort: &str) -> bool {
-        self.poison_keys.contains(&(partition.to_owned(), sort.to_owned()))
+        let key = (partition.to_owned(), sort.to_owned());
+        self.poison_keys.contains(&key) && !self.mended_keys.contains(&key)
     }
 
     /// The event of some records of a shard.

@@ -29,6 +29,12 @@ pub enum Subject {
     SkippingCache,
     /// The checkpoint moves outside of the transaction that adds the sums.
     CheckpointApart,
+    /// The function, and an operator whose repairs do not care what was repaired since they measured.
+    RepairUnconditioned,
+    /// The function, and an operator whose repairs count visitors without marking them.
+    RepairUnclaimed,
+    /// The function, and an operator whose redrives do not mark what they have counted.
+    RedriveUnmarked,
 }
 
 /// What of the statistics a subject is held to.
@@ -45,8 +51,13 @@ impl Subject {
     pub(crate) fn promise(self) -> Promise {
         Promise {
             unique_users: !matches!(self, Self::SeedHandler | Self::ClaimPerRecord),
-            quarantine: self == Self::Tidemark,
+            quarantine: self.has_operator(),
         }
+    }
+
+    /// Whether somebody repairs and redrives. To the handlers it would mean nothing, and the weakened rules have to fail alone.
+    pub(crate) fn has_operator(self) -> bool {
+        matches!(self, Self::Tidemark | Self::RepairUnconditioned | Self::RepairUnclaimed | Self::RedriveUnmarked)
     }
 }
 
@@ -61,7 +72,9 @@ impl Counter {
     /// A cold one.
     pub(crate) fn new(subject: Subject, client: Client) -> Self {
         match subject {
-            Subject::Tidemark => Self::Function(Box::new(Aggregator::new(client, TABLE))),
+            Subject::Tidemark | Subject::RepairUnconditioned | Subject::RepairUnclaimed | Subject::RedriveUnmarked => {
+                Self::Function(Box::new(Aggregator::new(client, TABLE)))
+            }
             Subject::SeedHandler => Self::Baseline(Baseline { client, claims: false }),
             Subject::ClaimPerRecord => Self::Baseline(Baseline { client, claims: true }),
             Subject::Unweakened => Self::Mutant(Mutant::new(client, Rule::Unweakened)),

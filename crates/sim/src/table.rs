@@ -41,6 +41,9 @@ impl Database for Embedded {
             "UpdateItem" => carry_out(body, |request| database.update_item(request)),
             "BatchGetItem" => carry_out(body, |request| database.batch_get_item(request)),
             "TransactWriteItems" => carry_out(body, |request| database.transact_write_items(request)),
+            "DeleteItem" => carry_out(body, |request| database.delete_item(request)),
+            "DescribeTable" => carry_out(body, |request| database.describe_table(request)),
+            "Query" => carry_out(body, |request| database.query(request)),
             "Scan" => carry_out(body, |request| database.scan(request)),
             "DescribeStream" => carry_out(body, |request| database.describe_stream(request)),
             "GetShardIterator" => carry_out(body, |request| database.get_shard_iterator(request)),
@@ -100,14 +103,20 @@ impl Table {
 
     /// Carries one request out.
     pub(crate) fn answer(&mut self, operation: &str, body: &[u8]) -> (u16, Vec<u8>) {
-        self.has_news |= !matches!(operation, "GetItem" | "BatchGetItem");
+        self.has_news |= !matches!(operation, "GetItem" | "BatchGetItem" | "Query" | "Scan" | "DescribeTable");
         self.database.answer(operation, body)
     }
 
     /// Puts an item as a foreign client does: over whatever is there.
     pub(crate) fn put(&mut self, item: &Value) -> anyhow::Result<()> {
+        self.change("PutItem", json!({"Item": item}))
+    }
+
+    /// Does to an item what some program does, or somebody at a console.
+    pub(crate) fn change(&mut self, operation: &str, mut request: Value) -> anyhow::Result<()> {
         self.has_news = true;
-        ask(&mut *self.database, "PutItem", &json!({"TableName": TABLE, "Item": item})).map(drop)
+        request["TableName"] = json!(TABLE);
+        ask(&mut *self.database, operation, &request).map(drop)
     }
 
     /// The stream's records since the last call.

@@ -85,6 +85,20 @@ impl Wire {
         Client::from_conf(config.build())
     }
 
+    /// The same for the table's stream.
+    pub(crate) fn streams_client(&self) -> aws_sdk_dynamodbstreams::Client {
+        let config = aws_sdk_dynamodbstreams::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("sim", "sim", None, None, "sim"))
+            .endpoint_url("http://stream")
+            .http_client(self.clone())
+            .retry_config(RetryConfig::standard())
+            .retry_partition(RetryPartition::custom("sim").build())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+        aws_sdk_dynamodbstreams::Client::from_conf(config.build())
+    }
+
     /// Returns when the instance dies.
     pub(crate) async fn killed(&self) {
         self.killed.notified().await;
@@ -95,7 +109,7 @@ impl Wire {
         let operation = target.map_or_else(String::new, |(_, operation)| operation.to_owned());
         let body = request.body().bytes().unwrap_or_default().to_vec();
         let (fate, out_ms, back_ms) = self.sim.with(|world| {
-            let fate = fate(world, &operation);
+            let fate = fate(world, &operation, &body);
             world.trace(|| format!("{operation} {fate:?} {}", String::from_utf8_lossy(&body)));
             (fate, latency_ms(world), latency_ms(world))
         });
@@ -158,7 +172,7 @@ impl Wire {
         tokio::spawn(async move {
             sleep(Duration::from_millis(out_ms)).await;
             let (status, reply) = sim.with(|world| {
-                let answer = world.table.answer(&operation, &body);
+                let answer = world.answer(&operation, &body);
                 world.trace(|| format!("applied {operation}: {}", answer.0));
                 world.may_go_out(moment(&operation, &body));
                 answer
@@ -184,12 +198,13 @@ fn moment(operation: &str, body: &[u8]) -> Moment {
 }
 
 /// Decides what becomes of a request. The dice are thrown in the same order each time.
-fn fate(world: &mut World, operation: &str) -> Fate {
+fn fate(world: &mut World, operation: &str, body: &[u8]) -> Fate {
     if world.is_out() {
         return Fate::Not(Fault::Outage);
     }
     let is_transaction = operation == "TransactWriteItems";
-    let is_batch_read = operation == "BatchGetItem";
+    let is_consistent = String::from_utf8_lossy(body).contains(r#""ConsistentRead":true"#);
+    let is_batch_read = operation == "BatchGetItem" && !is_consistent;
     let not = [Fault::CrashBefore, Fault::Refused, Fault::ServerError, Fault::Throttled];
     let also_not = [(Fault::Conflict, is_transaction), (Fault::StaleRead, is_batch_read)];
     let also_not = also_not.into_iter().filter_map(|(fault, can)| can.then_some(fault));

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::faults::{Fault, Tally, Weather};
@@ -56,6 +57,8 @@ pub(crate) struct World {
     pub(crate) is_open: bool,
     /// Requests on the wire and invocations nobody waits for.
     pub(crate) under_way: usize,
+    /// Clicks that could not be read, as they should have been put.
+    pub(crate) mendable: Vec<Value>,
     /// Batches delivered.
     pub(crate) deliveries: usize,
     weather: Weather,
@@ -143,6 +146,7 @@ impl Sim {
             is_stormy: true,
             is_open: true,
             under_way: 0,
+            mendable: Vec::new(),
             deliveries: 0,
             weather,
             eve,

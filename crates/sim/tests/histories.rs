@@ -77,6 +77,21 @@ fn a_checkpoint_outside_of_the_transaction_is_caught() {
 }
 
 #[test]
+fn a_repair_that_does_not_care_for_other_repairs_is_caught() {
+    assert!(caught(Subject::RepairUnconditioned) > 2);
+}
+
+#[test]
+fn a_repair_that_does_not_mark_visitors_is_caught() {
+    assert!(caught(Subject::RepairUnclaimed) > 0);
+}
+
+#[test]
+fn a_redrive_that_does_not_mark_clicks_is_caught() {
+    assert!(caught(Subject::RedriveUnmarked) > 2);
+}
+
+#[test]
 fn the_steps_that_are_weakened_are_right_without_the_weakness() {
     assert_eq!(caught(Subject::Unweakened), 0);
 }
