@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test sim lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test sim bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -34,6 +34,11 @@ test: page ## Run every test; does its own set-up
 
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
+	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
+	npm --prefix crates/bench/node run --silent build -- "$(abspath target/bench/node)"
+	cargo run --locked --release --package tidemark-bench -- --functions target/release --node target/bench/node
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint
@@ -69,8 +74,8 @@ requires:
 page: web/dist/index.html
 
 # npm writes this file last, so it tells whether the dependencies are those of the lock file.
-web/node_modules/.package-lock.json: web/package.json web/package-lock.json | requires
-	npm --prefix web ci --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json | requires
+	npm --prefix $* ci --no-audit --no-fund
 	@touch $@
 
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/.*' -not -path 'web/tests/*')

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
@@ -20,6 +20,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     // What drives everything may know everything.
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),
+    ("tidemark-bench", &["*"]),
 ];
 
 fn metadata() -> Value {

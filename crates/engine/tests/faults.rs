@@ -123,18 +123,22 @@ async fn a_failed_condition_gives_back_the_item_that_stood_in_the_way() {
     assert_eq!((&reason["Code"], &reason["Item"]), (&json!("ConditionalCheckFailed"), &item("a", "1", 1)));
 }
 
+/// The units of a reply: in the table and in its index.
+fn indexes(answer: &Value) -> (f64, f64) {
+    let capacity = if answer["ConsumedCapacity"].is_array() {
+        &answer["ConsumedCapacity"][0]
+    } else {
+        &answer["ConsumedCapacity"]
+    };
+    let (table, index) = (&capacity["Table"], &capacity["GlobalSecondaryIndexes"]["ByDay"]);
+    let units = |part: &Value| part["CapacityUnits"].as_f64().unwrap_or_default();
+    assert_eq!(units(capacity), units(table) + units(index), "{capacity}");
+    (units(table), units(index))
+}
+
 #[tokio::test]
 async fn consumed_capacity_follows_the_rules_of_aws() {
     let (_engine, wire) = start(1).await;
-    let indexes = |answer: &Value| {
-        let capacity = if answer["ConsumedCapacity"].is_array() {
-            &answer["ConsumedCapacity"][0]
-        } else {
-            &answer["ConsumedCapacity"]
-        };
-        let index = capacity["GlobalSecondaryIndexes"]["ByDay"]["CapacityUnits"].as_f64().unwrap_or_default();
-        (capacity["Table"]["CapacityUnits"].as_f64().unwrap_or_default(), index)
-    };
     let put = json!({ "TableName": "clicks", "Item": item("a", "1", 1), "ReturnConsumedCapacity": "INDEXES" });
     assert_eq!(indexes(&wire.ok("PutItem", put).await), (1.0, 1.0), "one for the table, one for the index");
     let update = json!({ "TableName": "clicks", "Key": { "pk": { "S": "a" }, "sk": { "S": "1" } }, "UpdateExpression": "ADD #v :one",
@@ -148,6 +152,46 @@ async fn consumed_capacity_follows_the_rules_of_aws() {
         indexes(&wire.ok("PutItem", plain).await),
         (1.0, 0.0),
         "an item without the index's keys costs nothing in it"
+    );
+}
+
+#[tokio::test]
+async fn an_update_pays_for_its_index_entry_once_and_for_one_that_moves_twice() {
+    let (_engine, wire) = start(1).await;
+    wire.put("a", "1", 1).await;
+    let set = |name: &str, value: Value| {
+        json!({ "TableName": "clicks", "Key": { "pk": { "S": "a" }, "sk": { "S": "1" } }, "UpdateExpression": "SET #n = :v",
+            "ExpressionAttributeNames": { "#n": name }, "ExpressionAttributeValues": { ":v": value } })
+    };
+    let update = async |name: &str, value: Value| {
+        let mut request = set(name, value);
+        request["ReturnConsumedCapacity"] = "INDEXES".into();
+        indexes(&wire.ok("UpdateItem", request).await)
+    };
+    assert_eq!(update("value", json!({ "N": "2" })).await, (1.0, 1.0));
+    assert_eq!(update("day", json!({ "S": "d2" })).await, (1.0, 2.0), "one entry goes and another comes");
+    let transaction = json!({ "TransactItems": [{ "Update": set("value", json!({ "N": "3" })) }], "ReturnConsumedCapacity": "INDEXES" });
+    assert_eq!(indexes(&wire.ok("TransactWriteItems", transaction).await), (2.0, 1.0));
+    assert_eq!(update("value", json!({ "S": "x".repeat(1_100) })).await, (2.0, 2.0), "by the kilobyte begun");
+    assert_eq!(update("value", json!({ "N": "4" })).await, (2.0, 2.0), "by the larger of before and after");
+}
+
+#[tokio::test]
+async fn reads_pay_by_four_kilobytes_and_half_when_they_need_not_be_consistent() {
+    let (_engine, wire) = start(1).await;
+    wire.put("a", "1", 1).await;
+    let key = |pk: &str| json!({ "pk": { "S": pk }, "sk": { "S": "1" } });
+    let get = async |consistent: bool| {
+        let request = json!({ "TableName": "clicks", "Key": key("a"), "ConsistentRead": consistent, "ReturnConsumedCapacity": "INDEXES" });
+        indexes(&wire.ok("GetItem", request).await).0
+    };
+    assert_eq!((get(false).await, get(true).await), (0.5, 1.0));
+    let keys = json!({ "clicks": { "Keys": [key("a"), key("none"), key("neither")] } });
+    let batch = json!({ "RequestItems": keys, "ReturnConsumedCapacity": "INDEXES" });
+    assert_eq!(
+        indexes(&wire.ok("BatchGetItem", batch).await).0,
+        1.5,
+        "looking for an item that is not there costs as well"
     );
 }
 

@@ -28,8 +28,8 @@ use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 pub use faults::{Fault, Tally};
-pub use subject::Subject;
-pub use table::{Database, Embedded};
+pub use subject::{Counter, Subject};
+pub use table::{Database, Embedded, TABLE};
 
 use crowd::Crowd;
 use operator::Operator;

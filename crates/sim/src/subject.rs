@@ -62,37 +62,43 @@ impl Subject {
 }
 
 /// The code in one instance of a function.
-pub(crate) enum Counter {
+pub struct Counter(Kind);
+
+enum Kind {
     Function(Box<Aggregator>),
     Baseline(Baseline),
     Mutant(Mutant),
 }
 
 impl Counter {
-    /// A cold one.
-    pub(crate) fn new(subject: Subject, client: Client) -> Self {
-        match subject {
+    /// A cold one, which counts into [`TABLE`].
+    #[must_use]
+    pub fn new(subject: Subject, client: Client) -> Self {
+        Self(match subject {
             Subject::Tidemark | Subject::RepairUnconditioned | Subject::RepairUnclaimed | Subject::RedriveUnmarked => {
-                Self::Function(Box::new(Aggregator::new(client, TABLE)))
+                Kind::Function(Box::new(Aggregator::new(client, TABLE)))
             }
-            Subject::SeedHandler => Self::Baseline(Baseline { client, claims: false }),
-            Subject::ClaimPerRecord => Self::Baseline(Baseline { client, claims: true }),
-            Subject::Unweakened => Self::Mutant(Mutant::new(client, Rule::Unweakened)),
-            Subject::LaneAlone => Self::Mutant(Mutant::new(client, Rule::LaneAlone)),
-            Subject::SkippingCache => Self::Mutant(Mutant::new(client, Rule::SkippingCache)),
-            Subject::CheckpointApart => Self::Mutant(Mutant::new(client, Rule::CheckpointApart)),
-        }
+            Subject::SeedHandler => Kind::Baseline(Baseline { client, claims: false }),
+            Subject::ClaimPerRecord => Kind::Baseline(Baseline { client, claims: true }),
+            Subject::Unweakened => Kind::Mutant(Mutant::new(client, Rule::Unweakened)),
+            Subject::LaneAlone => Kind::Mutant(Mutant::new(client, Rule::LaneAlone)),
+            Subject::SkippingCache => Kind::Mutant(Mutant::new(client, Rule::SkippingCache)),
+            Subject::CheckpointApart => Kind::Mutant(Mutant::new(client, Rule::CheckpointApart)),
+        })
     }
 
     /// One invocation: the answer, or what the function failed with.
-    pub(crate) async fn invoke(&self, event: String, deadline: SystemTime, now: Timestamp) -> anyhow::Result<Value> {
-        match self {
-            Self::Function(aggregator) => {
+    ///
+    /// # Errors
+    /// Whatever fails an invocation on Lambda.
+    pub async fn invoke(&self, event: String, deadline: SystemTime, now: Timestamp) -> anyhow::Result<Value> {
+        match &self.0 {
+            Kind::Function(aggregator) => {
                 let event = RawValue::from_string(event)?;
                 Ok(serde_json::to_value(stats_aggregator::handle(aggregator, event, deadline, now).await?)?)
             }
-            Self::Baseline(baseline) => baseline.handle(&event).await,
-            Self::Mutant(mutant) => mutant.handle(&event, now).await,
+            Kind::Baseline(baseline) => baseline.handle(&event).await,
+            Kind::Mutant(mutant) => mutant.handle(&event, now).await,
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The table's name.
-pub(crate) const TABLE: &str = "clicks";
+pub const TABLE: &str = "clicks";
 
 /// Bounds the pages of one scan or one look at the stream.
 const PAGES_MAX: usize = 10_000;

@@ -1,0 +1,119 @@
+//! `bench`: what Tidemark costs, each figure beside what it is compared with, measured in the same run. `make bench` builds
+//! what it needs and runs it; docs/benchmarks.md says how each figure is obtained.
+
+mod chart;
+mod cpu;
+mod events;
+mod functions;
+mod hot;
+mod report;
+mod size;
+mod stack;
+mod units;
+mod wire;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use report::Row;
+
+/// The name of the other side.
+const NODE: &str = "Node.js";
+
+/// Measures, prints a table, and writes it as JSON and as a picture.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Folder of the functions' binaries.
+    #[arg(long)]
+    functions: PathBuf,
+    /// Folder of their twins on Node.js, as `npm run build` in crates/bench/node makes them.
+    #[arg(long)]
+    node: PathBuf,
+    /// Where the table goes as JSON and as a picture.
+    #[arg(long, default_value = "target/bench")]
+    out: PathBuf,
+    /// Only these; all by default.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// One short round of everything: it shows that each row is there, and its times mean nothing.
+    #[arg(long)]
+    quick: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Units,
+    Hot,
+    Size,
+    Cpu,
+    Functions,
+    Stack,
+}
+
+/// Where things lie.
+#[derive(Debug)]
+struct Folders {
+    functions: PathBuf,
+    node: PathBuf,
+    /// For what the bench itself writes.
+    work: PathBuf,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+struct Effort {
+    /// Pairs of runs, of which the median is taken.
+    rounds: usize,
+    /// Rounds of warm invocations that do not count.
+    warm_up: usize,
+    /// Warm invocations in a round.
+    invocations: usize,
+    /// Pairs of cold starts.
+    colds: usize,
+    /// Batches in a round of processor time.
+    batches: usize,
+    /// How long the callers post in a round.
+    load: Duration,
+    /// Clicks in a round whose way to the statistic is timed.
+    lags: usize,
+}
+
+const FULL: Effort =
+    Effort { rounds: 7, warm_up: 2, invocations: 200, colds: 15, batches: 50, load: Duration::from_secs(2), lags: 100 };
+
+const QUICK: Effort =
+    Effort { rounds: 1, warm_up: 0, invocations: 3, colds: 1, batches: 1, load: Duration::from_millis(100), lags: 3 };
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let Arguments { functions, node, out, only, quick } = Arguments::parse();
+    let effort = if quick { QUICK } else { FULL };
+    std::fs::create_dir_all(&out)?;
+    let absolute = |path: &Path| path.canonicalize().with_context(|| format!("{} is missing", path.display()));
+    let folders = Folders { functions: absolute(&functions)?, node: absolute(&node)?, work: absolute(&out)? };
+
+    let mut rows: Vec<Row> = Vec::new();
+    for part in Part::value_variants().iter().filter(|part| only.is_empty() || only.contains(part)) {
+        eprintln!("measuring: {part:?}");
+        rows.extend(match part {
+            Part::Units => units::rows().await?,
+            Part::Hot => hot::rows().await?,
+            Part::Size => size::rows(&folders)?,
+            Part::Cpu => cpu::rows(effort)?,
+            Part::Functions => functions::rows(&folders, effort).await?,
+            Part::Stack => stack::rows(&folders, effort).await?,
+        });
+    }
+    println!("{}", report::table(&rows));
+    std::fs::write(out.join("bench.json"), serde_json::to_string_pretty(&rows)? + "\n")?;
+    std::fs::write(out.join("bench.svg"), chart::svg(&rows))?;
+    println!("also in {0}/bench.json and {0}/bench.svg", out.display());
+    Ok(())
+}
+
+/// The root of the checkout.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
