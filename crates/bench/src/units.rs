@@ -91,7 +91,7 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
 }
 
 const HANDLER: &str = "usual handler";
-const CLAIMS: &str = "with a claim per record";
+const CLAIMS: &str = "claim per record";
 
 /// What one click of the batch consumes, on a cold instance.
 async fn consumed(subject: Subject, shape: &Shape) -> anyhow::Result<Consumed> {
