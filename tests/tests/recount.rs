@@ -344,6 +344,7 @@ async fn a_measurement_is_repaired_once_however_often_it_is_tried() {
     assert_eq!(u8::from(one.is_ok()) + u8::from(other.is_ok()), 1);
     assert!(matches!(repair(&db, &measured, false).await, Err(RepairError::Overtaken)));
     assert_eq!(stats(&db).await, [3, 2, 3, 2, 3]);
+    assert_eq!(db.number("LANE#operator", "repair", "expiresAt").await.unwrap(), 0, "the lane of repairs is for ever");
 }
 
 #[tokio::test]

@@ -30,6 +30,8 @@ mod recount;
 mod redrive;
 #[cfg(feature = "recount")]
 mod repair;
+#[cfg(feature = "recount")]
+mod snapshot;
 mod writer;
 
 pub use image::{ClickImage, UnreadableClick};

@@ -5,35 +5,28 @@
 //! The order matters: whatever was counted at that moment is in the table when it is read, and whatever is in the
 //! table and was not counted is in the stream, or in quarantine. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use domain::calendar::{YearMonth, parse_date};
+use domain::calendar::YearMonth;
 use domain::clicks::{
-    ClickKey, Difference, LaneId, Mark, Period, Scope, SequenceNumber, Sums, TableClick, Visitor, differences, recount,
+    ClickKey, Difference, LaneId, Mark, Scope, SequenceNumber, TableClick, Visitor, differences, recount,
 };
 
 use super::image::ClickImage;
-use super::keys::{
-    CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
-    TOTAL_SORT, key, lane_partition, s,
-};
+use super::keys::{CLICK_PREFIX, CLICK_PREFIX_END, DATE_INDEX, DateShards, Item, SORT_KEY, s};
 use super::lanes::Lane;
 use super::markers::Markers;
 use super::marks::Marks;
 use super::pending::pending;
 use super::quarantine::Quarantine;
-use super::reader::Stat;
+use super::snapshot::{AllLanes, Snapshot};
 use crate::StoreError;
 
 /// Bounds the requests of one query or scan: at a megabyte each, a terabyte.
 const PAGES_MAX: usize = 1_000_000;
-
-/// How often the lanes and the statistics are read until no lane moved meanwhile, and how long to wait in between.
-const SNAPSHOT_TRIES_MAX: usize = 200;
-const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
 
 /// A difference is believed when two measurements in a row find the same; so many are made, with a pause in between.
 const MEASUREMENTS_MAX: usize = 5;
@@ -96,33 +89,10 @@ pub enum RecountError {
 /// Recounts. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
 #[derive(Debug, Clone)]
 pub struct Recounter {
-    client: Client,
+    pub(super) client: Client,
     streams: aws_sdk_dynamodbstreams::Client,
-    table: String,
+    pub(super) table: String,
     date_shards: DateShards,
-}
-
-/// Lanes and statistics of one moment.
-struct Snapshot {
-    lanes: AllLanes,
-    stored: BTreeMap<Period, Sums>,
-}
-
-/// Checkpoints by shard.
-type Checkpoints = BTreeMap<String, SequenceNumber>;
-
-/// Everybody who may change a statistic has a lane here.
-#[derive(PartialEq)]
-struct AllLanes {
-    stream: Checkpoints,
-    operator: Checkpoints,
-}
-
-impl AllLanes {
-    /// Whether a click has been counted from the quarantine, or never will be.
-    fn has_redriven(&self, click: &ClickKey) -> bool {
-        self.operator.contains_key(Lane::redrive(click).shard_id())
-    }
 }
 
 impl Recounter {
@@ -142,30 +112,6 @@ impl Recounter {
         let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
         let (items, size_bytes) = table.map(|table| (table.item_count, table.table_size_bytes)).unwrap_or_default();
         Ok(TableSize { items: number(items), size_bytes: number(size_bytes) })
-    }
-
-    /// What the statistics of a scope say.
-    pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, Sums>, StoreError> {
-        let (days, months) = match scope {
-            Scope::Day(day) => ((day.to_string(), day.to_string()), None),
-            Scope::Month(month) => ((format!("{month}-01"), format!("{month}-31")), Some((month, month.to_string()))),
-            Scope::All => return self.stored_everywhere().await,
-        };
-        let mut stored = self.stats(DAILY, Some(days), day_period).await?;
-        if let Some((month, sort)) = months {
-            stored.insert(Period::Month(month), self.stat(MONTHLY, &sort).await?);
-        }
-        Ok(stored)
-    }
-
-    async fn stored_everywhere(&self) -> Result<BTreeMap<Period, Sums>, StoreError> {
-        let mut stored = self.stats(DAILY, None, day_period).await?;
-        let month = |sort: &str| sort.parse::<YearMonth>().ok().map(Period::Month);
-        stored.append(&mut self.stats(MONTHLY, None, month).await?);
-        // Nobody may write users there; whatever stands is not ours to judge.
-        let total = Sums { unique_users: 0, ..self.stat(TOTAL, TOTAL_SORT).await? };
-        stored.insert(Period::Total, total);
-        Ok(stored)
     }
 
     /// Measures until it can be believed: at once when nothing differs, otherwise when two measurements in a row agree by how
@@ -274,72 +220,6 @@ impl Recounter {
         arn.ok_or_else(|| StoreError::Refused(format!("the table {} has no stream", self.table)))
     }
 
-    /// Reads until no lane has moved around the reading of the statistics, so that both are of one moment.
-    async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
-        let mut before = self.lanes(stream_arn).await?;
-        for _ in 0..SNAPSHOT_TRIES_MAX {
-            let stored = self.stored(scope).await?;
-            let after = self.lanes(stream_arn).await?;
-            if after == before {
-                return Ok(Snapshot { lanes: after, stored });
-            }
-            before = after;
-            tokio::time::sleep(SNAPSHOT_PAUSE).await;
-        }
-        Err(StoreError::Busy(
-            "the lanes never rest long enough to read the statistics between two of their moves".into(),
-        ))
-    }
-
-    async fn lanes(&self, stream_arn: &str) -> Result<AllLanes, StoreError> {
-        let operator = self.checkpoints(Lane::repair().stream_arn()).await?;
-        Ok(AllLanes { stream: self.checkpoints(stream_arn).await?, operator })
-    }
-
-    async fn checkpoints(&self, stream_arn: &str) -> Result<Checkpoints, StoreError> {
-        let query = self.partition(PARTITION_KEY, &lane_partition(stream_arn)).consistent_read(true);
-        let mut checkpoints = BTreeMap::new();
-        let mut unreadable = false;
-        pages(query, |items, _| {
-            for item in items {
-                let text = |name| item.get(name).and_then(|value| value.as_s().ok());
-                match (text(SORT_KEY), text("sequenceNumber").and_then(|number| number.parse().ok())) {
-                    (Some(shard), Some(number)) => drop(checkpoints.insert(shard.clone(), number)),
-                    _ => unreadable = true,
-                }
-            }
-        })
-        .await?;
-        if unreadable {
-            return Err(StoreError::unreadable("a lane without a sequence number"));
-        }
-        Ok(checkpoints)
-    }
-
-    async fn stat(&self, partition: &str, sort: &str) -> Result<Sums, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(partition, sort)));
-        request.consistent_read(true).send().await?.item.as_ref().map_or(Ok(Sums::default()), sums)
-    }
-
-    async fn stats(
-        &self,
-        partition: &str,
-        between: Option<(String, String)>,
-        period: impl Fn(&str) -> Option<Period>,
-    ) -> Result<BTreeMap<Period, Sums>, StoreError> {
-        let mut query = self.partition(PARTITION_KEY, partition).consistent_read(true);
-        if let Some((from, to)) = between {
-            query = sorted_between(query, SORT_KEY, &from, &to);
-        }
-        let mut rows = Vec::new();
-        pages(query, |items, _| rows.extend_from_slice(items)).await?;
-        let rows = rows.iter().filter_map(|row| {
-            let sort = row.get(SORT_KEY).and_then(|value| value.as_s().ok())?;
-            Some((period(sort)?, row))
-        });
-        rows.map(|(period, row)| Ok((period, sums(row)?))).collect()
-    }
-
     async fn read_day(
         &self,
         date_key: &str,
@@ -380,7 +260,7 @@ impl Recounter {
         Err(StoreError::unreadable("the table does not end"))
     }
 
-    fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
+    pub(super) fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
         self.client
             .query()
             .table_name(&self.table)
@@ -399,7 +279,7 @@ impl ClicksRead {
     }
 }
 
-fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &str, to: &str) -> QueryFluentBuilder {
+pub(super) fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &str, to: &str) -> QueryFluentBuilder {
     query
         .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
         .expression_attribute_names("#sk", sort_key)
@@ -408,7 +288,7 @@ fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &str, to: &st
 }
 
 /// Hands over each page of a query, with the read units that it took.
-async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) -> Result<(), StoreError> {
+pub(super) async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) -> Result<(), StoreError> {
     let mut start = None;
     for _ in 0..PAGES_MAX {
         let page = query.clone().set_exclusive_start_key(start).send().await?;
@@ -420,15 +300,6 @@ async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) ->
         }
     }
     Err(StoreError::unreadable("a partition does not end"))
-}
-
-fn day_period(sort: &str) -> Option<Period> {
-    parse_date(sort).ok().map(Period::Day)
-}
-
-fn sums(row: &Item) -> Result<Sums, StoreError> {
-    let stat: Stat = serde_dynamo::from_item(row.clone()).map_err(StoreError::unreadable)?;
-    Ok(Sums { clicks: stat.total_clicks, unique_users: stat.unique_users })
 }
 
 /// By the rules that the stream's images are read by; `Err` for what calls itself a click and is none.
