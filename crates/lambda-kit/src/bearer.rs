@@ -20,14 +20,29 @@ impl AdminToken {
     /// Refuses a request without the token in its `Authorization` header.
     pub fn authorize(&self, request: &Request) -> Result<(), Problem> {
         let Some(header) = request.header("authorization") else {
-            return Err(MISSING_TOKEN.header("www-authenticate", "Bearer"));
+            return Err(missing());
         };
-        let token = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let hash = |text: &str| Sha256::digest(text.as_bytes());
         // Hashes are of one length: the comparison takes the same time however much of the token is right.
-        let matches = token.is_some_and(|(_, token)| hash(token.trim()).ct_eq(&hash(self.0.expose_secret())).into());
-        if matches { Ok(()) } else { Err(INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)) }
+        let matches = token(header).is_some_and(|token| hash(token).ct_eq(&hash(self.0.expose_secret())).into());
+        if matches { Ok(()) } else { Err(invalid()) }
     }
+}
+
+/// The token in an `Authorization` header of the scheme `Bearer`.
+pub(crate) fn token(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// Nothing came, and a token is needed.
+pub fn missing() -> Problem {
+    MISSING_TOKEN.header("www-authenticate", "Bearer")
+}
+
+/// What came is not a token that opens anything here.
+pub(crate) fn invalid() -> Problem {
+    INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)
 }
 
 #[cfg(test)]

@@ -9,5 +9,7 @@ pub mod cursor;
 pub mod env;
 pub mod http;
 pub mod problem;
+pub mod signed;
 pub mod stream;
 pub mod telemetry;
+pub mod ticket;

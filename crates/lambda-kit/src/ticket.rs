@@ -1,0 +1,139 @@
+//! Who a player is, over all games, and a ticket for one socket of one game.
+//!
+//! A player token says "I am this player" to the HTTP API for a year. A ticket opens a socket within a minute; it stands in
+//! an address, where logs may see it, and so is good for little and not for long. Neither is taken for the other.
+
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+
+use crate::bearer;
+use crate::http::Request;
+use crate::problem::Problem;
+use crate::signed::{SignedError, Signer};
+
+/// How long a ticket is good.
+pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_secs(60);
+
+/// How long a player token is good: a year.
+pub const PLAYER_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+const TICKET: &str = "ticket";
+const PLAYER: &str = "player";
+
+/// What a ticket is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The player.
+    #[serde(rename = "p")]
+    pub player_id: String,
+    /// The game.
+    #[serde(rename = "g")]
+    pub game_id: String,
+    /// As what: the game's own word.
+    #[serde(rename = "r")]
+    pub role: String,
+}
+
+/// Makes and checks tickets and player tokens.
+#[derive(Debug, Clone)]
+pub struct Tickets(Signer);
+
+impl Tickets {
+    /// Tickets and tokens under a key.
+    pub fn new(key: SecretString) -> Self {
+        Self(Signer::new(key))
+    }
+
+    /// A ticket.
+    pub fn ticket(&self, ticket: &Ticket, now: Timestamp) -> String {
+        let content = serde_json::to_vec(ticket).unwrap_or_else(|_| unreachable!("three strings are JSON"));
+        self.0.seal(TICKET, &content, TICKET_LIFETIME, now)
+    }
+
+    /// What a ticket of the last minute is for.
+    ///
+    /// # Errors
+    /// [`SignedError`]: both refuse the handshake with 401.
+    pub fn open_ticket(&self, ticket: &str, now: Timestamp) -> Result<Ticket, SignedError> {
+        serde_json::from_slice(&self.0.open(TICKET, ticket, now)?).map_err(|_| SignedError::Forged)
+    }
+
+    /// The token of a player.
+    pub fn player_token(&self, player_id: &str, now: Timestamp) -> String {
+        self.0.seal(PLAYER, player_id.as_bytes(), PLAYER_TOKEN_LIFETIME, now)
+    }
+
+    /// The player whose token is in the request's `Authorization` header; `None` without that header.
+    ///
+    /// # Errors
+    /// `invalid-token`: it is not a player's token, or it has expired.
+    pub fn player(&self, request: &Request, now: Timestamp) -> Result<Option<String>, Problem> {
+        let Some(header) = request.header("authorization") else { return Ok(None) };
+        let token = bearer::token(header).ok_or_else(bearer::invalid)?;
+        let player_id = self.0.open(PLAYER, token, now).map_err(|error| match error {
+            SignedError::Forged => bearer::invalid(),
+            SignedError::Expired => bearer::invalid().detail("the token has expired"),
+        })?;
+        String::from_utf8(player_id).map(Some).map_err(|_| bearer::invalid())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
+
+    fn tickets() -> Tickets {
+        Tickets::new(SecretString::from("key"))
+    }
+
+    fn ticket() -> Ticket {
+        Ticket { player_id: "ann".into(), game_id: "7".into(), role: "player".into() }
+    }
+
+    fn now() -> Timestamp {
+        "2025-10-02T10:30:00Z".parse().expect("a time")
+    }
+
+    fn player(header: &str, now: Timestamp) -> Result<Option<String>, &'static str> {
+        let mut event = ApiGatewayV2httpRequest::default();
+        event.headers.insert("authorization", header.parse().expect("a header"));
+        tickets().player(&Request::new(event), now).map_err(|problem| problem.name())
+    }
+
+    #[test]
+    fn a_ticket_is_good_for_a_minute() {
+        let text = tickets().ticket(&ticket(), now());
+        assert_eq!(tickets().open_ticket(&text, now() + TICKET_LIFETIME), Ok(ticket()));
+        let later = now() + TICKET_LIFETIME + SignedDuration::from_secs(1);
+        assert_eq!(tickets().open_ticket(&text, later), Err(SignedError::Expired));
+    }
+
+    #[test]
+    fn a_player_token_is_good_for_a_year() {
+        let header = format!("Bearer {}", tickets().player_token("ann", now()));
+        assert_eq!(player(&header, now() + PLAYER_TOKEN_LIFETIME), Ok(Some("ann".into())));
+        assert_eq!(
+            player(&header, now() + PLAYER_TOKEN_LIFETIME + SignedDuration::from_secs(1)),
+            Err("invalid-token")
+        );
+        assert_eq!(tickets().player(&Request::default(), now()), Ok(None));
+    }
+
+    #[test]
+    fn neither_is_taken_for_the_other_nor_a_cursor_for_either() {
+        let ticket = tickets().ticket(&ticket(), now());
+        let token = tickets().player_token("ann", now());
+        let cursors = crate::cursor::Cursors::new(SecretString::from("key"));
+        let cursor = cursors.seal("player", &"ann", now()).expect("JSON");
+        for header in [&ticket, &cursor, ""].map(|text| format!("Bearer {text}")) {
+            assert_eq!(player(&header, now()), Err("invalid-token"), "{header}");
+        }
+        assert_eq!(player(&token, now()), Err("invalid-token"));
+        assert_eq!(player(&format!("Basic {token}"), now()), Err("invalid-token"));
+        for text in [&token, &cursor] {
+            assert_eq!(tickets().open_ticket(text, now()), Err(SignedError::Forged), "{text}");
+        }
+    }
+}
