@@ -114,10 +114,7 @@ mod tests {
     fn a_player_token_is_good_for_a_year() {
         let header = format!("Bearer {}", tickets().player_token("ann", now()));
         assert_eq!(player(&header, now() + PLAYER_TOKEN_LIFETIME), Ok(Some("ann".into())));
-        assert_eq!(
-            player(&header, now() + PLAYER_TOKEN_LIFETIME + SignedDuration::from_secs(1)),
-            Err("invalid-token")
-        );
+        assert_eq!(player(&header, now() + PLAYER_TOKEN_LIFETIME + SignedDuration::from_secs(1)), Err("invalid-token"));
         assert_eq!(tickets().player(&Request::default(), now()), Ok(None));
     }
 
