@@ -10,6 +10,7 @@ pub mod env;
 pub mod http;
 pub mod problem;
 pub mod signed;
+pub mod socket;
 pub mod stream;
 pub mod telemetry;
 pub mod ticket;

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::error::TransactionCanceledException;
 
 /// Why a request had no result, sorted by what the caller can do.
 #[derive(Debug, thiserror::Error)]
@@ -48,9 +49,17 @@ const BUSY: [&str; 9] = [
     "TransactionConflict",
 ];
 
-/// Whether an error code, or a transaction's cancellation reason, asks for patience.
-pub(crate) fn is_busy(code: &str) -> bool {
-    BUSY.contains(&code)
+/// Why a transaction was cancelled: `Ok` when one of its conditions did not hold, which is for the caller to judge.
+pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<(), StoreError> {
+    let codes = why.cancellation_reasons().iter().filter_map(|reason| reason.code());
+    let codes: Vec<_> = codes.filter(|code| *code != "None").collect();
+    if codes.contains(&"ConditionalCheckFailed") {
+        Ok(())
+    } else if codes.iter().any(|code| BUSY.contains(code)) {
+        Err(StoreError::Busy(codes.join(", ")))
+    } else {
+        Err(StoreError::Refused(why.message().unwrap_or("canceled").to_owned()))
+    }
 }
 
 impl<E> From<SdkError<E, HttpResponse>> for StoreError
@@ -61,7 +70,7 @@ where
         let text = DisplayErrorContext(&error).to_string();
         match &error {
             SdkError::ServiceError(context) => match context.err().code() {
-                Some(code) if is_busy(code) => Self::Busy(text),
+                Some(code) if BUSY.contains(&code) => Self::Busy(text),
                 _ if context.raw().status().is_server_error() => Self::Unavailable(text),
                 _ => Self::Refused(text),
             },

@@ -5,5 +5,6 @@
 
 pub mod clicks;
 mod error;
+mod item;
 
 pub use error::StoreError;

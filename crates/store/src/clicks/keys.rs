@@ -1,15 +1,11 @@
 //! How the keys of the clicks table are spelled. Nothing outside of this module's siblings knows.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::calendar::YearMonth;
 use domain::clicks::ClickTime;
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
-/// An item, or the key of one.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+pub(crate) use crate::item::{Item, n, s};
 
 pub(crate) const PARTITION_KEY: &str = "userId";
 pub(crate) const SORT_KEY: &str = "createDateTime";
@@ -31,14 +27,6 @@ pub const RESERVED_PREFIXES: [&str; 5] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#"
 
 /// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
 const PARTITION_KEY_BYTES_MAX: usize = 2_048;
-
-pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
-    AttributeValue::S(text.into())
-}
-
-pub(crate) fn n(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
-}
 
 pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {
     Item::from([(PARTITION_KEY.to_owned(), s(partition)), (SORT_KEY.to_owned(), s(sort))])

@@ -11,8 +11,7 @@ use sha2::{Digest, Sha256};
 use super::keys::{
     DAILY, Item, MONTHLY, PARTITION_KEY, TOTAL, TOTAL_SORT, date_key, key, lane_partition, month_key, n, s,
 };
-use crate::StoreError;
-use crate::error::is_busy;
+use crate::{StoreError, error};
 
 /// How long a lane is kept after it last moved. Its stream forgets its records after 24 hours, so nothing comes back for it.
 const LANE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -160,15 +159,12 @@ impl Lanes {
             Ok(_) => Ok(()),
             Err(error) => Err(match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                    let codes: Vec<_> =
-                        canceled.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect();
                     // The reasons are in the order of the actions, and the lane's comes first.
-                    if codes.first() == Some(&"ConditionalCheckFailed") {
-                        CommitError::LaneMoved
-                    } else if codes.iter().any(|code| is_busy(code)) {
-                        CommitError::Store(StoreError::Busy(codes.join(", ")))
-                    } else {
-                        CommitError::Store(StoreError::Refused(canceled.message().unwrap_or("canceled").to_owned()))
+                    let lanes = canceled.cancellation_reasons().first().and_then(|reason| reason.code());
+                    match error::canceled(canceled) {
+                        Ok(()) if lanes == Some("ConditionalCheckFailed") => CommitError::LaneMoved,
+                        Ok(()) => CommitError::Store(StoreError::Refused("a note's condition did not hold".to_owned())),
+                        Err(error) => CommitError::Store(error),
                     }
                 }
                 _ => CommitError::Store(error.into()),
