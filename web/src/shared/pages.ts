@@ -8,4 +8,7 @@ export interface Page {
 }
 
 /** All pages. */
-export const pages = [{ path: '/', title: { en: 'Clicks', ja: 'クリック' } }] as const satisfies readonly Page[];
+export const pages = [
+  { path: '/', title: { en: 'Clicks', ja: 'クリック' } },
+  { path: '/game/', title: { en: 'Draw & guess', ja: 'お絵かき当て' } },
+] as const satisfies readonly Page[];

@@ -1,0 +1,191 @@
+/** The requests of the game's page. Shapes are checked on arrival. */
+import { ApiError, isObject, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
+import type { Batch } from './board/protocol.ts';
+import { recallIdentity, rememberIdentity } from './identity.ts';
+import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
+
+/** Where the game's socket is: on the page's own origin, as the API is. */
+export function socketUrl(ticket: string): string {
+  const url = new URL('/ws', location.href);
+  url.protocol = url.protocol.replace('http', 'ws');
+  url.searchParams.set('ticket', ticket);
+  return url.href;
+}
+
+/** A seat in a game, and what opens a socket to it within a minute. */
+export interface Seat {
+  readonly gameId: string;
+  readonly ticket: string;
+  readonly role: Role;
+  readonly room: Room;
+}
+
+/** A public game that waits for players. */
+export interface WaitingGame {
+  readonly gameId: string;
+  readonly hostName: string;
+  readonly players: number;
+  readonly seats: number;
+  readonly roundCount: number;
+  readonly timeLimit: number;
+}
+
+/** A finished game of a player. */
+export interface PastGame {
+  readonly gameId: string;
+  /** Epoch milliseconds. */
+  readonly finishedAt: number;
+  readonly players: readonly { readonly name: string; readonly score: number; readonly rank: number }[];
+  readonly score: number;
+  readonly rank: number;
+}
+
+/** A turn that was played. */
+export interface PastTurn {
+  readonly turnId: string;
+  readonly drawerName: string;
+  readonly answer: string;
+  readonly gloss: string | null;
+  readonly solvers: number;
+}
+
+/** Part of a list, and where the next part begins; `null` on the last. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor: string | null;
+}
+
+/** What a new game is made of. */
+export interface NewGame {
+  readonly name: string;
+  readonly settings: ChosenSettings;
+  readonly public: boolean;
+  readonly words: readonly string[];
+}
+
+/** `POST /games`: makes a game and takes the host's seat. */
+export async function createGame(game: NewGame): Promise<Seat> {
+  const { words, ...body } = game;
+  return takeSeat('/games', { ...body, ...(words.length > 0 ? { words } : {}) });
+}
+
+/** `POST /games/{gameId}/players`: takes a seat, or comes back to the one that this browser has. */
+export function joinGame(gameId: string, name: string, role: Role): Promise<Seat> {
+  return takeSeat(`/games/${encodeURIComponent(gameId)}/players`, { name, role });
+}
+
+/** `GET /games/{gameId}`: what everybody may see. */
+export async function getGame(gameId: string, signal: AbortSignal): Promise<Room> {
+  return readRoom(await requestJson(`/games/${encodeURIComponent(gameId)}`, { signal }));
+}
+
+/** `GET /games`: public games that wait, newest first. */
+export async function getWaitingGames(signal: AbortSignal): Promise<readonly WaitingGame[]> {
+  const body = await requestJson('/games?limit=20', { signal });
+  return page(body, (item) => ({
+    gameId: text(item, 'gameId'),
+    hostName: text(item, 'hostName'),
+    players: count(item, 'players'),
+    seats: count(item, 'playerCount'),
+    roundCount: count(item, 'roundCount'),
+    timeLimit: count(item, 'timeLimit'),
+  })).items;
+}
+
+/** `GET /players/{playerId}/games`: this browser's finished games, newest first. Empty for who never played. */
+export async function getPastGames(cursor: string | null): Promise<Page<PastGame>> {
+  const identity = recallIdentity();
+  if (identity === null) return { items: [], cursor: null };
+  const query = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
+  const body = await requestJson(`/players/${encodeURIComponent(identity.playerId)}/games${query}`, authorized());
+  return page(body, (item) => {
+    const players = objects(item['players']).map((player) => ({
+      playerId: text(player, 'playerId'),
+      name: text(player, 'name'),
+      score: count(player, 'score'),
+      rank: count(player, 'rank'),
+    }));
+    const own = players.find((player) => player.playerId === identity.playerId);
+    return {
+      gameId: text(item, 'gameId'),
+      finishedAt: count(item, 'finishedAt'),
+      players,
+      score: own?.score ?? 0,
+      rank: own?.rank ?? players.length,
+    };
+  });
+}
+
+/** `GET /games/{gameId}/turns`: the turns that were played, in order. */
+export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
+  const body = await requestJson(`/games/${encodeURIComponent(gameId)}/turns`, authorized());
+  return page(body, (item) => ({
+    turnId: text(item, 'turnId'),
+    drawerName: text(item, 'drawerName'),
+    answer: text(item, 'answer'),
+    gloss: typeof item['gloss'] === 'string' ? item['gloss'] : null,
+    solvers: objects(item['solvers']).length,
+  })).items;
+}
+
+/** `GET /games/{gameId}/turns/{turnId}/drawing`. */
+export async function getDrawing(gameId: string, turnId: string): Promise<readonly Batch[]> {
+  const path = `/games/${encodeURIComponent(gameId)}/turns/${encodeURIComponent(turnId)}/drawing`;
+  const batches = parseBatches((await requestJson(path, authorized()))['batches']);
+  if (batches === null) throw new ApiError(unexpectedAnswer(200));
+  return batches;
+}
+
+async function takeSeat(path: string, body: JsonObject): Promise<Seat> {
+  let answer: JsonObject;
+  try {
+    answer = await requestJson(path, { method: 'POST', body, ...authorized() });
+  } catch (failure) {
+    // A token that has expired, or is of another stack, is worth nothing; without it one is somebody new.
+    if (!(failure instanceof ApiError) || failure.problem?.status !== 401 || recallIdentity() === null) throw failure;
+    rememberIdentity(null);
+    answer = await requestJson(path, { method: 'POST', body });
+  }
+  rememberIdentity({ playerId: text(answer, 'playerId'), token: text(answer, 'playerToken') });
+  return {
+    gameId: text(answer, 'gameId'),
+    ticket: text(answer, 'ticket'),
+    role: answer['role'] === 'spectator' ? 'spectator' : 'player',
+    room: readRoom(answer['room']),
+  };
+}
+
+function authorized(): ApiRequest {
+  const identity = recallIdentity();
+  return identity === null ? {} : { headers: { authorization: `Bearer ${identity.token}` } };
+}
+
+function readRoom(value: unknown): Room {
+  const room = parseRoom(value);
+  if (room === null) throw new ApiError(unexpectedAnswer(200));
+  return room;
+}
+
+function page<T>(body: JsonObject, decode: (item: JsonObject) => T): Page<T> {
+  return {
+    items: objects(body['items']).map(decode),
+    cursor: typeof body['cursor'] === 'string' ? body['cursor'] : null,
+  };
+}
+
+function objects(value: unknown): readonly JsonObject[] {
+  if (!Array.isArray(value)) throw new ApiError(unexpectedAnswer(200));
+  return value.map((item: unknown) => (isObject(item) ? item : {}));
+}
+
+function count(body: JsonObject, name: string): number {
+  const value = body[name];
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new ApiError(unexpectedAnswer(200));
+  return value;
+}
+
+function text(body: JsonObject, name: string): string {
+  const value = body[name];
+  if (typeof value !== 'string') throw new ApiError(unexpectedAnswer(200));
+  return value;
+}

@@ -1,0 +1,350 @@
+/**
+ * The game's messages, version 1, as `docs/protocol.md` has them. What arrives is checked here, once; what does not fit is no message.
+ */
+import { isObject, type JsonObject } from '../shared/api.ts';
+import type { Batch, BoardMessage, InkMessage } from './board/protocol.ts';
+
+/** What `hello` says. */
+export const PROTOCOL_VERSION = 1;
+
+export type GameStatus = 'waiting' | 'playing' | 'finished';
+export type Phase = 'choosing' | 'drawing' | 'reveal';
+export type Role = 'player' | 'spectator';
+export type WordSource = 'built-in' | 'custom' | 'both';
+export type LineKind = 'talk' | 'guess' | 'correct' | 'system';
+export type AwardReason = 'correct_answer' | 'drawer_penalty';
+
+/** How a game is played. Times in seconds. */
+export interface Settings {
+  readonly timeLimit: number;
+  readonly roundCount: number;
+  readonly playerCount: number;
+  readonly hints: boolean;
+  readonly words: WordSource;
+  /** How many words of the host's own there are. */
+  readonly customWords: number;
+}
+
+/** A seat and who sits there. */
+export interface Player {
+  readonly playerId: string;
+  readonly name: string;
+  readonly score: number;
+  readonly ready: boolean;
+  readonly connected: boolean;
+  readonly kickVotes: number;
+}
+
+/** A word that the drawer may choose. */
+export interface WordOption {
+  readonly word: string;
+  /** In English; `null` where there is none. */
+  readonly gloss: string | null;
+}
+
+export interface Solver {
+  readonly playerId: string;
+  readonly points: number;
+}
+
+export interface Award extends Solver {
+  readonly reason: AwardReason;
+}
+
+/** One player's turn to draw, as this browser may see it. */
+export interface Turn {
+  readonly turnId: string;
+  readonly drawerId: string;
+  readonly phase: Phase;
+  /** Seconds. */
+  readonly timeLimit: number;
+  /** To the phase's end, from when the message was read. */
+  readonly remainingMs: number;
+  /** To the next thing that time brings; at its end clients send `tick`. */
+  readonly nextMs: number;
+  /** One `＿` for each letter that is not opened; `null` while the word is not chosen. */
+  readonly mask: string | null;
+  readonly solvers: readonly Solver[];
+  /** For who may know it. */
+  readonly answer: string | null;
+  readonly gloss: string | null;
+  /** For the drawer while choosing; otherwise empty. */
+  readonly options: readonly WordOption[];
+  /** In reveal; otherwise empty. */
+  readonly awards: readonly Award[];
+}
+
+export interface Standing {
+  readonly playerId: string;
+  readonly name: string;
+  readonly score: number;
+  readonly rank: number;
+}
+
+/** The state of a game, as this browser may see it. */
+export interface Room {
+  readonly gameId: string;
+  /** Grows with every change. */
+  readonly version: number;
+  readonly status: GameStatus;
+  readonly public: boolean;
+  readonly settings: Settings;
+  readonly hostId: string;
+  readonly round: number;
+  readonly players: readonly Player[];
+  readonly spectators: number;
+  readonly paused: boolean;
+  readonly turn: Turn | null;
+  readonly standings: readonly Standing[];
+  /** The game that follows this one, once somebody asked for it. */
+  readonly rematch: string | null;
+}
+
+/** A line of the chat. Of `correct` the text is empty; of `system` it names what happened, and `name` says to whom. */
+export interface Line {
+  readonly id: string;
+  readonly playerId: string;
+  readonly name: string;
+  readonly text: string;
+  readonly kind: LineKind;
+}
+
+/** What went wrong with a message: its `type` is one of `docs/problems.md`, without or with the URN before it. */
+export interface ErrorMessage {
+  readonly type: 'error';
+  readonly error: { readonly type: string; readonly title: string; readonly detail: string | null };
+  readonly action: string | null;
+  readonly id: string | null;
+  readonly turnId: string | null;
+}
+
+/** Everything that a server says. */
+export type ServerMessage =
+  | { readonly type: 'welcome'; readonly you: { readonly playerId: string; readonly role: Role }; readonly room: Room }
+  | { readonly type: 'room'; readonly room: Room }
+  | InkMessage
+  | { readonly type: 'chat'; readonly lines: readonly Line[] }
+  | { readonly type: 'near'; readonly id: string; readonly text: string }
+  | { readonly type: 'wait'; readonly version: number; readonly nextMs: number }
+  | { readonly type: 'rematch'; readonly gameId: string }
+  | { readonly type: 'pong' | 'replaced' | 'kicked' }
+  | ErrorMessage;
+
+/** Everything that a client says. */
+export type ClientMessage =
+  | { readonly action: 'hello'; readonly protocol: typeof PROTOCOL_VERSION }
+  | { readonly action: 'ping' | 'start' | 'leave' | 'rematch' }
+  | { readonly action: 'configure'; readonly settings: ChosenSettings }
+  | { readonly action: 'ready'; readonly ready: boolean }
+  | { readonly action: 'choose'; readonly turnId: string; readonly option: number }
+  | { readonly action: 'choose'; readonly turnId: string; readonly word: string }
+  | BoardMessage
+  | { readonly action: 'say'; readonly id: string; readonly text: string }
+  | { readonly action: 'tick'; readonly version: number }
+  | { readonly action: 'skip'; readonly turnId: string }
+  | { readonly action: 'kick'; readonly playerId: string };
+
+/** What a host chooses; how many words of their own there are follows from the words. */
+export type ChosenSettings = Omit<Settings, 'customWords'>;
+
+/** Reads a frame. `null` when it is no message of this protocol: a newer server may say more than this page knows. */
+export function parseMessage(text: string): ServerMessage | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isObject(body) ? message(body) : null;
+  } catch (fault) {
+    if (fault instanceof SyntaxError || fault instanceof Misfit) return null;
+    throw fault;
+  }
+}
+
+/** Reads a room out of an HTTP answer; `null` when it is none. */
+export function parseRoom(value: unknown): Room | null {
+  try {
+    return room(value);
+  } catch (fault) {
+    if (fault instanceof Misfit) return null;
+    throw fault;
+  }
+}
+
+/** Reads the batches of a finished drawing; `null` when they are none. */
+export function parseBatches(value: unknown): readonly Batch[] | null {
+  try {
+    return readBatches(value);
+  } catch (fault) {
+    if (fault instanceof Misfit) return null;
+    throw fault;
+  }
+}
+
+/** A value is not of the documented shape. */
+class Misfit extends Error {}
+
+function message(body: JsonObject): ServerMessage | null {
+  switch (body['type']) {
+    case 'welcome': {
+      const you = object(body['you']);
+      return {
+        type: 'welcome',
+        you: { playerId: string(you['playerId']), role: oneOf(you['role'], ['player', 'spectator']) },
+        room: room(body['room']),
+      };
+    }
+    case 'room':
+      return { type: 'room', room: room(body['room']) };
+    case 'ink':
+      return {
+        type: 'ink',
+        turnId: string(body['turnId']),
+        batches: readBatches(body['batches']),
+        ...(body['saved'] === undefined ? {} : { saved: number(body['saved']) }),
+        last: body['last'] === true,
+      };
+    case 'chat':
+      return {
+        type: 'chat',
+        lines: list(body['lines'], (line) => ({
+          id: string(line['id']),
+          playerId: string(line['playerId']),
+          name: string(line['name']),
+          text: string(line['text']),
+          kind: oneOf(line['kind'], ['talk', 'guess', 'correct', 'system']),
+        })),
+      };
+    case 'near':
+      return { type: 'near', id: string(body['id']), text: string(body['text']) };
+    case 'wait':
+      return { type: 'wait', version: number(body['version']), nextMs: number(body['nextMs']) };
+    case 'rematch':
+      return { type: 'rematch', gameId: string(body['gameId']) };
+    case 'pong':
+    case 'replaced':
+    case 'kicked':
+      return { type: body['type'] };
+    case 'error': {
+      const error = object(body['error']);
+      return {
+        type: 'error',
+        error: {
+          type: string(error['type']),
+          title: string(error['title']),
+          detail: optional(error['detail'], string),
+        },
+        action: optional(body['action'], string),
+        id: optional(body['id'], string),
+        turnId: optional(body['turnId'], string),
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+function readBatches(value: unknown): readonly Batch[] {
+  // The ops are the board's matter, and checked there.
+  return list(value, (batch) => ({ seq: number(batch['seq']), ops: array(batch['ops']) as Batch['ops'] }));
+}
+
+function room(value: unknown): Room {
+  const body = object(value);
+  return {
+    gameId: string(body['gameId']),
+    version: number(body['version']),
+    status: oneOf(body['status'], ['waiting', 'playing', 'finished']),
+    public: body['public'] === true,
+    settings: settings(object(body['settings'])),
+    hostId: string(body['hostId']),
+    round: optional(body['round'], number) ?? 0,
+    players: list(body['players'], (player) => ({
+      playerId: string(player['playerId']),
+      name: string(player['name']),
+      score: number(player['score']),
+      ready: player['ready'] === true,
+      connected: player['connected'] === true,
+      kickVotes: optional(player['kickVotes'], number) ?? 0,
+    })),
+    spectators: optional(body['spectators'], number) ?? 0,
+    paused: body['paused'] === true,
+    turn: optional(body['turn'], (value) => turn(object(value))),
+    standings: list(body['standings'] ?? [], (standing) => ({
+      playerId: string(standing['playerId']),
+      name: string(standing['name']),
+      score: number(standing['score']),
+      rank: number(standing['rank']),
+    })),
+    rematch: optional(body['rematch'], string),
+  };
+}
+
+function settings(body: JsonObject): Settings {
+  return {
+    timeLimit: number(body['timeLimit']),
+    roundCount: number(body['roundCount']),
+    playerCount: number(body['playerCount']),
+    hints: body['hints'] === true,
+    words: oneOf(body['words'], ['built-in', 'custom', 'both']),
+    customWords: optional(body['customWords'], number) ?? 0,
+  };
+}
+
+function turn(body: JsonObject): Turn {
+  return {
+    turnId: string(body['turnId']),
+    drawerId: string(body['drawerId']),
+    phase: oneOf(body['phase'], ['choosing', 'drawing', 'reveal']),
+    timeLimit: number(body['timeLimit']),
+    remainingMs: number(body['remainingMs']),
+    nextMs: number(body['nextMs']),
+    mask: optional(body['mask'], string),
+    solvers: list(body['solvers'] ?? [], solver),
+    answer: optional(body['answer'], string),
+    gloss: optional(body['gloss'], string),
+    options: list(body['options'] ?? [], (option) => ({
+      word: string(option['word']),
+      gloss: optional(option['gloss'], string),
+    })),
+    awards: list(body['awards'] ?? [], (award) => ({
+      ...solver(award),
+      reason: oneOf(award['reason'], ['correct_answer', 'drawer_penalty']),
+    })),
+  };
+}
+
+function solver(body: JsonObject): Solver {
+  return { playerId: string(body['playerId']), points: number(body['points']) };
+}
+
+function object(value: unknown): JsonObject {
+  if (!isObject(value)) throw new Misfit();
+  return value;
+}
+
+function array(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Misfit();
+  return value;
+}
+
+function list<T>(value: unknown, decode: (item: JsonObject) => T): readonly T[] {
+  return array(value).map((item) => decode(object(item)));
+}
+
+function string(value: unknown): string {
+  if (typeof value !== 'string') throw new Misfit();
+  return value;
+}
+
+function number(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Misfit();
+  return value;
+}
+
+function oneOf<T extends string>(value: unknown, choices: readonly T[]): T {
+  const chosen = choices.find((choice) => choice === value);
+  if (chosen === undefined) throw new Misfit();
+  return chosen;
+}
+
+function optional<T>(value: unknown, decode: (value: unknown) => T): T | null {
+  return value === undefined || value === null ? null : decode(value);
+}

@@ -1,0 +1,61 @@
+/** The rules for what people type, as the server has them, so that a slip is told before it is sent. */
+
+/** Characters of a name, as the server counts them: code points after NFC. */
+export const NAME_CHARS_MAX = 10;
+export const LINE_CHARS_MAX = 500;
+export const WORD_CHARS_MAX = 50;
+export const CUSTOM_WORDS_MAX = 100;
+
+export type NameFault = 'empty' | 'tooLong' | 'characters';
+
+/** A name as it is sent: composed, without spaces at its ends. */
+export function tidyName(name: string): string {
+  return name.normalize('NFC').trim();
+}
+
+/** What is wrong with a tidy name; `null` when nothing is. */
+export function nameFault(name: string): NameFault | null {
+  if (name === '') return 'empty';
+  if ([...name].length > NAME_CHARS_MAX) return 'tooLong';
+  return /^[\p{L}\p{M}\p{N}]+( [\p{L}\p{M}\p{N}]+)*$/u.test(name) ? null : 'characters';
+}
+
+/** Hiragana out of what was typed: composed, katakana turned to hiragana, without spaces. What is neither stays, to be refused. */
+export function toHiragana(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/\s/gu, '')
+    .replaceAll(/[\u30a1-\u30f6]/gu, (kana) => String.fromCodePoint(kana.codePointAt(0)! - 0x60));
+}
+
+/** Whether a word can be an answer. */
+export function isAnswer(word: string): boolean {
+  return [...word].length <= WORD_CHARS_MAX && /^[\u3041-\u3096ー]+$/u.test(word);
+}
+
+/** The words of a list that somebody pasted, one a line or with commas between, each once; `bad` holds what cannot be an answer. */
+export function readWords(text: string): { readonly words: readonly string[]; readonly bad: readonly string[] } {
+  const typed = text.split(/[\n,、，]/u).filter((word) => word.trim() !== '');
+  const words = new Set<string>();
+  const bad: string[] = [];
+  for (const each of typed) {
+    const word = toHiragana(each);
+    if (isAnswer(word)) words.add(word);
+    else bad.push(each.trim());
+  }
+  return { words: [...words], bad };
+}
+
+/** The game's id in a link or a code that somebody pasted; `null` when there is none. */
+export function readGameId(text: string): string | null {
+  return /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/iu.exec(text)?.[0].toLowerCase() ?? null;
+}
+
+/** A line as it is sent; `null` when nothing is left of it. */
+export function tidyLine(text: string): string | null {
+  const line = text
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+  return line === '' ? null : [...line].slice(0, LINE_CHARS_MAX).join('');
+}
