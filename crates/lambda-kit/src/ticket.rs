@@ -33,6 +33,9 @@ pub struct Ticket {
     /// As what: the game's own word.
     #[serde(rename = "r")]
     pub role: String,
+    /// By what name; somebody without a seat has it nowhere else.
+    #[serde(rename = "n")]
+    pub name: String,
 }
 
 /// Makes and checks tickets and player tokens.
@@ -47,7 +50,7 @@ impl Tickets {
 
     /// A ticket.
     pub fn ticket(&self, ticket: &Ticket, now: Timestamp) -> String {
-        let content = serde_json::to_vec(ticket).unwrap_or_else(|_| unreachable!("three strings are JSON"));
+        let content = serde_json::to_vec(ticket).unwrap_or_else(|_| unreachable!("strings are JSON"));
         self.0.seal(TICKET, &content, TICKET_LIFETIME, now)
     }
 
@@ -89,7 +92,7 @@ mod tests {
     }
 
     fn ticket() -> Ticket {
-        Ticket { player_id: "ann".into(), game_id: "7".into(), role: "player".into() }
+        Ticket { player_id: "ann".into(), game_id: "7".into(), role: "player".into(), name: "あん".into() }
     }
 
     fn now() -> Timestamp {

@@ -5,6 +5,7 @@
 
 pub mod clicks;
 mod error;
+pub mod game;
 mod item;
 
 pub use error::StoreError;

@@ -1,0 +1,194 @@
+//! What was said in a game.
+
+use aws_sdk_dynamodb::Client;
+use domain::game::{GameId, Line, LineId, LineKind, PlayerId, PlayerName, SystemText, Talk, TurnId};
+use serde::{Deserialize, Serialize};
+
+use super::keys::{
+    CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n, s,
+};
+use super::rows::player_id;
+use crate::StoreError;
+
+/// A line as it lies in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLine {
+    /// The line.
+    pub line: Line,
+    /// The turn whose answer one has to know to read it; `None`: it is for everybody.
+    pub in_the_know: Option<TurnId>,
+}
+
+/// Where a page ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatPosition(String);
+
+/// Some lines, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatPage {
+    /// At most as many as were asked for.
+    pub lines: Vec<StoredLine>,
+    /// Where older ones go on; `None` when there are none.
+    pub next: Option<ChatPosition>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChatRow {
+    id: String,
+    game_id: String,
+    player_id: String,
+    player_name: String,
+    content: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+    created_at: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_guess: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_correct: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round_number: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn_number: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audience: Option<AudienceRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Normal,
+    System,
+    Guess,
+    Correct,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AudienceRow {
+    /// Who knows the answer of `turnId`.
+    Solvers,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+const SYSTEM_TEXTS: [(SystemText, &str); 5] = [
+    (SystemText::Joined, "joined"),
+    (SystemText::Left, "left"),
+    (SystemText::Kicked, "kicked"),
+    (SystemText::Skipped, "skipped"),
+    (SystemText::Host, "host"),
+];
+
+/// Keeps and reads the chat. Its requests are `PutItem` and `Query`.
+#[derive(Debug, Clone)]
+pub struct Chat {
+    client: Client,
+    table: String,
+}
+
+impl Chat {
+    /// The chat in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Stores a line. Stored again, it is the same one: its key is made of its time and id.
+    pub async fn put(&self, game_id: GameId, line: &StoredLine) -> Result<(), StoreError> {
+        let request = self.client.put_item().table_name(&self.table);
+        request.set_item(Some(line.item(game_id)?)).send().await?;
+        Ok(())
+    }
+
+    /// Some lines, newest first, from where an earlier page ended. For whom they are is for the caller to look at.
+    pub async fn page(
+        &self,
+        game_id: GameId,
+        limit: u16,
+        after: Option<&ChatPosition>,
+    ) -> Result<ChatPage, StoreError> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
+            .expression_attribute_names("#pk", PARTITION_KEY)
+            .expression_attribute_names("#sk", SORT_KEY)
+            .expression_attribute_values(":pk", s(game(game_id)))
+            .expression_attribute_values(":from", s(CHAT_PREFIX))
+            .expression_attribute_values(":to", s(CHAT_PREFIX_END))
+            .scan_index_forward(false)
+            .limit(i32::from(limit))
+            .set_exclusive_start_key(after.map(|ChatPosition(sort)| key(game(game_id), sort)))
+            .send()
+            .await?;
+        let last = answer.last_evaluated_key.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok());
+        let next = last.map(|sort| ChatPosition(sort.clone()));
+        let lines = answer.items.unwrap_or_default().into_iter().map(StoredLine::read).collect::<Result<_, _>>()?;
+        Ok(ChatPage { lines, next })
+    }
+}
+
+impl StoredLine {
+    fn item(&self, game_id: GameId) -> Result<Item, StoreError> {
+        let line = &self.line;
+        let (kind, content) = match &line.kind {
+            LineKind::Talk(talk) => (Kind::Normal, talk.as_str()),
+            LineKind::Guess(talk) => (Kind::Guess, talk.as_str()),
+            LineKind::Correct => (Kind::Correct, ""),
+            LineKind::System(text) => {
+                (Kind::System, SYSTEM_TEXTS.iter().find(|(other, _)| other == text).map_or("", |(_, name)| *name))
+            }
+        };
+        let row = ChatRow {
+            id: line.id.to_string(),
+            game_id: game_id.to_string(),
+            player_id: line.player.to_string(),
+            player_name: line.name.to_string(),
+            content: content.to_owned(),
+            kind,
+            created_at: line.at_ms,
+            is_guess: matches!(kind, Kind::Guess | Kind::Correct),
+            is_correct: kind == Kind::Correct,
+            round_number: line.turn.map(TurnId::round),
+            turn_number: line.turn.map(TurnId::number),
+            audience: self.in_the_know.map(|_| AudienceRow::Solvers),
+            turn_id: self.in_the_know.map(|turn| turn.to_string()),
+        };
+        let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+        item.extend(key(game(game_id), chat(line.at_ms, line.id)));
+        item.insert(TTL.to_owned(), n(expires(line.at_ms, GAME_TTL_S)));
+        Ok(item)
+    }
+
+    fn read(item: Item) -> Result<Self, StoreError> {
+        let row: ChatRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+        let talk = || Talk::new(&row.content).map_err(StoreError::unreadable);
+        let kind = match row.kind {
+            Kind::Normal => LineKind::Talk(talk()?),
+            Kind::Guess => LineKind::Guess(talk()?),
+            Kind::Correct => LineKind::Correct,
+            Kind::System => {
+                let text = SYSTEM_TEXTS.iter().find(|(_, name)| *name == row.content);
+                let (text, _) = text.ok_or_else(|| StoreError::unreadable("a system's line with an unknown text"))?;
+                LineKind::System(*text)
+            }
+        };
+        let turn = row.round_number.zip(row.turn_number);
+        let turn = turn.map(|(round, turn)| TurnId::new(round, turn).map_err(StoreError::unreadable)).transpose()?;
+        let id: LineId = row.id.parse().map_err(StoreError::unreadable)?;
+        let player: PlayerId = player_id(&row.player_id)?;
+        let name = PlayerName::new(&row.player_name).map_err(StoreError::unreadable)?;
+        let in_the_know = match (row.audience, row.turn_id) {
+            (Some(AudienceRow::Solvers), Some(turn)) => Some(turn.parse().map_err(StoreError::unreadable)?),
+            (None, _) => None,
+            (Some(_), None) => return Err(StoreError::unreadable("a line for those in the know of no turn")),
+        };
+        Ok(Self { line: Line { id, player, name, kind, at_ms: row.created_at, turn }, in_the_know })
+    }
+}

@@ -1,0 +1,298 @@
+//! A game's room and what it hides: read at one go, written on the condition that nobody has been faster.
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::builders::PutBuilder;
+use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
+use domain::game::{Game, GameId, Hiragana, Player, Room, Secret};
+use serde::{Deserialize, Serialize};
+
+use super::connections::Listener;
+use super::keys::{
+    ANSWER, CREATED_PREFIX, GAME_TTL_S, Item, LISTENER_PREFIX, LIVE_PREFIX, META, PARTITION_KEY, SORT_KEY, TTL,
+    WAITING, WORDS, expires, game, key, n, player, s,
+};
+use super::rows::{AnswerRow, MetaRow, Status, word};
+use crate::StoreError;
+use crate::error::canceled;
+
+/// The pages that answer, listeners and room may take. A megabyte holds thousands of listeners.
+const PAGES_MAX: usize = 4;
+
+/// How fresh a read has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// The last write is in it. For whoever decides.
+    Consistent,
+    /// It may be some milliseconds old, and costs half. For relaying.
+    Eventual,
+}
+
+/// A game and who listens to it, as it lies in the table.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// What anybody may see.
+    pub room: Room,
+    /// What nobody may see whole. Of another moment than the room, if somebody wrote between the two reads.
+    pub secret: Secret,
+    /// Who gets its messages.
+    pub listeners: Vec<Listener>,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persisted {
+    /// It is the room now.
+    Yes,
+    /// Somebody else has changed the room since it was read. Nothing was written.
+    Lost,
+}
+
+/// Reads and writes rooms. Its requests are `GetItem`, `Query`, `PutItem` and `TransactWriteItems` of puts and deletes.
+#[derive(Debug, Clone)]
+pub struct Rooms {
+    client: Client,
+    table: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WordsRow {
+    words: Vec<String>,
+}
+
+impl Rooms {
+    /// The rooms in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// The room alone; `None`: there is no such game. Consistent.
+    pub async fn room(&self, game_id: GameId) -> Result<Option<Room>, StoreError> {
+        let key = key(game(game_id), META);
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        request.send().await?.item.map(read_room).transpose()
+    }
+
+    /// All that a message needs, in one query; `None`: there is no such game.
+    pub async fn live(&self, game_id: GameId, freshness: Freshness) -> Result<Option<Live>, StoreError> {
+        let (mut room, mut secret, mut listeners) = (None, None, Vec::new());
+        let mut start: Option<Item> = None;
+        for _ in 0..PAGES_MAX {
+            let page = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .consistent_read(freshness == Freshness::Consistent)
+                .key_condition_expression("#pk = :pk AND #sk BETWEEN :live AND :meta")
+                .expression_attribute_names("#pk", PARTITION_KEY)
+                .expression_attribute_names("#sk", SORT_KEY)
+                .expression_attribute_values(":pk", s(game(game_id)))
+                .expression_attribute_values(":live", s(LIVE_PREFIX))
+                .expression_attribute_values(":meta", s(META))
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str);
+                match sort {
+                    META => room = Some(read_room(item)?),
+                    ANSWER => {
+                        let row: AnswerRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+                        secret = Some(Secret::try_from(row)?);
+                    }
+                    _ if sort.starts_with(LISTENER_PREFIX) => listeners.push(Listener::read(item)?),
+                    _ => {}
+                }
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                break;
+            }
+        }
+        match (room, secret) {
+            (Some(room), Some(secret)) => Ok(Some(Live { room, secret, listeners })),
+            // A connection may outlive its game by some hours.
+            (None, _) => Ok(None),
+            (Some(_), None) => Err(StoreError::unreadable("a game without its answer")),
+        }
+    }
+
+    /// The words that a game brought along. They never change.
+    pub async fn words(&self, game_id: GameId) -> Result<Arc<[Hiragana]>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(game(game_id), WORDS)));
+        let Some(item) = request.send().await?.item else { return Ok(Arc::default()) };
+        let row: WordsRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+        row.words.iter().map(|text| word(text)).collect()
+    }
+
+    /// Writes a game that is new.
+    pub async fn create(&self, new: &Game) -> Result<Persisted, StoreError> {
+        self.transact(self.creation(new)?).await
+    }
+
+    /// Writes what has changed of a game since it was read as `before`; all of it or nothing.
+    pub async fn persist(&self, before: &Game, after: &Game) -> Result<Persisted, StoreError> {
+        let mut writes = self.change(before, after)?;
+        // One alone needs no transaction, which costs double.
+        if writes.len() > 1 { self.transact(writes).await } else { self.put(writes.remove(0)).await }
+    }
+
+    /// The same, together with the game that goes on from here.
+    pub async fn persist_with_rematch(
+        &self,
+        before: &Game,
+        after: &Game,
+        next: &Game,
+    ) -> Result<Persisted, StoreError> {
+        let mut writes = self.change(before, after)?;
+        writes.extend(self.creation(next)?);
+        self.transact(writes).await
+    }
+
+    fn creation(&self, new: &Game) -> Result<Vec<Write>, StoreError> {
+        let room = &new.room;
+        // Stops a game from being made over another one.
+        let meta = self.put_of(meta(room)?).condition_expression("attribute_not_exists(#key)");
+        let mut writes = vec![
+            Write::Put(meta.expression_attribute_names("#key", PARTITION_KEY)),
+            Write::Put(self.put_of(answer(new)?)),
+        ];
+        writes.extend(room.players.iter().map(|player| Write::Put(self.put_of(seat(room, player)))));
+        if !new.words.is_empty() {
+            let row = WordsRow { words: new.words.iter().map(ToString::to_string).collect() };
+            writes.push(Write::Put(self.put_of(item(room, WORDS, row)?)));
+        }
+        Ok(writes)
+    }
+
+    fn change(&self, before: &Game, after: &Game) -> Result<Vec<Write>, StoreError> {
+        let room = &after.room;
+        // Stops two who decide at the same time from overwriting each other: the slower one finds another version than it
+        // has read, and decides again.
+        let meta = self.put_of(meta(room)?).condition_expression("version = :read");
+        let mut writes = vec![Write::Put(meta.expression_attribute_values(":read", n(before.room.version)))];
+        if before.secret != after.secret {
+            writes.push(Write::Put(self.put_of(answer(after)?)));
+        }
+        let came = room.players.iter().filter(|player| before.room.player(player.id).is_none());
+        writes.extend(came.map(|player| Write::Put(self.put_of(seat(room, player)))));
+        for gone in before.room.players.iter().filter(|player| room.player(player.id).is_none()) {
+            let key = key(game(room.id), player(gone.id));
+            writes.push(Write::Delete(Delete::builder().table_name(&self.table).set_key(Some(key))));
+        }
+        Ok(writes)
+    }
+
+    fn put_of(&self, item: Item) -> PutBuilder {
+        Put::builder().table_name(&self.table).set_item(Some(item))
+    }
+
+    async fn put(&self, write: Write) -> Result<Persisted, StoreError> {
+        let Write::Put(put) = write else { return self.transact(vec![write]).await };
+        let put = put.build().map_err(|error| StoreError::Refused(error.to_string()))?;
+        let wanted = put.item.clone();
+        let request = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(put.item))
+            .set_condition_expression(put.condition_expression)
+            .set_expression_attribute_names(put.expression_attribute_names)
+            .set_expression_attribute_values(put.expression_attribute_values)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match request.send().await {
+            Ok(_) => Ok(Persisted::Yes),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(failure)) => Ok(outcome(&wanted, failure.item())),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    async fn transact(&self, writes: Vec<Write>) -> Result<Persisted, StoreError> {
+        let writes = writes.into_iter().map(Write::build).collect::<Result<Vec<_>, _>>()?;
+        let wanted = writes.first().and_then(|first| first.put()).map(|put| put.item.clone()).unwrap_or_default();
+        match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
+            Ok(_) => Ok(Persisted::Yes),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(why)) => {
+                    canceled(why)?;
+                    Ok(outcome(&wanted, why.cancellation_reasons().first().and_then(|reason| reason.item())))
+                }
+                _ => Err(error.into()),
+            },
+        }
+    }
+}
+
+/// A part of a transaction that is still to be built.
+enum Write {
+    Put(PutBuilder),
+    Delete(aws_sdk_dynamodb::types::builders::DeleteBuilder),
+}
+
+impl Write {
+    fn build(self) -> Result<TransactWriteItem, StoreError> {
+        let refused = |error: aws_sdk_dynamodb::error::BuildError| StoreError::Refused(error.to_string());
+        let write = TransactWriteItem::builder();
+        Ok(match self {
+            Self::Put(put) => {
+                let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+                write.put(put.build().map_err(refused)?)
+            }
+            Self::Delete(delete) => write.delete(delete.build().map_err(refused)?),
+        }
+        .build())
+    }
+}
+
+/// What a condition that did not hold means. When the room that stands is the very one that was to be written, it was written:
+/// the SDK sends a request again whose reply got lost, and then meets its own work.
+fn outcome(wanted: &Item, stands: Option<&Item>) -> Persisted {
+    if stands == Some(wanted) { Persisted::Yes } else { Persisted::Lost }
+}
+
+fn read_room(item: Item) -> Result<Room, StoreError> {
+    let row: MetaRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+    row.try_into()
+}
+
+fn item(room: &Room, sort: &str, row: impl Serialize) -> Result<Item, StoreError> {
+    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+    item.extend(key(game(room.id), sort));
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, GAME_TTL_S)));
+    Ok(item)
+}
+
+fn meta(room: &Room) -> Result<Item, StoreError> {
+    let row = MetaRow::from(room);
+    let is_listed = row.status == Status::Waiting && room.public;
+    let mut item = item(room, META, row)?;
+    if is_listed {
+        item.insert("GSI2PK".to_owned(), s(WAITING));
+        item.insert("GSI2SK".to_owned(), s(format!("{CREATED_PREFIX}{:013}", room.created_at_ms)));
+    }
+    Ok(item)
+}
+
+fn answer(game: &Game) -> Result<Item, StoreError> {
+    item(&game.room, ANSWER, AnswerRow::from(&game.secret))
+}
+
+/// That a player is in a game, for the index that finds a player's games.
+fn seat(room: &Room, who: &Player) -> Item {
+    let mut item = key(game(room.id), player(who.id));
+    item.extend([
+        ("GSI1PK".to_owned(), s(player(who.id))),
+        ("GSI1SK".to_owned(), s(game(room.id))),
+        ("playerId".to_owned(), s(who.id.to_string())),
+        ("gameId".to_owned(), s(room.id.to_string())),
+        ("name".to_owned(), s(who.name.to_string())),
+        ("joinedAt".to_owned(), n(who.joined_at_ms)),
+        (TTL.to_owned(), n(expires(room.updated_at_ms, GAME_TTL_S))),
+    ]);
+    item
+}

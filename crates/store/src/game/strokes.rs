@@ -1,0 +1,106 @@
+//! What has been drawn in a turn, in append-only chunks.
+//!
+//! Each is written once, about one a second. Rewriting one item at each stroke would bill all of it each time.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use domain::game::{GameId, TurnId};
+use serde::Deserialize;
+
+use super::keys::{GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, expires, game, key, n, s, strokes, strokes_of};
+use crate::StoreError;
+
+/// The pages that a turn's chunks may take, at a megabyte each.
+const PAGES_MAX: usize = 16;
+
+/// Some batches of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Chunk {
+    /// `seq` of the first batch.
+    pub from: u32,
+    /// `seq` of the last one.
+    pub to: u32,
+    /// The batches as JSON: `[{"seq": 1, "ops": [...]}, ...]`.
+    pub batches: String,
+}
+
+/// What became of a put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PutChunk {
+    /// It is stored.
+    Stored,
+    /// The number was taken: the chunk came twice.
+    Held,
+}
+
+/// Keeps and reads strokes. Its requests are `PutItem` and `Query`.
+#[derive(Debug, Clone)]
+pub struct Strokes {
+    client: Client,
+    table: String,
+}
+
+impl Strokes {
+    /// The strokes in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Stores one chunk, numbered from 1 within its turn.
+    pub async fn put(
+        &self,
+        game_id: GameId,
+        turn_id: TurnId,
+        number: u16,
+        chunk: &Chunk,
+        now_ms: u64,
+    ) -> Result<PutChunk, StoreError> {
+        let mut item = key(game(game_id), strokes(turn_id, number));
+        item.insert("from".to_owned(), n(chunk.from));
+        item.insert("to".to_owned(), n(chunk.to));
+        item.insert("batches".to_owned(), s(&*chunk.batches));
+        item.insert(TTL.to_owned(), n(expires(now_ms, GAME_TTL_S)));
+        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        // Stops a chunk that comes twice, or late from an older connection, from replacing what is drawn already.
+        let put =
+            put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY);
+        match put.send().await {
+            Ok(_) => Ok(PutChunk::Stored),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(PutChunk::Held),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// The chunks of a turn that hold a batch after `after`, in order.
+    pub async fn after(&self, game_id: GameId, turn_id: TurnId, after: u32) -> Result<Vec<Chunk>, StoreError> {
+        let mut chunks = Vec::new();
+        let mut start: Option<Item> = None;
+        for _ in 0..PAGES_MAX {
+            let page = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .key_condition_expression("#pk = :pk AND begins_with(#sk, :turn)")
+                .filter_expression("#to > :after")
+                .expression_attribute_names("#pk", PARTITION_KEY)
+                .expression_attribute_names("#sk", SORT_KEY)
+                .expression_attribute_names("#to", "to")
+                .expression_attribute_values(":pk", s(game(game_id)))
+                .expression_attribute_values(":turn", s(strokes_of(turn_id)))
+                .expression_attribute_values(":after", n(after))
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                chunks.push(serde_dynamo::from_item(item).map_err(StoreError::unreadable)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(chunks);
+            }
+        }
+        Err(StoreError::unreadable("a turn's strokes do not end"))
+    }
+}
