@@ -1,0 +1,117 @@
+/** Plays batches out over the time in which they were drawn, point by point, so that a stroke grows instead of jumping. */
+import type { Point } from './brush.ts';
+import type { Picture } from './picture.ts';
+import { decodePoints, encodePoints } from './points.ts';
+import type { Batch, Op, StrokeOp } from './protocol.ts';
+
+/** What a batch covers of the drawer's time. */
+export const BATCH_MS = 180;
+/** With more batches than this waiting, the eldest are not played but shown. */
+const WAITING_MAX = 6;
+
+export class Playout {
+  readonly #picture: Picture;
+  readonly #waiting: Batch[] = [];
+  /** Steps of the batch that is being played: a point each, or an op without points. */
+  #steps: readonly Step[] = [];
+  #taken = 0;
+  #elapsedMs = 0;
+
+  constructor(picture: Picture) {
+    this.#picture = picture;
+  }
+
+  get isIdle(): boolean {
+    return this.#taken === this.#steps.length && this.#waiting.length === 0;
+  }
+
+  /** Queues a batch. However long nobody calls {@link advance}, as in a hidden tab, only a few wait. */
+  push(batch: Batch): void {
+    this.#waiting.push(batch);
+    while (this.#waiting.length > WAITING_MAX) this.#showNext();
+  }
+
+  /** That much time has gone by. The more is waiting, the faster it passes. Gives the time that was left when nothing more was. */
+  advance(ms: number): number {
+    let leftMs = ms * Math.max(1, this.#waiting.length);
+    while (!this.isIdle && leftMs > 0) {
+      if (this.#taken === this.#steps.length) {
+        this.#steps = stepsOf(this.#waiting.shift()?.ops ?? []);
+        this.#taken = 0;
+        this.#elapsedMs = 0;
+      }
+      const passedMs = Math.min(leftMs, BATCH_MS - this.#elapsedMs);
+      this.#elapsedMs += passedMs;
+      leftMs -= passedMs;
+      this.#showUpTo((this.#elapsedMs / BATCH_MS) * this.#steps.length);
+    }
+    return leftMs;
+  }
+
+  /** Shows everything at once. */
+  flush(): void {
+    while (!this.isIdle) this.#showNext();
+  }
+
+  /** Forgets what was not shown. */
+  reset(): void {
+    this.#waiting.length = 0;
+    this.#steps = [];
+    this.#taken = 0;
+  }
+
+  #showNext(): void {
+    if (this.#taken === this.#steps.length) {
+      this.#picture.apply(this.#waiting.shift()?.ops ?? []);
+      return;
+    }
+    this.#showUpTo(this.#steps.length);
+  }
+
+  /** Shows whole steps, and of the next one the way that has been gone towards it. */
+  #showUpTo(position: number): void {
+    const whole = Math.floor(position + 1e-9);
+    const ops = this.#steps.slice(this.#taken, whole).map((step) => step.op);
+    this.#taken = Math.max(this.#taken, whole);
+    if (ops.length > 0) this.#picture.apply(ops);
+    const from = this.#steps[this.#taken - 1];
+    const to = this.#steps[this.#taken];
+    if (from?.point && to?.point && from.op.id === to.op.id) {
+      this.#picture.guess([between(from.point, to.point, position - whole)]);
+    } else {
+      this.#picture.guess([]);
+    }
+  }
+}
+
+interface Step {
+  readonly op: Op;
+  readonly point?: Point;
+}
+
+function stepsOf(ops: readonly Op[]): Step[] {
+  return ops.flatMap((op) => (op.op === 'stroke' ? strokeSteps(op) : [{ op }]));
+}
+
+/** The same stroke with an op for each point. */
+function strokeSteps(op: StrokeOp): Step[] {
+  const { points: flat, end, ...begin } = op;
+  const points = decodePoints(flat);
+  if (points.length === 0) return [{ op }];
+  return points.map((point, index) => ({
+    point,
+    op: {
+      ...(index === 0 ? begin : { op: op.op, id: op.id }),
+      points: encodePoints([point]),
+      ...(end === true && index === points.length - 1 ? { end } : {}),
+    },
+  }));
+}
+
+function between(from: Point, to: Point, share: number): Point {
+  return {
+    x: from.x + (to.x - from.x) * share,
+    y: from.y + (to.y - from.y) * share,
+    pressure: from.pressure + (to.pressure - from.pressure) * share,
+  };
+}

@@ -1,0 +1,87 @@
+/** A finished drawing as an animation. Batches carry no time: each stands for what a drawer does between two of them. */
+import { Picture } from './picture.ts';
+import { BATCH_MS, Playout } from './playout.ts';
+import type { Batch } from './protocol.ts';
+import type { Shown } from './surface.ts';
+
+export class Replay implements Shown {
+  readonly picture = new Picture();
+  readonly durationMs: number;
+  /** Drawn seconds in a second. */
+  speed = 1;
+  /** Called when `positionMs` or `isPlaying` has changed. */
+  onChange: () => void = () => {};
+  readonly #batches: readonly Batch[];
+  readonly #playout = new Playout(this.picture);
+  /** The batches before this one are shown or being played. */
+  #next = 0;
+  #positionMs = 0;
+  #isPlaying = false;
+
+  /** Begins with the finished picture, as its own title page. */
+  constructor(batches: readonly Batch[]) {
+    this.#batches = batches;
+    this.durationMs = batches.length * BATCH_MS;
+    this.seek(this.durationMs);
+  }
+
+  get positionMs(): number {
+    return this.#positionMs;
+  }
+
+  get isPlaying(): boolean {
+    return this.#isPlaying;
+  }
+
+  /** From the start when it stands at the end. */
+  play(): void {
+    if (this.#positionMs >= this.durationMs) this.seek(0);
+    this.#isPlaying = true;
+    this.onChange();
+  }
+
+  pause(): void {
+    this.#isPlaying = false;
+    this.onChange();
+  }
+
+  seek(ms: number): void {
+    const positionMs = Math.min(Math.max(0, ms), this.durationMs);
+    const next = Math.floor(positionMs / BATCH_MS);
+    this.#playout.flush();
+    if (next < this.#next) {
+      this.picture.reset();
+      this.#next = 0;
+    }
+    this.picture.apply(this.#batches.slice(this.#next, next).flatMap(({ ops }) => ops));
+    this.#next = next;
+    this.#playOn(positionMs - next * BATCH_MS);
+    this.#positionMs = positionMs;
+    this.onChange();
+  }
+
+  advance(ms: number): boolean {
+    if (!this.#isPlaying) return false;
+    this.#playOn(ms * this.speed);
+    this.#positionMs = Math.min(this.durationMs, this.#positionMs + ms * this.speed);
+    if (this.#next === this.#batches.length && this.#playout.isIdle) {
+      this.#positionMs = this.durationMs;
+      this.#isPlaying = false;
+    }
+    this.onChange();
+    return this.#isPlaying;
+  }
+
+  #playOn(ms: number): void {
+    let leftMs = ms;
+    while (leftMs > 0) {
+      if (this.#playout.isIdle) {
+        const batch = this.#batches[this.#next];
+        if (batch === undefined) return;
+        this.#next++;
+        this.#playout.push(batch);
+      }
+      leftMs = this.#playout.advance(leftMs);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** Brings a picture onto a canvas, of each frame only what has changed. */
+import { PALETTE } from './palette.ts';
+import { Picture } from './picture.ts';
+import { BOARD_HEIGHT, BOARD_WIDTH, type Batch } from './protocol.ts';
+import { isEmpty, screenColours, WHOLE } from './raster.ts';
+
+const COLOURS = screenColours(PALETTE.map(({ hex }) => hex));
+
+/** A frame that took longer than this, as after a pause of the tab, counts as this long. */
+const FRAME_MS_MAX = 100;
+
+export interface Shown {
+  readonly picture: Picture;
+  /** That much time has gone by. `true` while the picture goes on changing by itself. */
+  advance(ms: number): boolean;
+}
+
+/** One canvas of the board's size; the page scales it by style. */
+export class Surface {
+  readonly #shown: Shown;
+  readonly #context: CanvasRenderingContext2D | null;
+  readonly #image = new ImageData(BOARD_WIDTH, BOARD_HEIGHT);
+  readonly #pixels = new Uint32Array(this.#image.data.buffer);
+  #frame: number | null = null;
+  #atMs: number | null = null;
+
+  constructor(canvas: HTMLCanvasElement, shown: Shown) {
+    this.#shown = shown;
+    this.#context = canvas.getContext('2d', { alpha: false });
+    shown.picture.touchAll();
+    this.wake();
+  }
+
+  /** Something has changed, or is about to: shows it with the next frame, and goes on as long as it goes on. */
+  wake(): void {
+    this.#frame ??= requestAnimationFrame((nowMs) => this.#show(nowMs));
+  }
+
+  dispose(): void {
+    if (this.#frame !== null) cancelAnimationFrame(this.#frame);
+  }
+
+  #show(nowMs: number): void {
+    this.#frame = null;
+    const passedMs = this.#atMs === null ? 0 : Math.min(nowMs - this.#atMs, FRAME_MS_MAX);
+    const goesOn = this.#shown.advance(passedMs);
+    this.#atMs = goesOn ? nowMs : null;
+    this.#paint();
+    if (goesOn) this.wake();
+  }
+
+  #paint(): void {
+    const dirty = this.#shown.picture.takeDirty();
+    if (isEmpty(dirty)) return;
+    this.#shown.picture.copyTo(this.#pixels, dirty, COLOURS);
+    const { left, top, right, bottom } = dirty;
+    this.#context?.putImageData(this.#image, 0, 0, left, top, right - left, bottom - top);
+  }
+}
+
+/** What the batches draw, as a PNG of the board's size; `null` when the browser cannot. */
+export function toPng(batches: readonly Batch[]): Promise<Blob | null> {
+  const picture = new Picture();
+  picture.apply(batches.flatMap(({ ops }) => ops));
+  const image = new ImageData(BOARD_WIDTH, BOARD_HEIGHT);
+  picture.copyTo(new Uint32Array(image.data.buffer), WHOLE, COLOURS);
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [BOARD_WIDTH, BOARD_HEIGHT];
+  canvas.getContext('2d')?.putImageData(image, 0, 0);
+  return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+}
