@@ -7,9 +7,6 @@
 import { BOARD_HEIGHT, BOARD_WIDTH } from './protocol.ts';
 import { COVERED, EMPTY, union, type Rect } from './raster.ts';
 
-/** Length of the straight pieces that a curve is drawn in, in units. */
-const PIECE = 6;
-
 /** A point on the board, pressure in percent. */
 export interface Point {
   readonly x: number;
@@ -45,9 +42,10 @@ export function coverSegment(mask: Mask, points: readonly Point[], index: number
   const [inX, inY] = tangent(from, to, after);
   const dx = to.x - from.x;
   const dy = to.y - from.y;
-  // How far the curve leaves the straight line; within a quarter of a unit a line it is.
+  // How far its directions lead off the straight line. The curve itself goes at most a quarter as far, and cutting it into n pieces
+  // makes that n * n times less: an eighth of a unit is left, which nobody sees.
   const bend = length === 0 ? 0 : Math.max(Math.abs(outX * dy - outY * dx), Math.abs(inX * dy - inY * dx)) / length;
-  const pieces = bend < 1 ? 1 : Math.ceil(length / PIECE);
+  const pieces = Math.max(1, Math.ceil(Math.sqrt(2 * bend)));
 
   let box = EMPTY;
   let startX = from.x;
@@ -101,22 +99,31 @@ function coverLine(mask: Mask, x0: number, y0: number, r0: number, x1: number, y
   const dx = x1 - x0;
   const dy = y1 - y0;
   const lengthSquared = dx * dx + dy * dy;
+  const perLength = lengthSquared === 0 ? 0 : 1 / lengthSquared;
+  // Half of what a row cuts out of the endless strip around the line.
+  const slant = dy === 0 ? 0 : (reach * Math.sqrt(lengthSquared)) / Math.abs(dy);
   for (let y = top; y < bottom; y++) {
     // A pixel is judged by its centre.
     const py = y + 0.5 - y0;
     const row = y * BOARD_WIDTH;
-    for (let x = left; x < right; x++) {
+    // Of this row only what lies along the line: its box is mostly empty when it is long and oblique.
+    const middle = dy === 0 ? 0 : x0 + (py * dx) / dy;
+    const from = dy === 0 ? left : Math.max(left, Math.floor(middle - slant - 1));
+    const to = dy === 0 ? right : Math.min(right, Math.ceil(middle + slant + 1));
+    for (let x = from; x < to; x++) {
       const covered = mask[row + x] ?? 0;
       if (covered === COVERED) continue;
       const px = x + 0.5 - x0;
-      const t = lengthSquared === 0 ? 0 : Math.min(1, Math.max(0, (px * dx + py * dy) / lengthSquared));
+      const along = (px * dx + py * dy) * perLength;
+      const t = along < 0 ? 0 : along > 1 ? 1 : along;
       const offX = px - t * dx;
       const offY = py - t * dy;
-      const radius = r0 + (r1 - r0) * t;
       const squared = offX * offX + offY * offY;
-      if (squared >= (radius + 0.5) * (radius + 0.5)) continue;
-      const share = Math.min(1, radius + 0.5 - Math.sqrt(squared));
-      const coverage = Math.floor(share * COVERED + 0.5);
+      const outer = r0 + (r1 - r0) * t + 0.5;
+      if (squared >= outer * outer) continue;
+      const inner = outer - 1;
+      const isInside = inner > 0 && squared <= inner * inner;
+      const coverage = isInside ? COVERED : Math.floor(Math.min(1, outer - Math.sqrt(squared)) * COVERED + 0.5);
       if (coverage > covered) mask[row + x] = coverage;
     }
   }

@@ -61,6 +61,7 @@ export class Outgoing {
   #chunk = 0;
   #nextId = 1;
   #stroke: StrokeUnderWay | null = null;
+  #isFinished = false;
   #ops: Op[] = [];
   #pointCount = 0;
   /** Batches that are in no chunk yet. */
@@ -158,8 +159,9 @@ export class Outgoing {
     this.#cutBatch();
   }
 
-  /** The drawing is over: all that is left is saved. */
+  /** The drawing is over: what is left is saved, but no longer relayed. */
   finish(): void {
+    this.#isFinished = true;
     this.end();
     this.#cutBatch();
     this.#save();
@@ -231,6 +233,7 @@ export class Outgoing {
   }
 
   #draw(batch: Batch): void {
+    if (this.#isFinished) return;
     this.#world.send({ action: 'draw', turnId: this.#world.turnId, ...batch });
   }
 

@@ -100,7 +100,8 @@ export function floodFill(raster: Raster, x: number, y: number, colour: number):
   if (from === colour) return EMPTY;
 
   // What each pixel becomes is worked out once for all pixels of its kind.
-  const exchanged = Uint16Array.from(MAIN, (_, pixel) => exchange(pixel, from, colour));
+  const exchanged = new Uint16Array(1 << 16);
+  for (let pixel = 0; pixel < exchanged.length; pixel++) exchanged[pixel] = exchange(pixel, from, colour);
   let { left, top, right, bottom } = EMPTY;
   // Places still to be looked at; a span pushes one for each run of the area above and below it.
   const todo = [x, y];
