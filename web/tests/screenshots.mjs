@@ -8,6 +8,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { launchChromium, stackUrl, viewports } from './chromium.mjs';
+import { scenes } from './game-scenes.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
@@ -85,6 +86,21 @@ for (const [size, viewport] of Object.entries(viewports)) {
         await page.screenshot({ path: path.join(folder, `${name}.png`) });
         await page.close();
       }
+    }
+  }
+}
+for (const [size, viewport] of Object.entries(viewports)) {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    for (const [name, scene] of Object.entries(scenes)) {
+      // Both languages in both themes and sizes would be too many to look at: half of them in each.
+      const locale = (size === 'phone') === (colorScheme === 'light') ? 'ja-JP' : 'en-GB';
+      const page = await browser.newPage({ viewport, colorScheme, locale, reducedMotion: 'reduce' });
+      await scene.prepare(page);
+      await page.goto(url + scene.at);
+      await scene.play?.(page);
+      await page.waitForTimeout(SETTLE_MS);
+      await page.screenshot({ path: path.join(folder, `game-${name}-${size}-${colorScheme}.png`), fullPage: true });
+      await page.close();
     }
   }
 }

@@ -1,27 +1,10 @@
 /** WCAG 2.2 AA as far as axe can measure it, in both themes and both sizes, and the way of the keyboard. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
-import { figures, problem, useBrowser } from './harness.mjs';
-
-/** @import { Page } from 'playwright-core' */
+import { figures, problem, useBrowser, violations } from './harness.mjs';
 
 const open = useBrowser();
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe finds wrong: each rule with the elements that break it. @param {Page} page */
-async function violations(page) {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const run = /** @type {{ axe: import('axe-core') }} */ (/** @type {unknown} */ (globalThis)).axe.run;
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const results = await run(document, { runOnly: tags });
-    return results.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(' | ')}`);
-  });
-}
-
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     const look = { viewport, colorScheme, reducedMotion: /** @type {const} */ ('reduce') };

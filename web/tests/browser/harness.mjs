@@ -1,5 +1,7 @@
 /** What each file of browser tests begins with: one browser, and fresh pages whose scripts must not fail. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { after, before } from 'node:test';
 import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 
@@ -8,8 +10,8 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 /** Far above what anything takes: it ends a test that hangs, it measures nothing. */
 const PATIENCE_MS = 20_000;
 
-/** Starts a browser for the file and gives the function that opens the page of clicks in a fresh profile. */
-export function useBrowser() {
+/** Starts a browser for the file and gives the function that opens a page, the one of clicks when no other is named, in a fresh profile. */
+export function useBrowser(path = '/') {
   const url = stackUrl();
   /** @type {Browser | undefined} */
   let browser;
@@ -19,11 +21,11 @@ export function useBrowser() {
   after(() => browser?.close());
 
   /**
-   * Opens the page. `prepare` runs before it loads, to answer requests in the stack's place.
+   * Opens the page, or another address (`at`). `prepare` runs before it loads, to answer requests in the stack's place.
    *
-   * @param {BrowserContextOptions & { prepare?: (page: Page) => Promise<unknown> }} [options]
+   * @param {BrowserContextOptions & { at?: string, prepare?: (page: Page) => Promise<unknown> }} [options]
    */
-  return async function open({ prepare, ...options } = {}) {
+  return async function open({ prepare, at = path, ...options } = {}) {
     assert.ok(browser, 'Chromium has not started');
     const context = await browser.newContext({ viewport: viewports.desktop, locale: 'en-GB', ...options });
     context.setDefaultTimeout(PATIENCE_MS);
@@ -32,7 +34,7 @@ export function useBrowser() {
     const failures = [];
     page.on('pageerror', (error) => failures.push(String(error)));
     await prepare?.(page);
-    await page.goto(url);
+    await page.goto(url + at);
     return {
       page,
       context,
@@ -43,6 +45,19 @@ export function useBrowser() {
       },
     };
   };
+}
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong: each rule with the elements that break it. @param {Page} page */
+export async function violations(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const run = /** @type {{ axe: import('axe-core') }} */ (/** @type {unknown} */ (globalThis)).axe.run;
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const results = await run(document, { runOnly: tags });
+    return results.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(' | ')}`);
+  });
 }
 
 /** Waits until the live figures are there, and gives them. @param {Page} page */

@@ -1,0 +1,175 @@
+/** Every state of the game's page that is worth a look, each made by a scripted server: for the pictures and for the accessibility tests. */
+import { anzu, bunta, chie, example, gameId, GameServer } from './browser/game-server.mjs';
+import { problem } from './browser/harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+/** @import { Json } from './browser/game-server.mjs' */
+
+/** The address of the game's page, and of the game in it. */
+export const start = '/game/';
+export const table = `/game/?game=${gameId}`;
+
+/**
+ * What is prepared before the page loads, and what makes the scene afterwards.
+ *
+ * @typedef {{ at: string, prepare: (page: Page) => Promise<unknown>, play?: (page: Page) => Promise<unknown> }} Scene
+ */
+
+/** Who sits in a game that is as in an example. @param {string} room @param {string} playerId @returns {Scene} */
+function seated(room, playerId) {
+  return played(room, playerId, async () => {});
+}
+
+/**
+ * The same, and the game goes on.
+ *
+ * @param {string} room
+ * @param {string} playerId
+ * @param {(page: Page, server: GameServer) => Promise<unknown>} play
+ * @returns {Scene}
+ */
+function played(room, playerId, play) {
+  /** One a page: a scene is played in many. @type {WeakMap<Page, GameServer>} */
+  const servers = new WeakMap();
+  return {
+    at: table,
+    prepare: async (page) => {
+      const server = await GameServer.at(room);
+      server.playerId = playerId;
+      server.lines = (await example('chat'))['lines'];
+      servers.set(page, server);
+      await server.seat(page);
+    },
+    play: async (page) => {
+      await page.locator('[data-connection=live]').waitFor({ state: 'attached' });
+      const server = servers.get(page);
+      if (server) await play(page, server);
+    },
+  };
+}
+
+const waitingGames = [
+  { gameId, hostName: 'あんず', players: 3, playerCount: 8, roundCount: 3, timeLimit: 80 },
+  { gameId: anzu, hostName: 'Captain 7', players: 1, playerCount: 4, roundCount: 10, timeLimit: 120 },
+];
+
+/** @param {Json} answers of the API, by path @param {string} [at] @returns {Scene} */
+function answered(answers, at = start) {
+  return {
+    at,
+    prepare: async (page) => {
+      const server = await GameServer.at('room-waiting');
+      for (const [path, answer] of Object.entries(answers))
+        server.answers[`GET ${path}`] = (route) => route.fulfill(answer);
+      await server.install(page);
+      await page.addInitScript(
+        ([id]) => {
+          localStorage.setItem('tidemark.game.player', String(id));
+          localStorage.setItem('tidemark.game.token', 'token-1');
+        },
+        [anzu],
+      );
+    },
+    play: (page) => page.locator('h1').waitFor(),
+  };
+}
+
+const pastGame = {
+  gameId,
+  finishedAt: Date.UTC(2026, 10, 20, 19, 30),
+  players: (await example('room-finished'))['room'].standings,
+};
+const turns = [
+  { turnId: '01.01', drawerName: 'あんず', answer: 'えんぴつ', gloss: 'pencil', solvers: [{}, {}] },
+  { turnId: '01.02', drawerName: 'ぶんた', answer: 'くじら', gloss: 'whale', solvers: [] },
+];
+const drawing = { batches: (await example('ink-catch-up'))['batches'] };
+
+/** @type {Record<string, Scene>} */
+export const scenes = {
+  start: answered({ '/games': { json: { items: waitingGames } } }),
+  'start-empty': answered({ '/games': { json: { items: [] } } }),
+  'start-failing': {
+    ...answered({ '/games': problem(503, 'The database asks for patience') }),
+    play: async (page) => {
+      await page.getByRole('button', { name: /Create the game|ゲームを作る/ }).click();
+      await page.getByRole('button', { name: /^(Open|開く)$/ }).click();
+    },
+  },
+  entry: answered({}, table),
+  'entry-full': answered(
+    {
+      [`/games/${gameId}`]: {
+        json: {
+          ...(await example('room-waiting'))['room'],
+          settings: { ...(await example('room-waiting'))['room'].settings, playerCount: 3 },
+        },
+      },
+    },
+    table,
+  ),
+  'entry-not-found': answered(
+    {
+      [`/games/${gameId}`]: {
+        status: 404,
+        json: { type: 'urn:tidemark:problem:game-not-found', title: 'No such game', status: 404 },
+      },
+    },
+    table,
+  ),
+  'lobby-host': seated('welcome', anzu),
+  'lobby-guest': seated('room-waiting', bunta),
+  'choosing-drawer': seated('room-choosing-drawer', anzu),
+  'choosing-others': seated('room-choosing', bunta),
+  guessing: played('room-drawing-guesser', bunta, async (page, server) => {
+    server.say({ ...(await example('ink-catch-up')) });
+    server.say(await example('near'));
+    await page
+      .getByText(/So close|おしい/)
+      .last()
+      .waitFor();
+  }),
+  solved: seated('room-drawing-solver', bunta),
+  drawing: seated('room-drawing-drawer', anzu),
+  reveal: seated('room-reveal', chie),
+  paused: seated('room-paused', bunta),
+  spectating: seated('welcome-spectator', '0199c0d0-5555-7eee-8eee-000000000005'),
+  reconnecting: played('room-drawing-guesser', bunta, async (page, server) => {
+    server.answers[`POST /games/${gameId}/players`] = (route) => route.abort();
+    await server.socket?.close();
+    await page.locator('[data-connection=reconnecting]').waitFor({ state: 'attached' });
+  }),
+  flooded: played('room-drawing-guesser', bunta, async (page, server) => {
+    server.say(await example('error'));
+    await page.getByRole('alert').waitFor();
+  }),
+  replaced: played('room-drawing-guesser', bunta, async (page, server) => {
+    server.say(await example('replaced'));
+    await page.getByRole('alert').waitFor();
+  }),
+  kicked: played('room-drawing-guesser', bunta, async (page, server) => {
+    server.say(await example('kicked'));
+    await page.getByRole('alert').waitFor();
+  }),
+  finished: {
+    at: table,
+    prepare: async (page) => {
+      const server = await GameServer.at('room-finished');
+      server.playerId = anzu;
+      server.lines = (await example('chat'))['lines'];
+      server.answers[`GET /games/${gameId}/turns`] = (route) => route.fulfill({ json: { items: turns } });
+      server.answers[`GET /games/${gameId}/turns/01.01/drawing`] = (route) => route.fulfill({ json: drawing });
+      await server.seat(page);
+    },
+    play: async (page) => {
+      await page.locator('[data-connection=live]').waitFor({ state: 'attached' });
+      await page.getByRole('button', { name: 'えんぴつ' }).click();
+      await page.locator('canvas').first().waitFor();
+    },
+  },
+  history: answered(
+    { [`/players/${anzu}/games`]: { json: { items: [pastGame, { ...pastGame, gameId: bunta }], cursor: 'next' } } },
+    '/game/?history',
+  ),
+  'history-empty': answered({ [`/players/${anzu}/games`]: { json: { items: [] } } }, '/game/?history'),
+};

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GameSocket, PING_MS, SILENCE_MAX_MS, UNSENT_LINES_MAX, type TransportEvents } from '../../src/game/socket.ts';
+import type { SocketState } from '../../src/game/socket.ts';
+import { ApiError } from '../../src/shared/api.ts';
+import { example, FakeTime } from './game-fakes.ts';
+
+interface Connection {
+  readonly ticket: string;
+  readonly sent: { action: string; id?: string }[];
+  readonly events: TransportEvents;
+  closed: boolean;
+}
+
+/** A server that does nothing by itself. */
+class World {
+  readonly time = new FakeTime();
+  readonly connections: Connection[] = [];
+  readonly states: SocketState[] = [];
+  readonly received: string[] = [];
+  tickets = 0;
+  refuse: ApiError | null = null;
+  readonly socket = new GameSocket({
+    ticket: async () => {
+      if (this.refuse) throw this.refuse;
+      return `ticket-${++this.tickets}`;
+    },
+    open: (ticket, events) => {
+      const connection: Connection = { ticket, sent: [], events, closed: false };
+      this.connections.push(connection);
+      return {
+        send: (text) => connection.sent.push(JSON.parse(text) as { action: string }),
+        close: () => (connection.closed = true),
+      };
+    },
+    later: this.time.later,
+    random: () => 1,
+    onMessage: (message) => this.received.push(message.type),
+    onState: (state) => this.states.push(state),
+  });
+
+  get now(): Connection {
+    return this.connections.at(-1)!;
+  }
+  get state(): string {
+    return this.states.at(-1)!.is;
+  }
+  get said(): (string | undefined)[] {
+    return this.now.sent.filter((message) => message.action === 'say').map((message) => message.id);
+  }
+  say(name: string): void {
+    this.now.events.onText(example(name));
+  }
+  async welcomed(): Promise<void> {
+    await settle();
+    this.now.events.onOpen();
+    this.say('welcome');
+    this.say('chat');
+  }
+  async start(): Promise<void> {
+    this.socket.start();
+    await this.welcomed();
+  }
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('it says hello first, and is live when it is welcomed', async () => {
+  const world = new World();
+  world.socket.start();
+  assert.equal(world.socket.send({ action: 'start' }), false);
+  await settle();
+  assert.equal(world.now.ticket, 'ticket-1');
+  world.now.events.onOpen();
+  assert.deepEqual(world.now.sent, [{ action: 'hello', protocol: 1 }]);
+  assert.equal(world.state, 'connecting');
+  world.say('welcome');
+  assert.equal(world.state, 'live');
+  assert.equal(world.socket.send({ action: 'start' }), true);
+});
+
+test('it pings every four minutes', async () => {
+  const world = new World();
+  await world.start();
+  for (let i = 0; i < 3; i++) {
+    world.time.pass(PING_MS);
+    world.say('pong');
+  }
+  assert.equal(world.now.sent.filter((message) => message.action === 'ping').length, 3);
+  assert.equal(world.connections.length, 1);
+});
+
+test('a server that has fallen silent is left, and found again with a new ticket', async () => {
+  const world = new World();
+  await world.start();
+  world.time.pass(PING_MS + SILENCE_MAX_MS);
+  assert.equal(world.state, 'reconnecting');
+  assert.equal(world.connections[0]!.closed, true);
+  world.time.pass(500);
+  await world.welcomed();
+  assert.equal(world.now.ticket, 'ticket-2');
+  assert.equal(world.state, 'live');
+});
+
+test('a welcome that does not come is waited for only so long', async () => {
+  const world = new World();
+  world.socket.start();
+  await settle();
+  world.now.events.onOpen();
+  world.time.pass(SILENCE_MAX_MS);
+  assert.equal(world.state, 'reconnecting');
+});
+
+test('the pauses between attempts grow, up to fifteen seconds, and begin anew after a welcome', async () => {
+  const world = new World();
+  await world.start();
+  const pauses: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    const before = world.connections.length;
+    world.now.events.onClose();
+    let waited = 0;
+    while (world.connections.length === before && waited < 60_000) {
+      world.time.pass(250);
+      waited += 250;
+      await settle();
+    }
+    pauses.push(waited);
+  }
+  assert.deepEqual(pauses, [500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]);
+  await world.welcomed();
+  world.now.events.onClose();
+  world.time.pass(500);
+  await settle();
+  assert.equal(world.connections.length, 10);
+});
+
+test('the network coming back ends the pause', async () => {
+  const world = new World();
+  world.refuse = new ApiError(null);
+  world.socket.start();
+  await settle();
+  assert.equal(world.state, 'reconnecting');
+  world.refuse = null;
+  world.socket.wake();
+  await world.welcomed();
+  assert.equal(world.state, 'live');
+  world.time.pass(60_000);
+  assert.equal(world.connections.length, 1);
+});
+
+test('waking while it is live asks whether the connection still holds', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.wake();
+  assert.equal(world.now.sent.at(-1)?.action, 'ping');
+  world.time.pass(SILENCE_MAX_MS);
+  assert.equal(world.state, 'reconnecting');
+});
+
+test('a ticket that is refused for good ends it with the reason', async () => {
+  const world = new World();
+  world.refuse = new ApiError({
+    type: 'urn:tidemark:problem:game-not-found',
+    title: 'No such game',
+    status: 404,
+    detail: null,
+  });
+  world.socket.start();
+  await settle();
+  const state = world.states.at(-1);
+  assert.ok(state?.is === 'ended' && state.why === 'refused');
+  assert.equal(state.error, world.refuse);
+  world.time.pass(60_000);
+  await settle();
+  assert.equal(world.connections.length, 0);
+});
+
+for (const farewell of ['replaced', 'kicked'] as const) {
+  test(`who is ${farewell} does not come back`, async () => {
+    const world = new World();
+    await world.start();
+    world.say(farewell);
+    world.now.events.onClose();
+    world.socket.wake();
+    world.time.pass(60_000);
+    await settle();
+    assert.deepEqual(world.states.at(-1), { is: 'ended', why: farewell });
+    assert.equal(world.connections.length, 1);
+  });
+}
+
+test('a line that is said without a connection is sent when there is one', async () => {
+  const world = new World();
+  world.socket.start();
+  world.socket.say('line-1', 'ねこ');
+  await world.welcomed();
+  assert.deepEqual(world.said, ['line-1']);
+});
+
+test('a line whose arrival is unknown is sent once more, and never a third time', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.say('line-1', 'ねこ');
+  const counts: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    counts.push(world.said.length);
+    world.now.events.onClose();
+    world.time.pass(15_000);
+    await world.welcomed();
+  }
+  assert.deepEqual([...counts, world.said.length], [1, 1, 0, 0]);
+});
+
+test('a line that the chat so far already has is not sent again', async () => {
+  const world = new World();
+  await world.start();
+  // The id of a line in the example of `chat`.
+  const { lines } = JSON.parse(example('chat')) as { lines: { id: string }[] };
+  world.socket.say(lines[2]!.id, 'にんじん');
+  world.now.events.onClose();
+  world.time.pass(500);
+  await world.welcomed();
+  assert.deepEqual(world.said, []);
+});
+
+test('a near guess and a refusal are answers too', async () => {
+  const world = new World();
+  await world.start();
+  for (const name of ['near', 'error']) {
+    const { id } = JSON.parse(example(name)) as { id: string };
+    world.socket.say(id, 'えんびつ');
+    world.say(name);
+  }
+  world.now.events.onClose();
+  world.time.pass(500);
+  await world.welcomed();
+  assert.deepEqual(world.said, []);
+});
+
+test('a chat that does not come holds the lines up only for a moment', async () => {
+  const world = new World();
+  world.socket.start();
+  world.socket.say('line-1', 'ねこ');
+  await settle();
+  world.now.events.onOpen();
+  world.say('welcome');
+  assert.deepEqual(world.said, []);
+  world.time.pass(3_000);
+  assert.deepEqual(world.said, ['line-1']);
+});
+
+test('lines that wait are bounded, the newest stay', async () => {
+  const world = new World();
+  world.socket.start();
+  for (let i = 0; i < UNSENT_LINES_MAX + 5; i++) world.socket.say(`line-${i}`, 'ねこ');
+  await world.welcomed();
+  assert.equal(world.said.length, UNSENT_LINES_MAX);
+  assert.equal(world.said.at(-1), `line-${UNSENT_LINES_MAX + 4}`);
+});
+
+test('what an abandoned connection still reports is not heard', async () => {
+  const world = new World();
+  await world.start();
+  const old = world.now;
+  old.events.onClose();
+  world.time.pass(500);
+  await world.welcomed();
+  const heard = world.received.length;
+  old.events.onText(example('pong'));
+  old.events.onClose();
+  assert.equal(world.received.length, heard);
+  assert.equal(world.state, 'live');
+});
+
+test('leaving says so and ends it', async () => {
+  const world = new World();
+  await world.start();
+  world.socket.leave();
+  assert.equal(world.now.sent.at(-1)?.action, 'leave');
+  assert.equal(world.now.closed, true);
+  assert.equal(world.time.pending, 0);
+});

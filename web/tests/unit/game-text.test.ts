@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { creatureOf, KINDS } from '../../src/game/creature.ts';
+import { isAnswer, nameFault, readGameId, readWords, tidyLine, tidyName, toHiragana } from '../../src/game/text.ts';
+import { words } from '../../src/game/words.ts';
+
+test('a name has one to ten letters, marks or digits, with single spaces inside', () => {
+  for (const name of ['a', 'あんず', 'Ann 2', '𠮷野家', 'é', 'नमस्ते', 'あいうえおかきくけこ'])
+    assert.equal(nameFault(name), null, name);
+  assert.equal(nameFault(''), 'empty');
+  assert.equal(nameFault('あいうえおかきくけこさ'), 'tooLong');
+  for (const name of ['a  b', 'a-b', '<b>', 'a\tb', 'a\u3000b', '🐟'])
+    assert.equal(nameFault(name), 'characters', name);
+});
+
+test('a name is composed and loses the spaces at its ends', () => {
+  assert.equal(tidyName(' は\u3099 '), 'ば');
+});
+
+test('an answer is hiragana; katakana and halfwidth letters become it', () => {
+  assert.equal(toHiragana('カレー ライス'), 'かれーらいす');
+  assert.equal(toHiragana('ｶﾞｯｺｳ'), 'がっこう');
+  assert.equal(toHiragana('ヴァイオリン'), 'ゔぁいおりん');
+  for (const word of ['ねこ', 'らーめん', 'っ']) assert.ok(isAnswer(word), word);
+  for (const word of ['', 'ネコ', '猫', 'neko', 'ねこ!', 'あ'.repeat(51)]) assert.ok(!isAnswer(word), word);
+});
+
+test('a pasted list gives each word once, and names what cannot be an answer', () => {
+  assert.deepEqual(readWords('ねこ\nイヌ、 ねこ ,\n\n猫'), { words: ['ねこ', 'いぬ'], bad: ['猫'] });
+});
+
+test('a link, a code and a text around them lead to the game', () => {
+  const id = '0199c0de-7a10-7c3e-9b52-3f1d8a40c001';
+  for (const text of [id, id.toUpperCase(), ` https://x.test/game/?game=${id} `, `come: ${id}!`])
+    assert.equal(readGameId(text), id);
+  for (const text of ['', 'abc', id.slice(0, -1)]) assert.equal(readGameId(text), null);
+});
+
+test('a line has no control characters and at most 500 characters', () => {
+  assert.equal(tidyLine('  a\n\u0007b  '), 'a b');
+  assert.equal(tidyLine(' \n '), null);
+  assert.equal([...tidyLine('𠮷'.repeat(600))!].length, 500);
+});
+
+test('a player keeps their creature, and players differ', () => {
+  assert.deepEqual(creatureOf('0199c0d0-1111'), creatureOf('0199c0d0-1111'));
+  const kinds = new Set(Array.from({ length: 200 }, (_, i) => creatureOf(`0199c0d0-${i}`).kind));
+  assert.equal(kinds.size, KINDS.length);
+});
+
+test('no sentence is missing or left untranslated in Japanese', () => {
+  const same: string[] = [];
+  const compare = (en: Record<string, unknown>, ja: Record<string, unknown>, path: string) => {
+    assert.deepEqual(Object.keys(ja).sort(), Object.keys(en).sort());
+    for (const [key, value] of Object.entries(en)) {
+      if (typeof value === 'object') compare(value as never, ja[key] as never, `${path}${key}.`);
+      else if (typeof value === 'string' && value === ja[key]) same.push(path + key);
+    }
+  };
+  compare(words.en, words.ja, '');
+  assert.deepEqual(same, []);
+});
