@@ -8,6 +8,7 @@ use std::future::Future;
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -31,22 +32,22 @@ pub struct StreamEvent<'a> {
     pub state: Option<&'a RawValue>,
 }
 
-/// One record, with its new image as `I`.
+/// One record, with its new image as `I`, and its old one as `O` where somebody wants it.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "I: Deserialize<'de>"))]
-pub struct StreamRecord<'a, I> {
+#[serde(rename_all = "camelCase", bound(deserialize = "I: Deserialize<'de>, O: Deserialize<'de>"))]
+pub struct StreamRecord<'a, I, O = IgnoredAny> {
     /// `INSERT`, `MODIFY` or `REMOVE`.
     #[serde(borrow)]
     pub event_name: Cow<'a, str>,
     /// What changed.
     #[serde(rename = "dynamodb", borrow)]
-    pub change: Change<'a, I>,
+    pub change: Change<'a, I, O>,
 }
 
 /// What changed.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "PascalCase", bound(deserialize = "I: Deserialize<'de>"))]
-pub struct Change<'a, I> {
+#[serde(rename_all = "PascalCase", bound(deserialize = "I: Deserialize<'de>, O: Deserialize<'de>"))]
+pub struct Change<'a, I, O = IgnoredAny> {
     /// The record's place in its shard: 21 to 40 digits.
     #[serde(borrow)]
     pub sequence_number: Cow<'a, str>,
@@ -54,6 +55,8 @@ pub struct Change<'a, I> {
     approximate_creation_date_time: Option<&'a RawValue>,
     /// The item as it is now; none when it was removed.
     pub new_image: Option<I>,
+    /// The item as it was before; none when it was inserted.
+    pub old_image: Option<O>,
 }
 
 impl<I> Change<'_, I> {

@@ -13,6 +13,13 @@ pub(crate) const WAITING: &str = "STATUS#waiting";
 /// What `GSI2SK` begins with.
 pub(crate) const CREATED_PREFIX: &str = "CREATED#";
 
+pub(crate) const GAME_PREFIX: &str = "GAME#";
+
+/// The public games that wait: `GSI2PK`, `GSI2SK`.
+pub(crate) const ACTIVE_INDEX: &str = "GSI2-ActiveGameIndex";
+/// A player's games: `GSI1PK`, `GSI1SK`.
+pub(crate) const PLAYER_INDEX: &str = "GSI1-PlayerIndex";
+
 pub(crate) const META: &str = "META";
 pub(crate) const WORDS: &str = "WORDS";
 pub(crate) const CONNECTION: &str = "CONNECTION";
@@ -27,7 +34,10 @@ pub(crate) const CHAT_PREFIX: &str = "CHAT#";
 /// The first text after all that begin with [`CHAT_PREFIX`]: `$` follows `#`.
 pub(crate) const CHAT_PREFIX_END: &str = "CHAT$";
 pub(crate) const PLAYER_PREFIX: &str = "PLAYER#";
+pub(crate) const PLAYER_PREFIX_END: &str = "PLAYER$";
 pub(crate) const STROKE_PREFIX: &str = "STROKE#";
+pub(crate) const ROUND_PREFIX: &str = "ROUND#";
+pub(crate) const ROUND_PREFIX_END: &str = "ROUND$";
 
 /// How long a connection's items stay, seconds. API Gateway ends a connection after
 /// [2 hours](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html#apigateway-execution-service-websocket-limits-table);
@@ -37,12 +47,16 @@ pub(crate) const CONNECTION_TTL_S: u64 = 24 * 60 * 60;
 /// How long a game's items stay after its last change, seconds.
 pub(crate) const GAME_TTL_S: u64 = 7 * 24 * 60 * 60;
 
+/// How long stay the items that are not written again when their game is finished, seconds: a day longer, which is longer than
+/// a game takes.
+pub(crate) const ARCHIVE_TTL_S: u64 = GAME_TTL_S + 24 * 60 * 60;
+
 pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {
     Item::from([(PARTITION_KEY.to_owned(), s(partition)), (SORT_KEY.to_owned(), s(sort))])
 }
 
 pub(crate) fn game(game_id: GameId) -> String {
-    format!("GAME#{game_id}")
+    format!("{GAME_PREFIX}{game_id}")
 }
 
 /// The partition of a player's connection, and the sort key of a player in a game, and `GSI1PK`.
@@ -69,6 +83,18 @@ pub(crate) fn strokes_of(turn_id: TurnId) -> String {
 
 pub(crate) fn strokes(turn_id: TurnId, chunk: u16) -> String {
     format!("{STROKE_PREFIX}{turn_id}#{chunk:04}")
+}
+
+pub(crate) fn drawing(turn_id: TurnId) -> String {
+    format!("DRAWING#{turn_id}")
+}
+
+pub(crate) fn round(number: u8) -> String {
+    format!("{ROUND_PREFIX}{number}")
+}
+
+pub(crate) fn score(turn_id: TurnId, player_id: PlayerId) -> String {
+    format!("SCORE#{turn_id}#{player_id}")
 }
 
 /// Epoch seconds, as TTL wants them, `seconds` after a moment in milliseconds.

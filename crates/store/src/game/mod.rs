@@ -11,20 +11,33 @@
 //! | words that a game brought along | `GAME#<game>` | `WORDS` | once |
 //! | line of the chat | `GAME#<game>` | `CHAT#<time>#<line>` | once |
 //! | some batches of a drawing | `GAME#<game>` | `STROKE#<turn>#<chunk>` | once |
+//! | a finished turn's drawing, compressed | `GAME#<game>` | `DRAWING#<turn>` | the stream's reader |
+//! | a round's turns: who drew what, who guessed it | `GAME#<game>` | `ROUND#<round>` | the stream's reader |
+//! | an award | `GAME#<game>` | `SCORE#<turn>#<player>` | the stream's reader |
 //!
 //! `LIVE#` sorts right before `META`, with nothing between: one query has all that a message needs. A public game that waits has
 //! `GSI2PK` and `GSI2SK`, and loses them when it begins.
 
+mod archive;
 mod chat;
 mod connections;
+mod drawings;
+mod image;
 mod keys;
+mod lobby;
 mod room;
+mod rounds;
 mod rows;
 mod strokes;
 
+pub use archive::{Archive, CHAT_LINES_MAX};
 pub use chat::{Chat, ChatPage, ChatPosition, StoredLine};
 pub use connections::{Connection, Connections, Listener, NewConnection, Role};
+pub use drawings::{DRAWING_BYTES_MAX, Drawing, Drawings};
+pub use image::{GameChange, GameImage};
+pub use lobby::{FinishedGame, GAMES_MAX, HistoryPosition, Lobby, LobbyPosition};
 pub use room::{Freshness, Live, Persisted, Rooms};
+pub use rounds::{EndedTurn, PlayedAward, PlayedTurn, Round, RoundScore, Rounds};
 pub use strokes::{Chunk, PutChunk, Strokes};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

@@ -255,7 +255,7 @@ fn outcome(wanted: &Item, stands: Option<&Item>) -> Persisted {
     if stands == Some(wanted) { Persisted::Yes } else { Persisted::Lost }
 }
 
-fn read_room(item: Item) -> Result<Room, StoreError> {
+pub(super) fn read_room(item: Item) -> Result<Room, StoreError> {
     let row: MetaRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
     row.try_into()
 }

@@ -1,0 +1,169 @@
+//! What happens to a game's items behind the players' backs: old lines of the chat go, and a finished game gets its end.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
+use domain::game::{GameId, Room, standings};
+use futures::future::try_join_all;
+
+use super::keys::{
+    ANSWER, CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, META, PARTITION_KEY, PLAYER_PREFIX, PLAYER_PREFIX_END,
+    ROUND_PREFIX, ROUND_PREFIX_END, SORT_KEY, TTL, WORDS, expires, game, key, n, s,
+};
+use super::lobby::finished_seat;
+use crate::StoreError;
+
+/// How many lines of a game's chat are kept.
+pub const CHAT_LINES_MAX: usize = 1_000;
+
+/// The pages that a list of a game's keys may take. A thousand lines of 500 characters are some two pages of a megabyte; what
+/// lies behind them is what came since the last clean-up.
+const PAGES_MAX: usize = 64;
+
+/// [Requests of one BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
+const BATCH_MAX: usize = 25;
+
+/// How often what DynamoDB left undone of a batch is asked for again, and how long after.
+const BATCH_TRIES_MAX: u32 = 8;
+const BATCH_DELAY: Duration = Duration::from_millis(50);
+
+/// How many updates go out at once.
+const UPDATES_AT_ONCE: usize = 16;
+
+/// Tidies games up. Its requests are `Query`, `PutItem`, `UpdateItem` and `BatchWriteItem` (deletions).
+#[derive(Debug, Clone)]
+pub struct Archive {
+    client: Client,
+    table: String,
+}
+
+impl Archive {
+    /// The archive of `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Deletes all but the newest [`CHAT_LINES_MAX`] lines of a game. Gives the number of deleted ones.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when DynamoDB leaves deletions undone each time.
+    pub async fn trim_chat(&self, game_id: GameId) -> Result<usize, StoreError> {
+        let lines = self.keys_between(game_id, CHAT_PREFIX, CHAT_PREFIX_END).await?;
+        let old: Vec<_> = lines.into_iter().rev().skip(CHAT_LINES_MAX).map(|(key, _)| key).collect();
+        for batch in old.chunks(BATCH_MAX) {
+            self.delete(batch).await?;
+        }
+        Ok(old.len())
+    }
+
+    async fn delete(&self, keys: &[Item]) -> Result<(), StoreError> {
+        let mut requests = Vec::with_capacity(keys.len());
+        for key in keys {
+            let request = DeleteRequest::builder().set_key(Some(key.clone())).build();
+            let request = request.map_err(|error| StoreError::Refused(error.to_string()))?;
+            requests.push(WriteRequest::builder().delete_request(request).build());
+        }
+        for attempt in 0..BATCH_TRIES_MAX {
+            if attempt > 0 {
+                tokio::time::sleep(BATCH_DELAY * 2_u32.pow(attempt)).await;
+            }
+            let answer = self.client.batch_write_item().request_items(&self.table, requests).send().await?;
+            requests = answer.unprocessed_items.and_then(|mut left| left.remove(&self.table)).unwrap_or_default();
+            if requests.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Busy(format!("{} deletions were left undone", requests.len())))
+    }
+
+    /// Gives a finished game its end: each player's seat says how it went, and everything expires 7 days after.
+    ///
+    /// What is large or many, which is strokes, drawings and awards, has got a ttl when it was written that is long enough;
+    /// writing it once more would cost as much as the game did.
+    pub async fn finish(&self, room: &Room, finished_at_ms: u64) -> Result<(), StoreError> {
+        let ttl = expires(finished_at_ms, GAME_TTL_S);
+        try_join_all(standings(room).iter().map(|standing| async move {
+            let seat = finished_seat(room, standing, finished_at_ms, ttl)?;
+            self.client.put_item().table_name(&self.table).set_item(Some(seat)).send().await?;
+            Ok::<_, StoreError>(())
+        }))
+        .await?;
+        let ranges = [
+            (CHAT_PREFIX, CHAT_PREFIX_END),
+            (ANSWER, ANSWER),
+            (META, META),
+            (PLAYER_PREFIX, PLAYER_PREFIX_END),
+            (ROUND_PREFIX, ROUND_PREFIX_END),
+            (WORDS, WORDS),
+        ];
+        let found = try_join_all(ranges.iter().map(|(from, to)| self.keys_between(room.id, from, to))).await?;
+        let late: Vec<_> =
+            found.into_iter().flatten().filter(|(_, has)| *has != Some(ttl)).map(|(key, _)| key).collect();
+        for some in late.chunks(UPDATES_AT_ONCE) {
+            try_join_all(some.iter().map(|key| self.expire(key, ttl))).await?;
+        }
+        Ok(())
+    }
+
+    async fn expire(&self, key: &Item, ttl: u64) -> Result<(), StoreError> {
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(key.clone()))
+            .update_expression("SET #ttl = :ttl")
+            .expression_attribute_names("#ttl", TTL)
+            .expression_attribute_values(":ttl", n(ttl))
+            // Stops an item that was deleted since it was listed from coming back as a key and a ttl.
+            .condition_expression("attribute_exists(#key)")
+            .expression_attribute_names("#key", PARTITION_KEY);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(()),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// The keys of a game from one sort key to another, in order, with their ttl.
+    async fn keys_between(
+        &self,
+        game_id: GameId,
+        from: &str,
+        to: &str,
+    ) -> Result<Vec<(Item, Option<u64>)>, StoreError> {
+        let mut keys = Vec::new();
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            let page = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
+                .projection_expression("#sk, #ttl")
+                .expression_attribute_names("#pk", PARTITION_KEY)
+                .expression_attribute_names("#sk", SORT_KEY)
+                .expression_attribute_names("#ttl", TTL)
+                .expression_attribute_values(":pk", s(game(game_id)))
+                .expression_attribute_values(":from", s(from))
+                .expression_attribute_values(":to", s(to))
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                let Some(sort) = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()) else { continue };
+                let ttl = item.get(TTL).and_then(|ttl| ttl.as_n().ok()).and_then(|ttl| ttl.parse().ok());
+                keys.push((key(game(game_id), sort), ttl));
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(keys);
+            }
+        }
+        // The rest is for the next time: what was found is complete from its beginning, and oldest first.
+        Ok(keys)
+    }
+}
