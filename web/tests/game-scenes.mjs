@@ -37,6 +37,7 @@ function played(room, playerId, play) {
       const server = await GameServer.at(room);
       server.playerId = playerId;
       server.lines = (await example('chat'))['lines'];
+      server.batches = drawing.batches;
       servers.set(page, server);
       await server.seat(page);
     },
@@ -83,7 +84,27 @@ const turns = [
   { turnId: '01.01', drawerName: 'あんず', answer: 'えんぴつ', gloss: 'pencil', solvers: [{}, {}] },
   { turnId: '01.02', drawerName: 'ぶんた', answer: 'くじら', gloss: 'whale', solvers: [] },
 ];
-const drawing = { batches: (await example('ink-catch-up'))['batches'] };
+/** A pencil: what the examples' players draw. */
+const drawing = {
+  batches: [
+    stroke(1, 12, [400, 800, 900, 300, 1040, 440, 540, 940, 400, 800]),
+    stroke(2, 12, [400, 800, 330, 1010, 540, 940]),
+    stroke(3, 12, [900, 300, 960, 240, 1100, 380, 1040, 440]),
+    { seq: 4, ops: [{ op: 'fill', id: 4, color: 6, at: [700, 640] }] },
+    { seq: 5, ops: [{ op: 'fill', id: 5, color: 3, at: [1000, 340] }] },
+    stroke(6, 12, [330, 1010, 500, 1040, 800, 1000, 1100, 1040, 1300, 1020]),
+  ],
+};
+
+/** A batch with one stroke through corners. @param {number} seq @param {number} color @param {number[]} corners */
+function stroke(seq, color, corners) {
+  const points = [];
+  for (let i = 0; i < corners.length; i += 2) {
+    const [x = 0, y = 0, fromX = 0, fromY = 0] = [corners[i], corners[i + 1], corners[i - 2], corners[i - 1]];
+    points.push(x - fromX, y - fromY, i === 0 ? 50 : 0);
+  }
+  return { seq, ops: [{ op: 'stroke', id: seq, points, color, width: 14, tool: 'pen', end: true }] };
+}
 
 /** @type {Record<string, Scene>} */
 export const scenes = {
@@ -122,7 +143,6 @@ export const scenes = {
   'choosing-drawer': seated('room-choosing-drawer', anzu),
   'choosing-others': seated('room-choosing', bunta),
   guessing: played('room-drawing-guesser', bunta, async (page, server) => {
-    server.say({ ...(await example('ink-catch-up')) });
     server.say(await example('near'));
     await page
       .getByText(/So close|おしい/)

@@ -9,7 +9,7 @@ export interface ChatLine extends Line {
   readonly secret: boolean;
 }
 
-/** Adds lines. What came before under the same id stays as it is. */
+/** Adds lines; what came before under the same id stays as it is. `room` is the one of a reader who knows the answer, otherwise `null`. */
 export function addLines(log: readonly ChatLine[], lines: readonly Line[], room: Room | null): readonly ChatLine[] {
   const known = new Set(log.map((line) => line.id));
   const fresh = lines.filter((line) => !known.has(line.id) && known.add(line.id));

@@ -55,6 +55,7 @@ export class Match {
   readonly #socket: GameSocket;
   readonly #ticker: Ticker;
   #firstTicket: string | null;
+  #chatCaughtUp = false;
   #forgetRefusal = () => {};
 
   constructor(seat: Seat, playerId: string, name: string) {
@@ -73,6 +74,7 @@ export class Match {
       onState: (state) => {
         this.socket = state;
         if (state.is === 'live') this.unsent = [];
+        else this.#chatCaughtUp = false;
       },
     });
     this.#ticker = new Ticker(later, (version) => this.send({ action: 'tick', version }));
@@ -130,7 +132,9 @@ export class Match {
         this.#see(message.room);
         break;
       case 'chat':
-        this.lines = addLines(this.lines, message.lines, this.room);
+        // What comes first is history: who could read it when it was said is not known any more.
+        this.lines = addLines(this.lines, message.lines, this.#chatCaughtUp && this.isInTheKnow ? this.room : null);
+        this.#chatCaughtUp = true;
         break;
       case 'near':
         this.near = message;
@@ -174,11 +178,12 @@ export class Match {
       this.board = null;
       return;
     }
-    if (this.board?.options.turnId !== turn.turnId) {
+    if (this.board?.turnId !== turn.turnId) {
       this.board?.dispose();
       this.board = new BoardSession({
         turnId: turn.turnId,
         isDrawer: this.isDrawer,
+        keepAs: `tidemark.game.ink.${this.gameId}.${this.playerId}`,
         send: (message) => void this.send(message),
       });
       if (this.live && !arriving) this.board.connected();

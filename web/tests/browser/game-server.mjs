@@ -38,6 +38,8 @@ export class GameServer {
   connections = 0;
   /** The lines that a newcomer gets. @type {Json[]} */
   lines = [];
+  /** What is stored of the drawing. @type {Json[]} */
+  batches = [];
   #version = 100;
 
   /** @param {Json} room What a newcomer sees. */
@@ -107,6 +109,11 @@ export class GameServer {
   #hear(socket, message) {
     this.heard.push(message);
     if (message['action'] === 'ping') socket.send('{"type":"pong"}');
+    if (message['action'] === 'catch-up') {
+      const batches = this.batches.filter((batch) => batch['seq'] > message['after']);
+      const saved = this.batches.at(-1)?.['seq'] ?? 0;
+      socket.send(JSON.stringify({ type: 'ink', turnId: message['turnId'], batches, saved, last: true }));
+    }
     if (message['action'] !== 'hello') return;
     const you = { playerId: this.playerId, role: this.role };
     socket.send(JSON.stringify({ type: 'welcome', protocol: 1, you, room: this.room }));

@@ -1,0 +1,25 @@
+/** WCAG 2.2 AA as far as axe can measure it, in every state of the game's page, in both themes and both sizes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { viewports } from '../chromium.mjs';
+import { scenes } from '../game-scenes.mjs';
+import { useBrowser, violations } from './harness.mjs';
+
+const open = useBrowser('/game/');
+
+for (const [name, scene] of Object.entries(scenes)) {
+  // Two of the four combinations show each theme and each size.
+  for (const [size, colorScheme] of /** @type {const} */ ([
+    ['desktop', 'light'],
+    ['phone', 'dark'],
+  ])) {
+    test(`axe finds nothing in the scene "${name}" (${size}, ${colorScheme})`, async () => {
+      const look = { viewport: viewports[size], colorScheme, reducedMotion: /** @type {const} */ ('reduce') };
+      const { page, close } = await open({ at: scene.at, prepare: scene.prepare, ...look });
+      await scene.play?.(page);
+      assert.deepEqual(await violations(page), []);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports[size].width);
+      await close();
+    });
+  }
+}

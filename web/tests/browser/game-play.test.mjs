@@ -1,0 +1,483 @@
+/** The game's page against a scripted server: what players do and see, message by message. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { viewports } from '../chromium.mjs';
+import { table } from '../game-scenes.mjs';
+import { anzu, bunta, chie, example, gameId, GameServer } from './game-server.mjs';
+import { problem, useBrowser } from './harness.mjs';
+
+/** @import { Page } from 'playwright-core' */
+/** @import { Json } from './game-server.mjs' */
+
+const open = useBrowser('/game/');
+
+/** Opens the page for a player who has a seat in a game that is as in an example. @param {string} room @param {string} playerId @param {object} [options] */
+async function sit(room, playerId, options = {}) {
+  const server = await GameServer.at(room);
+  server.playerId = playerId;
+  const visit = await open({ at: table, prepare: (page) => server.seat(page), ...options });
+  await server.hears('hello');
+  await visit.page.locator('[data-connection=live]').waitFor({ state: 'attached' });
+  return { server, ...visit };
+}
+
+/** The line in the chat with that text. @param {Page} page @param {string | RegExp} text */
+const line = (page, text) => page.getByTestId('chat').getByText(text);
+
+test('a game is made with what was chosen, and the link leads others to it', async () => {
+  const server = await GameServer.at('welcome');
+  server.playerId = anzu;
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByRole('button', { name: 'Create the game' }).click();
+  await page.getByText('Please write a name.').waitFor();
+  await page.getByLabel('Your name').fill(' あんず ');
+  await page.getByLabel('Rounds').selectOption('2');
+  await page.getByText('Own words (optional)').click();
+  await page.getByLabel('One a line').fill('カレー\nたこやき');
+  await page.getByLabel('Show it in the public list').check();
+  await page.getByRole('button', { name: 'Create the game' }).click();
+  await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
+  assert.deepEqual(server.posted[0], {
+    path: '/games',
+    body: {
+      name: 'あんず',
+      public: true,
+      settings: { timeLimit: 80, roundCount: 2, playerCount: 8, hints: true, words: 'both' },
+      words: ['かれー', 'たこやき'],
+    },
+    token: null,
+  });
+  assert.match(await page.getByTestId('game-link').inputValue(), new RegExp(`/game/\\?game=${gameId}$`));
+  assert.match(page.url(), new RegExp(gameId));
+  await close();
+});
+
+test('words that cannot be answers stop the form, by name', async () => {
+  const server = await GameServer.at('welcome');
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByLabel('Your name').fill('Ann');
+  await page.getByText('Own words (optional)').click();
+  await page.getByLabel('One a line').fill('ねこ\n猫');
+  await page.getByText('Kana only, please: 猫').waitFor();
+  await page.getByRole('button', { name: 'Create the game' }).click();
+  assert.deepEqual(server.posted, []);
+  await close();
+});
+
+test('who follows a link sees who is there, says a name and has a seat', async () => {
+  const server = await GameServer.at('room-waiting');
+  const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
+  await page.getByRole('heading', { name: 'あんず invites you to draw' }).waitFor();
+  await page.getByLabel('Your name').fill('だいき');
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
+  assert.deepEqual(server.posted[0]?.body, { name: 'だいき', role: 'player' });
+  await server.hears('hello');
+  // The heading of the new screen has the focus, so that a screen reader goes on there.
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Waiting room');
+  await close();
+});
+
+test('a pasted text with a code in it leads to the game, one without is told', async () => {
+  const server = await GameServer.at('room-waiting');
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByLabel('Link or code').fill('come and play');
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByText('There is no game’s code in this text.').waitFor();
+  await page.getByLabel('Link or code').fill(`come: http://x.test/game/?game=${gameId} !`);
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('heading', { name: 'あんず invites you to draw' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
+  await close();
+});
+
+for (const [type, status, words] of /** @type {const} */ ([
+  ['game-not-found', 404, 'There is no such game (any more).'],
+  ['game-finished', 409, 'This game is over.'],
+  ['kicked', 403, 'You were voted out of this game.'],
+])) {
+  test(`a door that is closed says why (${type})`, async () => {
+    const server = await GameServer.at('room-waiting');
+    const answer = {
+      ...problem(status, 'No'),
+      body: JSON.stringify({ type: `urn:tidemark:problem:${type}`, title: 'No', status }),
+    };
+    server.answers[`POST /games/${gameId}/players`] = (route) => route.fulfill(answer);
+    if (type === 'game-not-found') server.answers[`GET /games/${gameId}`] = (route) => route.fulfill(answer);
+    const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
+    if (type !== 'game-not-found') {
+      await page.getByLabel('Your name').fill('Ann');
+      await page.getByRole('button', { name: 'Play' }).click();
+    }
+    await page.getByRole('alert').getByText(words).waitFor();
+    await close();
+  });
+}
+
+test('a token that the server does not know any more is dropped, and the seat is taken anew', async () => {
+  const server = await GameServer.at('room-waiting');
+  const answer = {
+    ...problem(401, 'No'),
+    body: JSON.stringify({ type: 'urn:tidemark:problem:invalid-token', title: 'No', status: 401 }),
+  };
+  const path = `POST /games/${gameId}/players`;
+  server.answers[path] = (route) => {
+    delete server.answers[path];
+    return route.fulfill(answer);
+  };
+  const { page, close } = await open({ at: table, prepare: (page) => server.seat(page) });
+  await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
+  assert.deepEqual(
+    server.posted.map((request) => request.token),
+    ['Bearer token-1', null],
+  );
+  await close();
+});
+
+test('the host sets the game up and starts it when the others are ready', async () => {
+  const { server, page, close } = await sit('welcome', anzu);
+  assert.equal(await page.getByRole('button', { name: 'Start the game' }).isDisabled(), true);
+  await page.getByText('Still waiting for Chie.').waitFor();
+  await page.getByLabel('Time to draw').selectOption('120');
+  assert.deepEqual(await server.hears('configure'), {
+    action: 'configure',
+    settings: { timeLimit: 120, roundCount: 3, playerCount: 8, hints: true, words: 'both' },
+  });
+  await server.show('room-waiting');
+  await page.getByRole('button', { name: 'Start the game' }).click();
+  await server.hears('start');
+  await close();
+});
+
+test('a guest says ready, and takes it back', async () => {
+  const { server, page, close } = await sit('welcome', chie);
+  await page.getByRole('button', { name: 'I’m ready' }).click();
+  assert.equal((await server.hears('ready'))['ready'], true);
+  await server.show('room-waiting');
+  await page.getByRole('button', { name: 'Wait, not yet' }).click();
+  assert.equal((await server.hears('ready'))['ready'], false);
+  await close();
+});
+
+test('the drawer chooses a word of three, or types one in any kana', async () => {
+  const { server, page, close } = await sit('room-choosing-drawer', anzu);
+  await page.getByRole('button', { name: 'くじら whale' }).click();
+  assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', option: 1 });
+  await page.getByLabel('Or a word of your own').fill('pencil');
+  await page.getByRole('button', { name: 'Draw it' }).click();
+  await page.getByText('Hiragana only, please.').waitFor();
+  await page.getByLabel('Or a word of your own').fill('クラゲ');
+  await page.getByRole('button', { name: 'Draw it' }).click();
+  assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', word: 'くらげ' });
+  await close();
+});
+
+test('what the drawer draws goes out, and is stored', async () => {
+  const { server, page, close } = await sit('room-drawing-drawer', anzu);
+  await server.hears('catch-up');
+  const canvas = page.locator('canvas');
+  await page.getByText('Getting the board ready').waitFor({ state: 'detached' });
+  const box = await canvas.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + 50, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 200, box.y + 150, { steps: 5 });
+  await page.mouse.up();
+  const drawn = await server.hears('draw');
+  assert.equal(drawn['turnId'], '02.01');
+  assert.equal(drawn['seq'], 1);
+  assert.equal((await server.hears('save'))['chunk'], 1);
+  await close();
+});
+
+test('a guesser guesses, is told when it is close, and then talks with those who know', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  assert.equal(await page.getByTestId('word').innerText(), 'A word of 4 letters: letter 2 is ん');
+  const field = page.getByLabel('Your guess');
+  await field.fill('えんびつ');
+  await field.press('Enter');
+  const guess = await server.hears('say');
+  assert.equal(guess['text'], 'えんびつ');
+  server.say({ ...(await example('near')), id: guess['id'] });
+  await line(page, 'So close: えんびつ').waitFor();
+
+  await field.fill('えんぴつ');
+  await field.press('Enter');
+  const { id } = await server.hears('say');
+  server.say({ type: 'chat', lines: [{ id, playerId: bunta, name: 'ぶんた', text: '', kind: 'correct' }] });
+  await server.show('room-drawing-solver');
+  await line(page, 'You got it!').waitFor();
+  await page.getByText('The word: えんぴつ (pencil)').waitFor({ state: 'attached' });
+  await page.getByLabel('Talk among those who know').waitFor();
+  const secret = {
+    id: '0199c0de-9000-7000-8000-000000000001',
+    playerId: chie,
+    name: 'Chie',
+    text: 'かんたん',
+    kind: 'talk',
+  };
+  server.say({ type: 'chat', lines: [secret] });
+  await line(page, 'among those who know').waitFor();
+  await close();
+});
+
+test('names and lines are text, whatever they look like', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  const text = '<img src=x onerror="document.title=1"><b>x</b>';
+  server.say({ type: 'chat', lines: [{ id: 'a', playerId: chie, name: '<i>Chie</i>', text, kind: 'guess' }] });
+  await line(page, text).waitFor();
+  assert.equal(await page.getByTestId('chat').locator('img').count(), 0);
+  await close();
+});
+
+test('a letter typed anywhere goes into the guess', async () => {
+  const { page, close } = await sit('room-drawing-guesser', bunta);
+  await page.evaluate(() => /** @type {HTMLElement | null} */ (document.activeElement)?.blur());
+  await page.keyboard.type('ne');
+  assert.equal(await page.getByLabel('Your guess').inputValue(), 'ne');
+  await close();
+});
+
+test('when the time is up, the page says so once, in its place in the row', async () => {
+  const { server, close } = await sit('room-choosing', bunta);
+  const { room } = await example('room-drawing-guesser');
+  await server.show('room-drawing-guesser', { turn: { ...room.turn, nextMs: 50 } });
+  const { version } = await server.hears('tick');
+  assert.equal(version, server.room['version']);
+  server.say({ type: 'wait', version, nextMs: 20 });
+  await server.hears('tick');
+  await close();
+});
+
+test('the turn ends with the word and what it brought, and an older room changes nothing any more', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', chie);
+  const older = server.room;
+  await server.show('room-reveal');
+  const reveal = page.getByTestId('reveal');
+  await reveal.getByText('えんぴつ').waitFor();
+  await reveal.getByText('+114').waitFor();
+  assert.match((await reveal.getByText('for drawing').locator('..').textContent()) ?? '', /あんず \+70/);
+  server.say({ type: 'room', room: older });
+  server.say({ type: 'chat', lines: [{ id: 'z', playerId: bunta, name: 'ぶんた', text: 'gg', kind: 'talk' }] });
+  await line(page, 'gg').waitFor();
+  assert.equal(await reveal.count(), 1);
+  await close();
+});
+
+test('a drawing that was there before is seen by who comes later', async () => {
+  const server = await GameServer.at('room-drawing-guesser');
+  server.batches = [
+    { seq: 1, ops: [{ op: 'fill', id: 1, color: 4, at: [5, 5] }] },
+    {
+      seq: 2,
+      ops: [{ op: 'stroke', id: 2, points: [800, 600, 50, 10, 0, 0], color: 3, width: 80, tool: 'pen', end: true }],
+    },
+  ];
+  const { page, close } = await open({ at: table, prepare: (page) => server.seat(page) });
+  assert.equal((await server.hears('catch-up'))['after'], 0);
+  await page.waitForFunction(() => {
+    const pixels = document.querySelector('canvas')?.getContext('2d')?.getImageData(5, 5, 1, 1).data;
+    return pixels !== undefined && (pixels[0] !== 255 || pixels[1] !== 255 || pixels[2] !== 255);
+  });
+  await close();
+});
+
+test('a lost connection is told and comes back; what was said meanwhile is sent, the drawing is asked for again', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await server.hears('catch-up');
+  const path = `POST /games/${gameId}/players`;
+  server.answers[path] = (route) => route.abort();
+  await server.socket?.close();
+  await page.getByText('The connection is lost; coming back').waitFor();
+  await page.getByLabel('Your guess').fill('えんぴつ');
+  await page.getByLabel('Your guess').press('Enter');
+  await line(page, 'waiting for the connection').waitFor();
+  delete server.answers[path];
+  assert.equal((await server.hears('say'))['text'], 'えんぴつ');
+  await server.hears('catch-up');
+  await page.getByText('The connection is lost').waitFor({ state: 'detached' });
+  assert.equal(server.connections, 2);
+  assert.equal(await line(page, 'waiting for the connection').count(), 0);
+  await close();
+});
+
+test('without a network it says so, and comes back with it', async () => {
+  const { server, page, context, close } = await sit('room-drawing-guesser', bunta);
+  await context.setOffline(true);
+  await server.socket?.close();
+  await page.getByText('You are offline.').waitFor();
+  await context.setOffline(false);
+  await server.hears('hello');
+  await page.locator('[data-connection=live]').waitFor({ state: 'attached' });
+  await close();
+});
+
+test('who opens the game elsewhere can take it back', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  server.say(await example('replaced'));
+  await page.getByRole('heading', { name: 'This game is open in another tab' }).waitFor();
+  assert.equal(server.connections, 1);
+  await page.getByRole('button', { name: 'Play here' }).click();
+  await server.hears('hello');
+  await page.getByLabel('Your guess').waitFor();
+  await close();
+});
+
+test('who is voted out is told, and does not come back by itself', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  server.say(await example('kicked'));
+  await page.getByRole('heading', { name: 'You were voted out' }).waitFor();
+  await page.getByRole('button', { name: 'Back to the start' }).click();
+  await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
+  assert.equal(await page.getByText('Back to your game').count(), 0);
+  assert.equal(server.connections, 1);
+  await close();
+});
+
+test('a flood is told, and the notice goes', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await page.clock.install();
+  server.say(await example('error'));
+  await page.getByRole('alert').getByText('Slower, please').waitFor();
+  await page.clock.runFor(7_000);
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('a vote against a player asks once more', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  const board = page.getByRole('complementary', { name: 'Players' });
+  await board.getByRole('button', { name: 'Vote Chie out', exact: true }).click();
+  assert.deepEqual(
+    server.heard.filter((message) => message['action'] === 'kick'),
+    [],
+  );
+  await board.getByRole('button', { name: 'Vote Chie out?' }).click();
+  assert.equal((await server.hears('kick'))['playerId'], chie);
+  await close();
+});
+
+test('the drawer may skip the turn; the others once the drawer has been away for ten seconds', async () => {
+  const first = await sit('room-drawing-drawer', anzu);
+  await first.page.getByRole('button', { name: 'Skip this turn' }).click();
+  assert.equal((await first.server.hears('skip'))['turnId'], '02.01');
+  await first.close();
+
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await page.clock.install();
+  const { room } = await example('room-drawing-guesser');
+  const players = room.players.map((/** @type {Json} */ player) => ({
+    ...player,
+    connected: player['playerId'] !== anzu,
+  }));
+  await server.show('room-drawing-guesser', { players });
+  await page.locator('aside .away').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Skip the turn?' }).count(), 0);
+  await page.clock.runFor(11_000);
+  await page.getByRole('button', { name: 'あんず is away. Skip the turn?' }).click();
+  await server.hears('skip');
+  await close();
+});
+
+test('at the end equals share a place, and who asks for a rematch goes over to it', async () => {
+  const { server, page, close } = await sit('room-finished', anzu);
+  await page.getByRole('heading', { name: 'あんず and ぶんた win together!' }).waitFor();
+  const ranks = await page.getByTestId('standings').locator('.rank').allInnerTexts();
+  assert.deepEqual(ranks, ['1.', '1.', '3.', '4.']);
+  await page.getByRole('button', { name: 'Play again' }).click();
+  await server.hears('rematch');
+  const next = await example('rematch');
+  const { room } = await example('welcome');
+  server.room = { ...room, gameId: next['gameId'], players: [] };
+  server.answers[`GET /games/${next['gameId']}`] = (route) => route.fulfill({ json: server.room });
+  server.say(next);
+  await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
+  assert.match(page.url(), new RegExp(next['gameId']));
+  assert.equal(server.posted.at(-1)?.path, `/games/${next['gameId']}/players`);
+  await close();
+});
+
+test('a rematch that somebody else asked for is offered, not forced', async () => {
+  const { server, page, close } = await sit('room-finished', anzu);
+  server.say(await example('rematch'));
+  await page.getByRole('button', { name: 'Join the rematch' }).waitFor();
+  assert.match(page.url(), new RegExp(gameId));
+  await close();
+});
+
+test('leaving asks first, then gives the seat up', async () => {
+  const { server, page, close } = await sit('room-waiting', bunta);
+  await page.getByRole('button', { name: 'Leave the game' }).click();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('button', { name: 'Leave the game' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave the game' }).click();
+  await server.hears('leave');
+  await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
+  await close();
+});
+
+test('a finished game’s drawings are played again, and a missing one is told', async () => {
+  const server = await GameServer.at('room-finished');
+  server.playerId = anzu;
+  const turn = { turnId: '01.01', drawerName: 'あんず', answer: 'えんぴつ', solvers: [] };
+  server.answers[`GET /games/${gameId}/turns`] = (route) =>
+    route.fulfill({ json: { items: [turn, { ...turn, turnId: '01.02', answer: 'くじら' }] } });
+  const { batches } = await example('ink-catch-up');
+  server.answers[`GET /games/${gameId}/turns/01.01/drawing`] = (route) => route.fulfill({ json: { batches } });
+  const { page, close } = await open({ at: table, prepare: (page) => server.seat(page) });
+  await page.getByRole('button', { name: 'えんぴつ' }).click();
+  await page.getByRole('img', { name: 'えんぴつ, drawn by あんず' }).waitFor();
+  await page.getByRole('button', { name: 'くじら' }).click();
+  await page.getByText('Of this turn no drawing was kept.').waitFor();
+  await close();
+});
+
+test('a screen reader hears the phases, and the chat in handfuls', async () => {
+  const { server, page, close } = await sit('room-choosing', bunta);
+  await page.clock.install();
+  const phase = page.getByTestId('phase');
+  await phase.getByText('あんず chooses a word.').waitFor({ state: 'attached' });
+  await server.show('room-drawing-guesser');
+  await phase.getByText('あんず draws a word of 4 letters.').waitFor({ state: 'attached' });
+  server.say({ type: 'chat', lines: [{ id: 'first', playerId: chie, name: 'Chie', text: 'hi', kind: 'talk' }] });
+  await line(page, 'hi').waitFor();
+  for (let i = 1; i <= 5; i++) {
+    server.say({
+      type: 'chat',
+      lines: [{ id: `line-${i}`, playerId: chie, name: 'Chie', text: `guess ${i}`, kind: 'guess' }],
+    });
+  }
+  await line(page, 'guess 5').waitFor();
+  await page.clock.runFor(3_500);
+  assert.match(
+    (await page.getByTestId('heard').textContent()) ?? '',
+    /Chie: guess 3\. Chie: guess 4\. Chie: guess 5\. and [23] more messages/,
+  );
+  await close();
+});
+
+for (const locale of ['en-GB', 'ja-JP']) {
+  test(`on a phone of 320 pixels the field stays at hand and nothing is wider (${locale})`, async () => {
+    const { page, close } = await sit('room-drawing-guesser', bunta, { viewport: viewports.phone, locale });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports.phone.width);
+    const field = page.locator('#say');
+    const inSight = async () => {
+      const [box, canvas] = [await field.boundingBox(), await page.locator('canvas').boundingBox()];
+      const height = page.viewportSize()?.height ?? 0;
+      return (
+        box !== null &&
+        canvas !== null &&
+        box.y + box.height <= height &&
+        canvas.y >= 0 &&
+        canvas.y + canvas.height <= box.y
+      );
+    };
+    assert.ok(await inSight());
+    // As with the keyboard open.
+    await page.setViewportSize({ width: 320, height: 360 });
+    await page.waitForFunction(() => document.querySelector('.table')?.clientHeight === 360);
+    assert.ok(await inSight());
+    await close();
+  });
+}
