@@ -49,9 +49,15 @@ function played(room, playerId, play) {
   };
 }
 
+const { settings } = (await example('room-waiting'))['room'];
 const waitingGames = [
-  { gameId, hostName: 'あんず', players: 3, playerCount: 8, roundCount: 3, timeLimit: 80 },
-  { gameId: anzu, hostName: 'Captain 7', players: 1, playerCount: 4, roundCount: 10, timeLimit: 120 },
+  { gameId, hostName: 'あんず', players: 3, settings },
+  {
+    gameId: anzu,
+    hostName: 'Captain 7',
+    players: 1,
+    settings: { ...settings, playerCount: 4, roundCount: 10, timeLimit: 120 },
+  },
 ];
 
 /** @param {Json} answers of the API, by path @param {string} [at] @returns {Scene} */
@@ -77,12 +83,15 @@ function answered(answers, at = start) {
 
 const pastGame = {
   gameId,
+  name: 'あんず',
   finishedAt: Date.UTC(2026, 10, 20, 19, 30),
-  players: (await example('room-finished'))['room'].standings,
+  score: 540,
+  rank: 1,
+  players: 4,
 };
 const turns = [
-  { turnId: '01.01', drawerName: 'あんず', answer: 'えんぴつ', gloss: 'pencil', solvers: [{}, {}] },
-  { turnId: '01.02', drawerName: 'ぶんた', answer: 'くじら', gloss: 'whale', solvers: [] },
+  { id: '01.01', drawerName: 'あんず', answer: 'えんぴつ' },
+  { id: '01.02', drawerName: 'ぶんた', answer: 'くじら' },
 ];
 /** A pencil: what the examples' players draw. */
 const drawing = {
@@ -188,7 +197,11 @@ export const scenes = {
     },
   },
   history: answered(
-    { [`/players/${anzu}/games`]: { json: { items: [pastGame, { ...pastGame, gameId: bunta }], cursor: 'next' } } },
+    {
+      [`/players/${anzu}/games`]: {
+        json: { items: [pastGame, { ...pastGame, gameId: bunta, rank: 3, score: 402 }], cursor: 'next' },
+      },
+    },
     '/game/?history',
   ),
   'history-empty': answered({ [`/players/${anzu}/games`]: { json: { items: [] } } }, '/game/?history'),

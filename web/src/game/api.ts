@@ -33,20 +33,23 @@ export interface WaitingGame {
 /** A finished game of a player. */
 export interface PastGame {
   readonly gameId: string;
+  /** What the player was called. */
+  readonly name: string;
   /** Epoch milliseconds. */
   readonly finishedAt: number;
-  readonly players: readonly { readonly name: string; readonly score: number; readonly rank: number }[];
   readonly score: number;
+  /** 1 for the best. */
   readonly rank: number;
+  /** How many played to the end. */
+  readonly players: number;
 }
 
 /** A turn that was played. */
 export interface PastTurn {
   readonly turnId: string;
-  readonly drawerName: string;
+  /** `null` when the drawer had left before the reveal. */
+  readonly drawerName: string | null;
   readonly answer: string;
-  readonly gloss: string | null;
-  readonly solvers: number;
 }
 
 /** Part of a list, and where the next part begins; `null` on the last. */
@@ -82,14 +85,17 @@ export async function getGame(gameId: string, signal: AbortSignal): Promise<Room
 /** `GET /games`: public games that wait, newest first. */
 export async function getWaitingGames(signal: AbortSignal): Promise<readonly WaitingGame[]> {
   const body = await requestJson('/games?limit=20', { signal });
-  return page(body, (item) => ({
-    gameId: text(item, 'gameId'),
-    hostName: text(item, 'hostName'),
-    players: count(item, 'players'),
-    seats: count(item, 'playerCount'),
-    roundCount: count(item, 'roundCount'),
-    timeLimit: count(item, 'timeLimit'),
-  })).items;
+  return page(body, (item) => {
+    const settings = isObject(item['settings']) ? item['settings'] : {};
+    return {
+      gameId: text(item, 'gameId'),
+      hostName: text(item, 'hostName'),
+      players: count(item, 'players'),
+      seats: count(settings, 'playerCount'),
+      roundCount: count(settings, 'roundCount'),
+      timeLimit: count(settings, 'timeLimit'),
+    };
+  }).items;
 }
 
 /** `GET /players/{playerId}/games`: this browser's finished games, newest first. Empty for who never played. */
@@ -98,33 +104,23 @@ export async function getPastGames(cursor: string | null): Promise<Page<PastGame
   if (identity === null) return { items: [], cursor: null };
   const query = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
   const body = await requestJson(`/players/${encodeURIComponent(identity.playerId)}/games${query}`, authorized());
-  return page(body, (item) => {
-    const players = objects(item['players']).map((player) => ({
-      playerId: text(player, 'playerId'),
-      name: text(player, 'name'),
-      score: count(player, 'score'),
-      rank: count(player, 'rank'),
-    }));
-    const own = players.find((player) => player.playerId === identity.playerId);
-    return {
-      gameId: text(item, 'gameId'),
-      finishedAt: count(item, 'finishedAt'),
-      players,
-      score: own?.score ?? 0,
-      rank: own?.rank ?? players.length,
-    };
-  });
+  return page(body, (item) => ({
+    gameId: text(item, 'gameId'),
+    name: text(item, 'name'),
+    finishedAt: count(item, 'finishedAt'),
+    score: count(item, 'score'),
+    rank: count(item, 'rank'),
+    players: count(item, 'players'),
+  }));
 }
 
 /** `GET /games/{gameId}/turns`: the turns that were played, in order. */
 export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
   const body = await requestJson(`/games/${encodeURIComponent(gameId)}/turns`, authorized());
   return page(body, (item) => ({
-    turnId: text(item, 'turnId'),
-    drawerName: text(item, 'drawerName'),
+    turnId: text(item, 'id'),
+    drawerName: typeof item['drawerName'] === 'string' ? item['drawerName'] : null,
     answer: text(item, 'answer'),
-    gloss: typeof item['gloss'] === 'string' ? item['gloss'] : null,
-    solvers: objects(item['solvers']).length,
   })).items;
 }
 

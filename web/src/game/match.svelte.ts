@@ -149,7 +149,7 @@ export class Match {
         this.room = { ...this.room, rematch: message.gameId };
         break;
       case 'error':
-        this.#refuse(message.error);
+        if (!isSilent(message)) this.#refuse(message.error);
         break;
       case 'pong':
         break;
@@ -202,6 +202,12 @@ export class Match {
     this.#forgetRefusal();
     this.board?.dispose();
   }
+}
+
+/** What the page says by itself is not the player's matter when it comes too late; only a flood is told. */
+function isSilent({ action, error }: ErrorMessage): boolean {
+  const byItself = ['draw', 'save', 'catch-up', 'tick', 'ping'];
+  return action !== null && byItself.includes(action) && !error.type.endsWith(':slow-down');
 }
 
 function openSocket(ticket: string, events: TransportEvents): Transport {

@@ -125,7 +125,7 @@ export type ServerMessage =
   | InkMessage
   | { readonly type: 'chat'; readonly lines: readonly Line[] }
   | { readonly type: 'near'; readonly id: string; readonly text: string }
-  | { readonly type: 'wait'; readonly version: number; readonly nextMs: number }
+  | { readonly type: 'wait'; readonly version: number; readonly nextMs: number | null }
   | { readonly type: 'rematch'; readonly gameId: string }
   | { readonly type: 'pong' | 'replaced' | 'kicked' }
   | ErrorMessage;
@@ -215,7 +215,7 @@ function message(body: JsonObject): ServerMessage | null {
     case 'near':
       return { type: 'near', id: string(body['id']), text: string(body['text']) };
     case 'wait':
-      return { type: 'wait', version: number(body['version']), nextMs: number(body['nextMs']) };
+      return { type: 'wait', version: number(body['version']), nextMs: optional(body['nextMs'], number) };
     case 'rematch':
       return { type: 'rematch', gameId: string(body['gameId']) };
     case 'pong':

@@ -168,6 +168,8 @@ export class GameSocket {
       this.#end({ is: 'ended', why: message.type });
     }
     this.#world.onMessage(message);
+    // A hello that was refused, as by a database that asks for patience, is said again in a new connection.
+    if (message.type === 'error' && message.action === 'hello') return this.#lost();
     if (message.type === 'chat' && !this.#chatSeen) {
       this.#chatSeen = true;
       this.#cancelChatWait();

@@ -34,9 +34,11 @@ export class Ticker {
     if (room.turn !== null && !room.paused) this.#schedule(room.turn.nextMs);
   }
 
-  /** The server says that it was too early. */
-  wait(version: number, nextMs: number): void {
-    if (version === this.#version) this.#schedule(nextMs);
+  /** The server says that it was too early; `null`: that time brings nothing at all. */
+  wait(version: number, nextMs: number | null): void {
+    if (version !== this.#version) return;
+    if (nextMs === null) this.#cancel();
+    else this.#schedule(nextMs);
   }
 
   stop(): void {

@@ -348,12 +348,12 @@ test('a flood is told, and the notice goes', async () => {
 test('a vote against a player asks once more', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const board = page.getByRole('complementary', { name: 'Players' });
-  await board.getByRole('button', { name: 'Vote Chie out', exact: true }).click();
+  await board.getByRole('button', { name: 'Vote out Chie', exact: true }).click();
   assert.deepEqual(
     server.heard.filter((message) => message['action'] === 'kick'),
     [],
   );
-  await board.getByRole('button', { name: 'Vote Chie out?' }).click();
+  await board.getByRole('button', { name: 'Vote out Chie?' }).click();
   assert.equal((await server.hears('kick'))['playerId'], chie);
   await close();
 });
@@ -420,9 +420,9 @@ test('leaving asks first, then gives the seat up', async () => {
 test('a finished game’s drawings are played again, and a missing one is told', async () => {
   const server = await GameServer.at('room-finished');
   server.playerId = anzu;
-  const turn = { turnId: '01.01', drawerName: 'あんず', answer: 'えんぴつ', solvers: [] };
+  const turn = { id: '01.01', drawerName: 'あんず', answer: 'えんぴつ' };
   server.answers[`GET /games/${gameId}/turns`] = (route) =>
-    route.fulfill({ json: { items: [turn, { ...turn, turnId: '01.02', answer: 'くじら' }] } });
+    route.fulfill({ json: { items: [turn, { ...turn, id: '01.02', answer: 'くじら' }] } });
   const { batches } = await example('ink-catch-up');
   server.answers[`GET /games/${gameId}/turns/01.01/drawing`] = (route) => route.fulfill({ json: { batches } });
   const { page, close } = await open({ at: table, prepare: (page) => server.seat(page) });

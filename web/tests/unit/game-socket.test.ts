@@ -111,6 +111,20 @@ test('a welcome that does not come is waited for only so long', async () => {
   assert.equal(world.state, 'reconnecting');
 });
 
+test('a hello that is refused is said again, in a new connection', async () => {
+  const world = new World();
+  world.socket.start();
+  await settle();
+  world.now.events.onOpen();
+  world.now.events.onText(
+    '{"type":"error","error":{"type":"urn:tidemark:problem:busy","title":"Busy"},"action":"hello"}',
+  );
+  assert.equal(world.state, 'reconnecting');
+  world.time.pass(500);
+  await world.welcomed();
+  assert.equal(world.state, 'live');
+});
+
 test('the pauses between attempts grow, up to fifteen seconds, and begin anew after a welcome', async () => {
   const world = new World();
   await world.start();

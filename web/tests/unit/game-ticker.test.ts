@@ -53,6 +53,14 @@ test('who was too early waits what remains', () => {
   assert.equal(ticks.length, 2);
 });
 
+test('who hears that time brings nothing is silent', () => {
+  const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
+  time.pass(nextMs);
+  ticker.wait(room.version, null);
+  time.pass(60_000);
+  assert.equal(ticks.length, 1);
+});
+
 test('a wait for an older room changes nothing', () => {
   const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
   ticker.wait(room.version - 1, 60_000);
