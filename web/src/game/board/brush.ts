@@ -7,6 +7,9 @@
 import { BOARD_HEIGHT, BOARD_WIDTH } from './protocol.ts';
 import { COVERED, EMPTY, union, type Rect } from './raster.ts';
 
+/** From this cosine of a turn downwards it is a corner, and stays one: about 75 degrees. */
+const CORNER = 0.25;
+
 /** A point on the board, pressure in percent. */
 export interface Point {
   readonly x: number;
@@ -22,73 +25,67 @@ export function blankMask(): Mask {
 }
 
 /** Half the width of a stroke of `width` units at that pressure: from half to one and a half of what it is without a pen. */
-export function radiusAt(width: number, pressure: number): number {
+function radiusAt(width: number, pressure: number): number {
   return (width / 2) * (0.5 + pressure / 100);
 }
 
 /**
- * Covers the curve from `points[index]` to the next one. Its shape depends on one point before and one after, so it is final once
- * `points[index + 2]` is there or the stroke has ended. A stroke of one point is a dot, its segment 0.
+ * Covers the curve's part at `points[index]`: from halfway to the point before to halfway to the next, bent towards the point without
+ * reaching it, which takes the tremor out of it. The curve begins and ends in its first and last points, and goes to the point in corners.
+ * A part is final once `points[index + 1]` is there or the stroke has ended.
  */
-export function coverSegment(mask: Mask, points: readonly Point[], index: number, width: number): Rect {
-  const from = points[index];
-  if (from === undefined) return EMPTY;
-  const to = points[index + 1] ?? from;
-  const before = points[index - 1] ?? from;
-  const after = points[index + 2] ?? to;
+export function coverPart(mask: Mask, points: readonly Point[], index: number, width: number): Rect {
+  const at = points[index];
+  if (at === undefined) return EMPTY;
+  const before = points[index - 1];
+  const after = points[index + 1];
+  const from = before === undefined ? at : halfway(before, at);
+  const to = after === undefined ? at : halfway(at, after);
+  if (before === undefined || after === undefined) return coverLine(mask, from, to, width);
+  if (isCorner(before, at, after)) return union(coverLine(mask, from, at, width), coverLine(mask, at, to, width));
 
-  const length = distance(from, to);
-  const [outX, outY] = tangent(before, from, to);
-  const [inX, inY] = tangent(from, to, after);
-  const dx = to.x - from.x;
-  const dy = to.y - from.y;
-  // How far its directions lead off the straight line. The curve itself goes at most a quarter as far, and cutting it into n pieces
-  // makes that n * n times less: an eighth of a unit is left, which nobody sees.
-  const bend = length === 0 ? 0 : Math.max(Math.abs(outX * dy - outY * dx), Math.abs(inX * dy - inY * dx)) / length;
+  // A parabola leaves its chord by a quarter of this at most; cut into n pieces, by n * n times less: an eighth of a unit is left.
+  const bend = length(from.x - 2 * at.x + to.x, from.y - 2 * at.y + to.y);
   const pieces = Math.max(1, Math.ceil(Math.sqrt(2 * bend)));
-
   let box = EMPTY;
-  let startX = from.x;
-  let startY = from.y;
-  let startRadius = radiusAt(width, from.pressure);
+  let start = from;
   for (let piece = 1; piece <= pieces; piece++) {
     const t = piece / pieces;
-    const u = 1 - t;
-    // A cubic Hermite curve: from and to with the directions in them.
-    const endX = u * u * (1 + 2 * t) * from.x + t * u * u * outX + t * t * (3 - 2 * t) * to.x - t * t * u * inX;
-    const endY = u * u * (1 + 2 * t) * from.y + t * u * u * outY + t * t * (3 - 2 * t) * to.y - t * t * u * inY;
-    const endRadius = radiusAt(width, from.pressure + (to.pressure - from.pressure) * t);
-    box = union(box, coverLine(mask, startX, startY, startRadius, endX, endY, endRadius));
-    [startX, startY, startRadius] = [endX, endY, endRadius];
+    const along = (a: number, b: number, c: number): number => (1 - t) * (1 - t) * a + 2 * t * (1 - t) * b + t * t * c;
+    const end = {
+      x: along(from.x, at.x, to.x),
+      y: along(from.y, at.y, to.y),
+      pressure: along(from.pressure, at.pressure, to.pressure),
+    };
+    box = union(box, coverLine(mask, start, end, width));
+    start = end;
   }
   return box;
 }
 
-/**
- * The curve's direction in `at`: along its neighbours, as long as the nearer of them is away, and shorter the sharper the turn. From a
- * right angle on it is nothing, so a corner stays a corner.
- */
-function tangent(before: Point, at: Point, after: Point): readonly [number, number] {
-  const reach = Math.min(distance(before, at), distance(at, after));
-  const across = distance(before, after);
-  if (reach === 0 || across === 0) return [0, 0];
+function halfway(a: Point, b: Point): Point {
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, pressure: (a.pressure + b.pressure) / 2 };
+}
+
+function isCorner(before: Point, at: Point, after: Point): boolean {
   const inX = at.x - before.x;
   const inY = at.y - before.y;
   const outX = after.x - at.x;
   const outY = after.y - at.y;
-  const straightness = (inX * outX + inY * outY) / (distance(before, at) * distance(at, after));
-  if (straightness <= 0) return [0, 0];
-  const scale = (reach * straightness) / across;
-  return [(after.x - before.x) * scale, (after.y - before.y) * scale];
+  return inX * outX + inY * outY < CORNER * length(inX, inY) * length(outX, outY);
 }
 
-function distance(a: Point, b: Point): number {
-  // Not Math.hypot, whose last bit differs between browsers.
-  return Math.sqrt((a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y));
+/** Not `Math.hypot`, whose last bit differs between browsers. */
+function length(x: number, y: number): number {
+  return Math.sqrt(x * x + y * y);
 }
 
 /** Covers a line with round ends and a radius that changes evenly. */
-function coverLine(mask: Mask, x0: number, y0: number, r0: number, x1: number, y1: number, r1: number): Rect {
+function coverLine(mask: Mask, start: Point, end: Point, width: number): Rect {
+  const { x: x0, y: y0 } = start;
+  const { x: x1, y: y1 } = end;
+  const r0 = radiusAt(width, start.pressure);
+  const r1 = radiusAt(width, end.pressure);
   const reach = Math.max(r0, r1) + 1;
   const left = Math.max(0, Math.floor(Math.min(x0, x1) - reach));
   const right = Math.min(BOARD_WIDTH, Math.ceil(Math.max(x0, x1) + reach));

@@ -195,7 +195,7 @@ export class Outgoing {
   #emitPoints(end: boolean): void {
     const stroke = this.#stroke;
     if (stroke === null || (stroke.pending.length === 0 && !end)) return;
-    const points = thinned(stroke.last, stroke.pending.map(snapped), stroke.width);
+    const points = thinned(stroke.last, stroke.pending, stroke.width).map(snapped);
     // An end needs a point: the last one again.
     if (points.length === 0) points.push(stroke.last);
     stroke.pending = [];

@@ -4,7 +4,7 @@
  * Strokes, fills and clears stand in the order in which they began; `undo` and `redo` only say which of them count. Finished ones are in
  * the raster, the stroke under way lies over it as a mask, and copies of the raster let an undo begin near its place.
  */
-import { blankMask, coverSegment, type Mask, type Point } from './brush.ts';
+import { blankMask, coverPart, type Mask, type Point } from './brush.ts';
 import { PAPER } from './palette.ts';
 import { decodePoints } from './points.ts';
 import { BOARD_WIDTH, type FillOp, type Op, type StrokeOp } from './protocol.ts';
@@ -44,11 +44,11 @@ type Item = Stroke | Fill | Clear;
 /** The stroke that is drawn over the raster until it has ended. */
 interface Live {
   readonly stroke: Stroke;
-  /** Segments that are in the mask for good. */
-  segments: number;
+  /** So many parts of its curve are in the mask for good. */
+  parts: number;
   /** Around them. */
   box: Rect;
-  /** Around what may still change: the last segment, and the points that are only guessed. */
+  /** Around what may still change: the last part, and the points that are only guessed. */
   tailBox: Rect;
 }
 
@@ -201,13 +201,13 @@ export class Picture {
     this.#dirty = WHOLE;
   }
 
-  /** Brings the mask up to the stroke's points; while the stroke goes on, its last segment is left to the tail. */
+  /** Brings the mask up to the stroke's points; while the stroke goes on, its last part is left to the tail. */
   #coverStroke(stroke: Stroke, goesOn: boolean): void {
-    this.#live ??= { stroke, segments: 0, box: EMPTY, tailBox: EMPTY };
+    this.#live ??= { stroke, parts: 0, box: EMPTY, tailBox: EMPTY };
     const live = this.#live;
-    const final = goesOn ? stroke.points.length - 2 : Math.max(1, stroke.points.length - 1);
-    for (; live.segments < final; live.segments++) {
-      const box = coverSegment(this.#mask, stroke.points, live.segments, stroke.width);
+    const final = goesOn ? stroke.points.length - 1 : stroke.points.length;
+    for (; live.parts < final; live.parts++) {
+      const box = coverPart(this.#mask, stroke.points, live.parts, stroke.width);
       live.box = union(live.box, box);
       this.#dirty = union(this.#dirty, box);
     }
@@ -234,8 +234,8 @@ export class Picture {
     const { stroke } = live;
     const points = [...stroke.points, ...this.#guess];
     let box = EMPTY;
-    for (let index = live.segments; index < Math.max(1, points.length - 1); index++) {
-      box = union(box, coverSegment(this.#tail, points, index, stroke.width));
+    for (let index = live.parts; index < points.length; index++) {
+      box = union(box, coverPart(this.#tail, points, index, stroke.width));
     }
     live.tailBox = box;
     this.#dirty = union(this.#dirty, box);

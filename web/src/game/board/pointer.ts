@@ -93,6 +93,10 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
   const onLeave = (): void => sink.hover(null);
   // Scribble on iPadOS takes short strokes for handwriting unless the touch is refused to it.
   const onTouchMove = (event: TouchEvent): void => event.preventDefault();
+  // A finger that rests for a moment wants no menu.
+  const onMenu = (event: Event): void => {
+    if (active !== null) event.preventDefault();
+  };
 
   const listeners: readonly (readonly [string, (event: never) => void])[] = [
     ['pointerdown', onDown],
@@ -101,6 +105,7 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
     ['pointercancel', onUp],
     ['pointerleave', onLeave],
     ['touchmove', onTouchMove],
+    ['contextmenu', onMenu],
   ];
   for (const [type, listener] of listeners) {
     canvas.addEventListener(type, listener as EventListener, { passive: false });

@@ -4,7 +4,7 @@ import { BOARD_HEIGHT, BOARD_WIDTH, MARGIN } from './protocol.ts';
 
 /** How far a stroke may pass from a point that is left out, in units. */
 const TOLERANCE = 0.7;
-/** Straight lines keep a point at least this often, so that a smooth curve does not bow between distant corners. */
+/** Straight lines keep a point at least this often, so that the curve rounds off no more than this of a bend. */
 const GAP_MAX = 40;
 
 /** Whole numbers, within what may be sent. */
