@@ -77,6 +77,11 @@ impl SocketReply {
     }
 }
 
+/// The time, milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
 /// Answers events until Lambda ends the process: one log line and one flush of the metrics for each. The handler gives the
 /// reply and a word for the log.
 pub async fn run<F, Fut>(handle: F) -> Result<(), lambda_runtime::Error>

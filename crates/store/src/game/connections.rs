@@ -29,6 +29,11 @@ pub enum Role {
 }
 
 impl Role {
+    /// Reads what [`Role::as_str`] writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Player, Self::Spectator].into_iter().find(|role| role.as_str() == text)
+    }
+
     /// As it is written: `player`, `spectator`.
     pub fn as_str(self) -> &'static str {
         match self {

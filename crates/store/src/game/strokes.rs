@@ -73,8 +73,8 @@ impl Strokes {
         }
     }
 
-    /// The chunks of a turn that hold a batch after `after`, in order.
-    pub async fn after(&self, game_id: GameId, turn_id: TurnId, after: u32) -> Result<Vec<Chunk>, StoreError> {
+    /// The chunks of a turn, in order of their numbers.
+    pub async fn of_turn(&self, game_id: GameId, turn_id: TurnId) -> Result<Vec<Chunk>, StoreError> {
         let mut chunks = Vec::new();
         let mut start: Option<Item> = None;
         for _ in 0..PAGES_MAX {
@@ -83,13 +83,10 @@ impl Strokes {
                 .query()
                 .table_name(&self.table)
                 .key_condition_expression("#pk = :pk AND begins_with(#sk, :turn)")
-                .filter_expression("#to > :after")
                 .expression_attribute_names("#pk", PARTITION_KEY)
                 .expression_attribute_names("#sk", SORT_KEY)
-                .expression_attribute_names("#to", "to")
                 .expression_attribute_values(":pk", s(game(game_id)))
                 .expression_attribute_values(":turn", s(strokes_of(turn_id)))
-                .expression_attribute_values(":after", n(after))
                 .set_exclusive_start_key(start)
                 .send()
                 .await?;

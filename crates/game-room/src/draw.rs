@@ -1,0 +1,109 @@
+//! Strokes: relayed at once, stored about once a second, and read by who has missed some.
+
+use domain::game::TurnId;
+use domain::game::drawing::Batch;
+use serde_json::value::RawValue;
+use store::StoreError;
+use store::game::{Chunk, Freshness, Live};
+
+use crate::fan_out::{Parcel, deliver};
+use crate::game_room::{Asker, Failure, GameRoom};
+use crate::play::who_asks;
+use crate::protocol::{BatchMessage, GAME_NOT_FOUND, Ink, NO_DRAWING, NOT_DRAWING, ServerMessage};
+use crate::sockets::Sockets;
+
+/// How large a part of a caught-up drawing becomes, about: well within a frame of 32 KB.
+const PART_BYTES: usize = 24 * 1024;
+
+impl<S: Sockets> GameRoom<S> {
+    /// Relays a batch to everybody else. Nothing is written.
+    pub(crate) async fn draw(&self, asker: Asker<'_>, turn: TurnId, batch: &Batch) -> Result<(), Failure> {
+        let live = self
+            .look(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
+            .await?
+            .ok_or(NOT_DRAWING)?;
+        let ink = ServerMessage::ink(turn, batch).encode();
+        let others =
+            live.listeners.iter().filter(|other| other.is_greeted && other.connection_id != asker.connection_id);
+        let parcels = others.map(|other| Parcel::new(&*other.connection_id, vec![ink.clone()])).collect();
+        let gone = deliver(&self.sockets, parcels).await;
+        self.bury(asker.game_id, &live.listeners, gone, asker.now_ms).await;
+        Ok(())
+    }
+
+    /// Stores a chunk. Nobody is told.
+    pub(crate) async fn save(
+        &self,
+        asker: Asker<'_>,
+        turn: TurnId,
+        number: u16,
+        batches: &[Batch],
+    ) -> Result<(), Failure> {
+        self.look(asker, |live, player| live.room.may_save(player, turn, asker.now_ms)).await?.ok_or(NOT_DRAWING)?;
+        let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return Ok(()) };
+        let messages: Vec<BatchMessage> = batches.iter().map(BatchMessage::from).collect();
+        let json = serde_json::to_string(&messages).map_err(|error| StoreError::Refused(error.to_string()))?;
+        let chunk = Chunk { from: first.seq(), to: last.seq(), batches: json };
+        self.strokes.put(asker.game_id, turn, number, &chunk, asker.now_ms).await?;
+        Ok(())
+    }
+
+    /// Answers with the batches after `after` that are stored, in parts.
+    pub(crate) async fn catch_up(&self, asker: Asker<'_>, turn: TurnId, after: u32) -> Result<(), Failure> {
+        self.look(asker, |live, _| live.room.may_see_drawing(turn)).await?.ok_or(NO_DRAWING)?;
+        let chunks = self.strokes.of_turn(asker.game_id, turn).await?;
+        let saved = chunks.iter().map(|chunk| chunk.to).max().unwrap_or(0);
+        let parts = parts(chunks.iter().filter(|chunk| chunk.to > after));
+        let last = parts.len() - 1;
+        let messages = parts.iter().enumerate().map(|(index, part)| {
+            let batches = Ink::Stored(part);
+            let is_last = Some(index == last);
+            ServerMessage::Ink { turn_id: turn.to_string(), batches, saved: Some(saved), last: is_last }.encode()
+        });
+        deliver(&self.sockets, vec![Parcel::new(asker.connection_id, messages.collect())]).await;
+        Ok(())
+    }
+
+    /// The game, if what is asked may be; `None` if not. The first look may be some milliseconds old: who was not let through by it
+    /// is looked at again.
+    async fn look(
+        &self,
+        asker: Asker<'_>,
+        may: impl Fn(&Live, domain::game::PlayerId) -> bool,
+    ) -> Result<Option<Live>, Failure> {
+        for freshness in [Freshness::Eventual, Freshness::Consistent] {
+            let is_last = freshness == Freshness::Consistent;
+            let Some(live) = self.rooms.live(asker.game_id, freshness).await? else {
+                if is_last {
+                    return Err(GAME_NOT_FOUND.into());
+                }
+                continue;
+            };
+            match who_asks(&live.listeners, asker.connection_id) {
+                Ok(who) if may(&live, who.id()) => return Ok(Some(live)),
+                Err(failure) if is_last => return Err(failure),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Chunks put together until they make a part; at least one part, if an empty one.
+fn parts<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Box<RawValue>> {
+    let mut parts = vec![String::new()];
+    for chunk in chunks {
+        let inside = chunk.batches.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
+        // They were written above, so they are lists; anything else is left out.
+        let Some(batches) = inside else { continue };
+        match parts.last_mut() {
+            Some(part) if part.is_empty() => part.push_str(batches),
+            Some(part) if part.len() + batches.len() < PART_BYTES => {
+                part.push(',');
+                part.push_str(batches);
+            }
+            _ => parts.push(batches.to_owned()),
+        }
+    }
+    parts.into_iter().filter_map(|part| RawValue::from_string(format!("[{part}]")).ok()).collect()
+}

@@ -1,0 +1,58 @@
+//! Telling everybody at once: a connection that is slow, failing or gone holds up nobody else.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt};
+use tokio::time::timeout;
+
+use crate::sockets::{PostError, Sockets};
+
+/// How many connections are posted to at once.
+const POSTS_MAX: usize = 64;
+
+/// How long one message to one connection may take. Who is slower misses it; the next change brings the whole room again.
+const POST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What one connection is to get, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parcel {
+    /// Where to.
+    pub connection_id: String,
+    /// The messages, JSON.
+    pub messages: Vec<Bytes>,
+    /// Whether the connection is to end then.
+    pub is_last: bool,
+}
+
+impl Parcel {
+    /// Messages for a connection that goes on.
+    pub fn new(connection_id: impl Into<String>, messages: Vec<Bytes>) -> Self {
+        Self { connection_id: connection_id.into(), messages, is_last: false }
+    }
+}
+
+/// Posts all of it, and returns the connections that are gone.
+pub async fn deliver(sockets: &impl Sockets, parcels: Vec<Parcel>) -> Vec<String> {
+    let posts = parcels.into_iter().map(|parcel| async move {
+        for message in &parcel.messages {
+            let post = timeout(POST_TIMEOUT, sockets.post(&parcel.connection_id, message.clone()));
+            match post.await.unwrap_or_else(|_| Err(PostError::Failed("no answer in time".to_owned()))) {
+                Ok(()) => {}
+                Err(PostError::Gone) => return Some(parcel.connection_id),
+                Err(PostError::Failed(error)) => {
+                    // What follows would come without what it follows.
+                    tracing::warn!(connection_id = parcel.connection_id, error, "a message could not be posted");
+                    break;
+                }
+            }
+        }
+        if parcel.is_last
+            && let Err(PostError::Failed(error)) = sockets.close(&parcel.connection_id).await
+        {
+            tracing::warn!(connection_id = parcel.connection_id, error, "a connection could not be closed");
+        }
+        None
+    });
+    stream::iter(posts).buffer_unordered(POSTS_MAX).filter_map(std::future::ready).collect().await
+}

@@ -1,0 +1,193 @@
+//! What becomes of a message.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_sdk_dynamodb::Client;
+use bytes::Bytes;
+use domain::game::{Command, GameId, Hiragana, Room};
+use store::StoreError;
+use store::game::{Chat, Connections, Rooms, Strokes};
+
+use crate::fan_out::{Parcel, deliver};
+use crate::flood::{Flood, Verdict};
+use crate::protocol::{Echo, GAME_NOT_FOUND, Message, Problem, Refused, SLOW_DOWN, ServerMessage, decode};
+use crate::sockets::Sockets;
+
+/// How many connections, and how many games' words, an instance remembers.
+const KNOWN_MAX: usize = 10_000;
+
+/// The games of a table, over some sockets.
+#[derive(Debug)]
+pub struct GameRoom<S> {
+    pub(crate) rooms: Rooms,
+    pub(crate) connections: Connections,
+    pub(crate) chat: Chat,
+    pub(crate) strokes: Strokes,
+    pub(crate) sockets: S,
+    /// Something unpredictable, for the games that rematches make.
+    pub(crate) chance: fn() -> u64,
+    flood: Flood,
+    /// Which game a connection is for, which never changes. Whether the connection is still its player's, the game's listeners tell.
+    games: Mutex<HashMap<String, GameId>>,
+    words: Mutex<HashMap<GameId, Arc<[Hiragana]>>>,
+}
+
+/// How a message ended, for the log and for API Gateway's metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handled {
+    /// As an HTTP status would say it.
+    pub status: u16,
+    /// `done`, or the name of the problem.
+    pub outcome: &'static str,
+}
+
+impl Handled {
+    pub(crate) const DONE: Self = Self { status: 200, outcome: "done" };
+}
+
+/// Whom a message came from and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    pub(crate) connection_id: &'a str,
+    pub(crate) game_id: GameId,
+    pub(crate) now_ms: u64,
+}
+
+/// Why a message had no effect.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Its sender is told.
+    Problem(Problem),
+    /// The connection has been replaced, or has ended.
+    Stranger,
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Problem(error.into())
+    }
+}
+
+impl<S: Sockets> GameRoom<S> {
+    /// The games in `table`. `chance` gives something unpredictable each time.
+    pub fn new(client: Client, table: impl Into<String>, sockets: S, chance: fn() -> u64) -> Self {
+        let table = table.into();
+        Self {
+            rooms: Rooms::new(client.clone(), &*table),
+            connections: Connections::new(client.clone(), &*table),
+            chat: Chat::new(client.clone(), &*table),
+            strokes: Strokes::new(client, table),
+            sockets,
+            chance,
+            flood: Flood::default(),
+            games: Mutex::default(),
+            words: Mutex::default(),
+        }
+    }
+
+    /// Takes one message of a connection, as it came.
+    pub async fn message(&self, connection_id: &str, text: &str, now_ms: u64) -> Handled {
+        match self.flood.take(connection_id, now_ms) {
+            Verdict::Pass => {}
+            Verdict::DropAndTell => {
+                return self.refuse(connection_id, Refused { problem: SLOW_DOWN, echo: Echo::default() }).await;
+            }
+            Verdict::Drop => return Handled { status: SLOW_DOWN.status, outcome: SLOW_DOWN.name },
+        }
+        let (message, echo) = match decode(text) {
+            Ok(read) => read,
+            Err(refused) => return self.refuse(connection_id, refused).await,
+        };
+        if message == Message::Ping {
+            self.post(connection_id, &ServerMessage::Pong).await;
+            return Handled::DONE;
+        }
+        match self.carry_out(connection_id, message, now_ms).await {
+            Ok(()) => Handled::DONE,
+            Err(Failure::Problem(problem)) => self.refuse(connection_id, Refused { problem, echo }).await,
+            Err(Failure::Stranger) => {
+                // The new connection has said so when it said hello; this is for a message that was on its way.
+                let last = vec![ServerMessage::Replaced.encode()];
+                deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, last) }]).await;
+                Handled { status: 410, outcome: "replaced" }
+            }
+        }
+    }
+
+    async fn carry_out(&self, connection_id: &str, message: Message, now_ms: u64) -> Result<(), Failure> {
+        let asker = Asker { connection_id, game_id: self.game_of(connection_id).await?, now_ms };
+        match message {
+            Message::Ping => Ok(()),
+            Message::Hello => self.hello(asker).await,
+            Message::Draw { turn, batch } => self.draw(asker, turn, &batch).await,
+            Message::Save { turn, chunk, batches } => self.save(asker, turn, chunk, &batches).await,
+            Message::CatchUp { turn, after } => self.catch_up(asker, turn, after).await,
+            Message::Command(command) => self.command(asker, command).await,
+            Message::Rematch => {
+                let id = uuid::Builder::from_unix_timestamp_millis(now_ms, &self.random_bytes()).into_uuid();
+                self.command(asker, Command::Rematch { game: GameId(id) }).await
+            }
+        }
+    }
+
+    fn random_bytes(&self) -> [u8; 10] {
+        let mut bytes = [0; 10];
+        bytes[..8].copy_from_slice(&(self.chance)().to_ne_bytes());
+        bytes[8..].copy_from_slice(&(self.chance)().to_ne_bytes()[..2]);
+        bytes
+    }
+
+    async fn game_of(&self, connection_id: &str) -> Result<GameId, Failure> {
+        if let Some(game_id) = lock(&self.games).get(connection_id) {
+            return Ok(*game_id);
+        }
+        let connection = self.connections.get(connection_id).await?.ok_or(Failure::Stranger)?;
+        remember(&self.games, connection_id.to_owned(), connection.game_id);
+        Ok(connection.game_id)
+    }
+
+    /// The words that a game brought along. Most bring none.
+    pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
+        if room.custom_words == 0 {
+            return Ok(Arc::default());
+        }
+        if let Some(words) = lock(&self.words).get(&room.id) {
+            return Ok(words.clone());
+        }
+        let words = self.rooms.words(room.id).await?;
+        remember(&self.words, room.id, words.clone());
+        Ok(words)
+    }
+
+    async fn refuse(&self, connection_id: &str, refused: Refused) -> Handled {
+        let handled = Handled { status: refused.problem.status, outcome: refused.problem.name };
+        let is_over = handled.outcome == GAME_NOT_FOUND.name;
+        let messages: Vec<Bytes> = vec![ServerMessage::from(refused).encode()];
+        deliver(&self.sockets, vec![Parcel { is_last: is_over, ..Parcel::new(connection_id, messages) }]).await;
+        handled
+    }
+
+    /// Posts to one connection. That it is gone comes to light when the game next has something for it.
+    pub(crate) async fn post(&self, connection_id: &str, message: &ServerMessage<'_>) {
+        deliver(&self.sockets, vec![Parcel::new(connection_id, vec![message.encode()])]).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remember<K: Eq + std::hash::Hash, V>(known: &Mutex<HashMap<K, V>>, key: K, value: V) {
+    let mut known = lock(known);
+    if known.len() >= KNOWN_MAX {
+        known.clear();
+    }
+    known.insert(key, value);
+}

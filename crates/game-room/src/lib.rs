@@ -1,0 +1,30 @@
+//! A game's room over its players' sockets: what comes in is read, the rules decide, the room is persisted, and then everybody is told.
+//!
+//! There is no server that holds a room. Any number of functions may work on one game at a time; each reads the room, brings it up
+//! to now, decides, and writes on the condition that nobody has been faster. Who loses reads again and decides again. Only what
+//! has been written is told.
+
+mod draw;
+mod fan_out;
+mod flood;
+mod game_room;
+mod play;
+mod presence;
+pub mod protocol;
+mod sockets;
+mod tell;
+
+pub use fan_out::{Parcel, deliver};
+pub use flood::{BURST, Flood, RATE, Verdict};
+pub use game_room::{GameRoom, Handled};
+pub use sockets::{ApiGateway, PostError, Sockets};
+
+/// Something that nobody can foretell, out of the system's own source.
+pub fn chance() -> u64 {
+    let mut bytes = [0; 8];
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        tracing::error!(%error, "the system gives no randomness; a weaker source has to do");
+        return fastrand::u64(..);
+    }
+    u64::from_ne_bytes(bytes)
+}

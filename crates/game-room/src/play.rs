@@ -1,0 +1,243 @@
+//! Load the room, bring it up to now, apply, persist on condition, tell everybody.
+
+use std::time::Duration;
+
+use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
+use store::StoreError;
+use store::game::{Freshness, Listener, Live, Persisted, StoredLine};
+
+use crate::game_room::{Asker, Failure, GameRoom};
+use crate::protocol::{BUSY, GAME_NOT_FOUND, HELLO_FIRST, Problem};
+use crate::sockets::Sockets;
+use crate::tell::{News, stored_line};
+
+/// How often somebody who was slower decides again. Ten players guess at once, and each try is some milliseconds.
+const TRIES_MAX: u32 = 12;
+
+/// The longest wait before the next try, milliseconds, for each try that was in vain.
+const WAIT_MS_MAX: u64 = 10;
+
+/// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of twenty turns.
+const REVEALS_MAX: u32 = 200;
+
+/// How many rounds of finding connections gone, telling the others, and finding more gone there are.
+const GONE_ROUNDS_MAX: u32 = 3;
+
+/// Who wants what; nobody wants anything when only time and presence are to be looked after.
+pub(crate) struct Request<'a> {
+    pub(crate) asker: Option<&'a str>,
+    pub(crate) command: Option<Command>,
+}
+
+/// What came of it.
+pub(crate) struct Played {
+    /// The game as it was persisted.
+    pub(crate) game: Game,
+    /// Who listens to it.
+    pub(crate) listeners: Vec<Listener>,
+    /// Who asked.
+    pub(crate) asker: Option<Participant>,
+    pub(crate) has_changed: bool,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// A decision that is still to be persisted.
+struct Decision {
+    after: Game,
+    effects: Vec<Effect>,
+    refusal: Option<Refusal>,
+    /// The game that goes on from here.
+    next: Option<Game>,
+}
+
+impl<S: Sockets> GameRoom<S> {
+    /// Carries out a command and tells everybody what came of it.
+    pub(crate) async fn command(&self, asker: Asker<'_>, command: Command) -> Result<(), Failure> {
+        let request = Request { asker: Some(asker.connection_id), command: Some(command) };
+        let played = self.play(asker.game_id, &request, asker.now_ms).await?;
+        let refusal = played.refusal;
+        self.tell(played, request.asker, asker.now_ms).await?;
+        refusal.map_or(Ok(()), |refusal| Err(Problem::from(refusal).into()))
+    }
+
+    /// Brings a game up to now and up to who is here, and tells everybody what has changed.
+    pub(crate) async fn look_after(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
+        let played = self.play(game_id, &Request { asker: None, command: None }, now_ms).await?;
+        self.broadcast(played, None, now_ms).await
+    }
+
+    /// Broadcasts, and looks after the game again as long as that shows connections to be gone.
+    pub(crate) async fn tell(&self, played: Played, asker: Option<&str>, now_ms: u64) -> Result<(), Failure> {
+        let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
+        let gone = self.broadcast(played, asker, now_ms).await?;
+        self.bury(game_id, &listeners, gone, now_ms).await;
+        Ok(())
+    }
+
+    /// Forgets connections that are gone; their players are away. What goes wrong here is for the next message to put right.
+    pub(crate) async fn bury(&self, game_id: GameId, listeners: &[Listener], mut gone: Vec<String>, now_ms: u64) {
+        for _ in 0..GONE_ROUNDS_MAX {
+            if gone.is_empty() {
+                return;
+            }
+            for listener in listeners.iter().filter(|listener| gone.contains(&listener.connection_id)) {
+                if let Err(error) = self.forget(game_id, listener).await {
+                    tracing::warn!(%error, "a connection that is gone could not be forgotten");
+                }
+            }
+            gone = match self.look_after(game_id, now_ms).await {
+                Ok(gone) => gone,
+                Err(failure) => {
+                    tracing::warn!(?failure, "the others could not be told that somebody is gone");
+                    return;
+                }
+            };
+        }
+    }
+
+    /// The loop itself, up to the persisted room. Nobody has been told anything yet.
+    pub(crate) async fn play(&self, game_id: GameId, request: &Request<'_>, now_ms: u64) -> Result<Played, Failure> {
+        let (mut tries, mut reveals) = (0, 0);
+        let mut earlier_effects = Vec::new();
+        let mut has_changed = false;
+        while tries < TRIES_MAX && reveals < REVEALS_MAX {
+            let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
+            let words = self.words_of(&live.room).await?;
+            let Live { room, secret, listeners } = live;
+            let Ok(before) = Game::assemble(room, secret, words) else {
+                // Somebody wrote while the query ran.
+                tries += 1;
+                continue;
+            };
+            let asker = match request.asker {
+                Some(connection_id) => Some(who_asks(&listeners, connection_id)?),
+                None => None,
+            };
+            let overdue = overdue_reveal(&before, now_ms);
+            let is_step = overdue.is_some();
+            let decision = match overdue {
+                Some(step) => step,
+                None => self.decide(&before, &listeners, asker.as_ref(), request, now_ms).await?,
+            };
+            let Decision { after, mut effects, refusal, next } = decision;
+            if after.room.version != before.room.version {
+                let persisted = match &next {
+                    None => self.rooms.persist(&before, &after).await,
+                    Some(next) => self.rooms.persist_with_rematch(&before, &after, next).await,
+                };
+                match persisted {
+                    Ok(Persisted::Yes) => has_changed = true,
+                    Ok(Persisted::Lost) | Err(StoreError::Busy(_)) => {
+                        tries += 1;
+                        let wait_ms = fastrand::u64(..=WAIT_MS_MAX * u64::from(tries));
+                        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            earlier_effects.append(&mut effects);
+            if is_step {
+                reveals += 1;
+                continue;
+            }
+            let effects = earlier_effects;
+            return Ok(Played { game: after, listeners, asker, has_changed, effects, refusal });
+        }
+        tracing::warn!(%game_id, tries, reveals, "a decision was overtaken each time");
+        Err(BUSY.into())
+    }
+
+    /// Time, then presence, then the command.
+    async fn decide(
+        &self,
+        before: &Game,
+        listeners: &[Listener],
+        asker: Option<&Participant>,
+        request: &Request<'_>,
+        now_ms: u64,
+    ) -> Result<Decision, Failure> {
+        let outcome = before.bring_to(now_ms);
+        let (mut game, mut effects) = (outcome.game, outcome.effects);
+        for (player, command) in self.presence(&game.room, listeners).await? {
+            let outcome = game.apply(&Participant::Player(player), command, now_ms);
+            game = outcome.game;
+            effects.extend(outcome.effects);
+        }
+        let mut refusal = None;
+        if let (Some(asker), Some(command)) = (asker, &request.command) {
+            let outcome = game.apply(asker, command.clone(), now_ms);
+            game = outcome.game;
+            effects.extend(outcome.effects);
+            refusal = outcome.refusal;
+        }
+        let new_game = effects.iter().find_map(|effect| match effect {
+            Effect::Rematch { game, new: true } => Some(*game),
+            _ => None,
+        });
+        let next = match (new_game, asker) {
+            (Some(id), Some(asker)) => {
+                Some(game.rematch(id, asker.id(), (self.chance)(), now_ms).map_err(Problem::from)?)
+            }
+            _ => None,
+        };
+        Ok(Decision { after: game, effects, refusal, next })
+    }
+
+    /// Stores the lines of the chat that everybody, or some, are to read later too.
+    pub(crate) async fn keep_lines(&self, room: &Room, effects: &[Effect]) -> Result<(), StoreError> {
+        let lines: Vec<StoredLine> = effects.iter().filter_map(stored_line).collect();
+        let puts = lines.iter().map(|line| self.chat.put(room.id, line));
+        futures::future::try_join_all(puts).await.map(drop)
+    }
+
+    async fn broadcast(&self, played: Played, asker: Option<&str>, now_ms: u64) -> Result<Vec<String>, Failure> {
+        if let Err(error) = self.keep_lines(&played.game.room, &played.effects).await {
+            if !played.has_changed {
+                return Err(error.into());
+            }
+            // The room has moved on, and everybody has to see it.
+            tracing::error!(%error, "a line of the chat could not be stored");
+        }
+        let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
+        let news = News::new(&played, asker, now_ms);
+        let gone = crate::fan_out::deliver(&self.sockets, news.parcels()).await;
+        for listener in listeners.iter().filter(|listener| news.bids_farewell(listener)) {
+            if let Err(error) = self.forget(game_id, listener).await {
+                tracing::warn!(%error, "a connection that was closed could not be forgotten");
+            }
+        }
+        Ok(gone)
+    }
+}
+
+/// Whose connection it is. Who has not said hello has nothing to say.
+pub(crate) fn who_asks(listeners: &[Listener], connection_id: &str) -> Result<Participant, Failure> {
+    let listener = listeners.iter().find(|listener| listener.connection_id == connection_id);
+    let listener = listener.ok_or(Failure::Stranger)?;
+    if listener.is_greeted { Ok(listener.who.clone()) } else { Err(HELLO_FIRST.into()) }
+}
+
+/// The game at the first reveal that would be passed over on the way to now.
+///
+/// Each reveal is persisted in a version of its own: who keeps the game's history reads the table's stream, and there it has to see
+/// what every turn has brought.
+fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
+    let mut at = game.clone();
+    while let Some(next_ms) = at.room.next_at_ms().filter(|next_ms| *next_ms <= now_ms) {
+        at = at.bring_to(next_ms).game;
+        let is_reveal = at.room.turn().is_some_and(|turn| matches!(turn.phase, Phase::Reveal { .. }));
+        let is_passed = at.room.next_at_ms().is_some_and(|end_ms| end_ms <= now_ms);
+        if is_reveal && is_passed && at.room.turn().map(|turn| turn.id) != revealed(game) {
+            let outcome = game.bring_to(at.room.updated_at_ms);
+            return Some(Decision { after: outcome.game, effects: outcome.effects, refusal: None, next: None });
+        }
+    }
+    None
+}
+
+/// The turn whose reveal has been persisted.
+fn revealed(game: &Game) -> Option<domain::game::TurnId> {
+    game.room.turn().filter(|turn| matches!(turn.phase, Phase::Reveal { .. })).map(|turn| turn.id)
+}

@@ -1,0 +1,128 @@
+//! Who is here. That is what the game's listeners say; the room only keeps since when somebody is not.
+//!
+//! So it does not matter who notices that a connection has begun or ended, and whether a function died on the way from the one to the
+//! other: whoever next has something to do with the game finds the two apart and puts the room right.
+
+use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
+use store::StoreError;
+use store::game::{Connection, Listener};
+
+use crate::fan_out::{Parcel, deliver};
+use crate::game_room::{Asker, Failure, GameRoom, Handled};
+use crate::play::{Played, Request};
+use crate::protocol::{Echo, Problem, Refused, ServerMessage};
+use crate::sockets::Sockets;
+use crate::tell::{room_for, spectators};
+
+/// How many lines of the chat a newcomer gets: the seed's number.
+const LINES: u16 = 50;
+
+impl<S: Sockets> GameRoom<S> {
+    /// Takes hello: from here on the connection gets the game's messages, beginning with the room and the chat.
+    pub(crate) async fn hello(&self, asker: Asker<'_>) -> Result<(), Failure> {
+        let Asker { connection_id, game_id, now_ms } = asker;
+        if !self.connections.greet(game_id, connection_id).await? {
+            return Err(Failure::Stranger);
+        }
+        let mut played = self.play(game_id, &Request { asker: Some(connection_id), command: None }, now_ms).await?;
+        let Some(who) = played.asker.take() else { return Err(Failure::Stranger) };
+        self.end_older(&played.listeners, connection_id).await;
+        if let Some(refusal) = without_seat(&played.game.room, &who) {
+            let listener = played.listeners.iter().find(|listener| listener.connection_id == connection_id);
+            self.turn_away(connection_id, refusal.into()).await;
+            return match listener {
+                Some(listener) => Ok(self.forget(game_id, listener).await?),
+                None => Ok(()),
+            };
+        }
+
+        let room = room_for(&played.game, &who, spectators(&played.listeners), now_ms);
+        let role = match who.player() {
+            Some(_) => store::game::Role::Player,
+            None => store::game::Role::Spectator,
+        };
+        let page = self.chat.page(game_id, LINES, None).await?;
+        let may_read = |turn| played.game.room.may_read(who.player(), turn);
+        let lines = page.lines.iter().rev().filter(|stored| may_read(stored.in_the_know)).map(|stored| &stored.line);
+        let welcome = ServerMessage::welcome(who.id(), role, room).encode();
+        let parcel = Parcel::new(connection_id, vec![welcome, ServerMessage::chat(lines).encode()]);
+        let gone = deliver(&self.sockets, vec![parcel]).await;
+        let listeners = played.listeners.clone();
+        self.bury(game_id, &listeners, gone, now_ms).await;
+
+        // The asker has it all by now; the others see who has come, if that is news.
+        played.listeners.retain(|listener| listener.connection_id != connection_id);
+        let is_news = played.has_changed || !played.effects.is_empty() || who.player().is_none();
+        if is_news { self.tell(Played { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
+    }
+
+    /// Ends the connection that this one took the place of.
+    async fn end_older(&self, listeners: &[Listener], connection_id: &str) {
+        let own = listeners.iter().find(|listener| listener.connection_id == connection_id);
+        if let Some(older) = own.and_then(|own| own.replaces.as_deref()) {
+            let messages = vec![ServerMessage::Replaced.encode()];
+            deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(older, messages) }]).await;
+        }
+    }
+
+    /// Takes the end of a connection, however it ended. API Gateway tells it at best, and late.
+    pub async fn disconnected(&self, connection_id: &str, now_ms: u64) -> Handled {
+        match self.part(connection_id, now_ms).await {
+            Ok(outcome) => Handled { status: 200, outcome },
+            Err(Failure::Problem(problem)) => Handled { status: problem.status, outcome: problem.name },
+            Err(Failure::Stranger) => Handled::DONE,
+        }
+    }
+
+    async fn part(&self, connection_id: &str, now_ms: u64) -> Result<&'static str, Failure> {
+        let Some(connection) = self.connections.get(connection_id).await? else { return Ok("known") };
+        if !self.connections.disconnect(connection_id, &connection).await? {
+            return Ok("replaced");
+        }
+        let played = self.play(connection.game_id, &Request { asker: None, command: None }, now_ms).await?;
+        // A spectator's leaving changes no room, and still the number that everybody sees.
+        self.tell(Played { has_changed: true, ..played }, None, now_ms).await?;
+        Ok("away")
+    }
+
+    /// Forgets a connection without a word.
+    pub(crate) async fn forget(&self, game_id: GameId, listener: &Listener) -> Result<(), StoreError> {
+        let connection = Connection { player_id: listener.who.id(), game_id };
+        self.connections.disconnect(&listener.connection_id, &connection).await.map(drop)
+    }
+
+    /// What has to be done for the room to know who is here.
+    pub(crate) async fn presence(
+        &self,
+        room: &Room,
+        listeners: &[Listener],
+    ) -> Result<Vec<(PlayerId, Command)>, StoreError> {
+        let mut commands = Vec::new();
+        for player in &room.players {
+            let listens =
+                listeners.iter().any(|listener| listener.is_greeted && listener.who.player() == Some(player.id));
+            if listens && !player.is_connected() {
+                commands.push((player.id, Command::Connect));
+            }
+            // The listeners were read a moment before the room. Who has come in between has a connection by now, and is here.
+            if !listens && player.is_connected() && !self.connections.is_connected(room.id, player.id).await? {
+                commands.push((player.id, Command::Disconnect));
+            }
+        }
+        Ok(commands)
+    }
+
+    /// Tells one connection that there is nothing here for it, and ends it.
+    async fn turn_away(&self, connection_id: &str, problem: Problem) {
+        let refused = Refused { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
+        let messages = vec![ServerMessage::from(refused).encode()];
+        deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, messages) }]).await;
+    }
+}
+
+/// Why somebody with a player's ticket has no seat any more.
+fn without_seat(room: &Room, who: &Participant) -> Option<Refusal> {
+    let player = who.player()?;
+    let refusal = if room.kicked.contains(&player) { Refusal::Kicked } else { Refusal::NotSeated };
+    room.player(player).is_none().then_some(refusal)
+}

@@ -1,0 +1,237 @@
+//! What clients say.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use domain::game::drawing::{Batch, check_chunk};
+use domain::game::{
+    Choice, Command, Hiragana, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
+    TurnId,
+};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use super::drawing::{BatchMessage, OpMessage};
+use super::refused::{
+    Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_SETTINGS, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE, Problem,
+    Refused, UNKNOWN_ACTION, WRONG_PROTOCOL,
+};
+use super::room::WORD_SOURCES;
+use super::{MESSAGE_BYTES_MAX, PROTOCOL};
+
+/// A message whose members are valid. What the game makes of it is another matter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// The first one.
+    Hello,
+    /// To keep the connection.
+    Ping,
+    /// Something for the rules to decide.
+    Command(Command),
+    /// Another game of the same kind.
+    Rematch,
+    /// Strokes for everybody else.
+    Draw {
+        /// Of which turn.
+        turn: TurnId,
+        /// What.
+        batch: Batch,
+    },
+    /// Strokes to store.
+    Save {
+        /// Of which turn.
+        turn: TurnId,
+        /// Which chunk of it, from 1.
+        chunk: u16,
+        /// What.
+        batches: Vec<Batch>,
+    },
+    /// Strokes that the asker has missed.
+    CatchUp {
+        /// Of which turn.
+        turn: TurnId,
+        /// The last `seq` that they have in a row.
+        after: u32,
+    },
+}
+
+#[derive(Deserialize)]
+struct Hello {
+    protocol: u32,
+}
+
+#[derive(Deserialize)]
+struct Configure {
+    settings: ChosenSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChosenSettings {
+    time_limit: i64,
+    round_count: i64,
+    player_count: i64,
+    hints: bool,
+    words: String,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    ready: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Choose {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+    option: Option<u8>,
+    word: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Draw {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+    seq: u32,
+    ops: Vec<OpMessage>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Save {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+    chunk: u16,
+    batches: Vec<BatchMessage>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CatchUp {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+    after: u32,
+}
+
+#[derive(Deserialize)]
+struct Say {
+    #[serde(deserialize_with = "parsed")]
+    id: LineId,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Tick {
+    version: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Skip {
+    #[serde(deserialize_with = "parsed")]
+    turn_id: TurnId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kick {
+    #[serde(deserialize_with = "parsed")]
+    player_id: PlayerId,
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) -> Result<T, D::Error> {
+    Cow::<str>::deserialize(deserializer)?.parse().map_err(Error::custom)
+}
+
+/// Reads a message, or says what is wrong with it and which one it was.
+pub fn decode(text: &str) -> Result<(Message, Echo), Refused> {
+    let refuse = |problem: Problem, echo: Echo| Refused { problem, echo };
+    if text.len() > MESSAGE_BYTES_MAX {
+        let problem = MESSAGE_TOO_LARGE.detail(format!("at most {MESSAGE_BYTES_MAX} bytes"));
+        return Err(refuse(problem, Echo::default()));
+    }
+    // An array would pass for a struct.
+    if !text.trim_start().starts_with('{') {
+        return Err(refuse(INVALID_MESSAGE.detail("a message is a JSON object"), Echo::default()));
+    }
+    let echo: Echo =
+        serde_json::from_str(text).map_err(|error| refuse(INVALID_MESSAGE.detail(error), Echo::default()))?;
+    match read(echo.action.as_deref(), text) {
+        Ok(message) => Ok((message, echo)),
+        Err(problem) => Err(refuse(problem, echo)),
+    }
+}
+
+fn read(action: Option<&str>, text: &str) -> Result<Message, Problem> {
+    Ok(match action.ok_or_else(|| INVALID_MESSAGE.detail("`action` is needed, a text"))? {
+        "hello" => match fields::<Hello>(text)?.protocol {
+            PROTOCOL => Message::Hello,
+            other => return Err(WRONG_PROTOCOL.detail(format!("this is version {PROTOCOL}, and not {other}"))),
+        },
+        "ping" => Message::Ping,
+        "configure" => Message::Command(Command::Configure(fields::<Configure>(text)?.settings.check()?)),
+        "ready" => Message::Command(Command::Ready(fields::<Ready>(text)?.ready)),
+        "start" => Message::Command(Command::Start),
+        "choose" => {
+            let Choose { turn_id, option, word } = fields(text)?;
+            let choice = match (option, word) {
+                (Some(option), None) => Choice::Option(option),
+                (None, Some(word)) => {
+                    Choice::Word(Hiragana::new(&word).map_err(|why| INVALID_WORD.detail(format!("`word` {why}")))?)
+                }
+                _ => return Err(INVALID_MESSAGE.detail("either `option` or `word` is needed")),
+            };
+            Message::Command(Command::Choose { turn: turn_id, choice })
+        }
+        "draw" => {
+            let Draw { turn_id, seq, ops } = fields(text)?;
+            Message::Draw { turn: turn_id, batch: BatchMessage { seq, ops }.try_into()? }
+        }
+        "save" => {
+            let Save { turn_id, chunk, batches } = fields(text)?;
+            let batches = batches.into_iter().map(Batch::try_from).collect::<Result<Vec<_>, _>>()?;
+            check_chunk(chunk, &batches).map_err(|why| INVALID_DRAWING.detail(why))?;
+            Message::Save { turn: turn_id, chunk, batches }
+        }
+        "catch-up" => {
+            let CatchUp { turn_id, after } = fields(text)?;
+            Message::CatchUp { turn: turn_id, after }
+        }
+        "say" => {
+            let Say { id, text } = fields(text)?;
+            let text = Talk::new(&text).map_err(|why| INVALID_TEXT.detail(format!("`text` {why}")))?;
+            Message::Command(Command::Say { id, text })
+        }
+        "tick" => Message::Command(Command::Tick { version: fields::<Tick>(text)?.version }),
+        "skip" => Message::Command(Command::Skip { turn: fields::<Skip>(text)?.turn_id }),
+        "kick" => Message::Command(Command::Kick { target: fields::<Kick>(text)?.player_id }),
+        "leave" => Message::Command(Command::Leave),
+        "rematch" => Message::Rematch,
+        _ => return Err(UNKNOWN_ACTION),
+    })
+}
+
+fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| INVALID_MESSAGE.detail(error))
+}
+
+impl ChosenSettings {
+    fn check(self) -> Result<Settings, Problem> {
+        fn within<T>(name: &str, number: i64, new: impl Fn(u16) -> Result<T, OutOfBounds>) -> Result<T, Problem> {
+            // No bound lies near these: what does not fit is out of bounds as well.
+            let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
+            new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
+        }
+        let words = WORD_SOURCES.iter().find(|(_, name)| *name == self.words).map(|(source, _)| *source);
+        Ok(Settings {
+            time_limit: within("timeLimit", self.time_limit, TimeLimit::new)?,
+            round_count: within("roundCount", self.round_count, RoundCount::new)?,
+            player_count: within("playerCount", self.player_count, PlayerCount::new)?,
+            hints: self.hints,
+            words: words.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be built-in, custom or both"))?,
+        })
+    }
+}

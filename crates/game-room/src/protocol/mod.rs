@@ -1,0 +1,19 @@
+//! The protocol of `docs/protocol.md`: what clients say, read and checked once, and what the functions say.
+
+mod client;
+mod drawing;
+mod refused;
+mod room;
+mod server;
+
+pub use client::{Message, decode};
+pub(crate) use drawing::BatchMessage;
+pub use refused::*;
+pub use room::RoomMessage;
+pub(crate) use server::{Ink, ServerMessage};
+
+/// The version that is spoken here.
+pub const PROTOCOL: u32 = 1;
+
+/// The largest message: one frame ([quotas](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html)).
+pub const MESSAGE_BYTES_MAX: usize = 32 * 1024;

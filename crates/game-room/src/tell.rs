@@ -1,0 +1,114 @@
+//! Who is told what. Everything that leaves for a connection is made here, for that connection's eyes.
+
+use bytes::Bytes;
+use domain::game::{Audience, Effect, Farewell, Game, Participant, PlayerId};
+use store::game::{Listener, StoredLine};
+
+use crate::fan_out::Parcel;
+use crate::play::Played;
+use crate::protocol::{RoomMessage, ServerMessage};
+
+/// What a played command brings to each listener.
+pub(crate) struct News<'a> {
+    played: &'a Played,
+    asker: Option<&'a str>,
+    now_ms: u64,
+    spectators: usize,
+    /// The room for all who know nothing, made once.
+    for_all: Bytes,
+}
+
+impl<'a> News<'a> {
+    pub(crate) fn new(played: &'a Played, asker: Option<&'a str>, now_ms: u64) -> Self {
+        let spectators = spectators(&played.listeners);
+        let room = RoomMessage::new(played.game.room.view(now_ms), spectators);
+        let for_all = ServerMessage::Room { room }.encode();
+        Self { played, asker, now_ms, spectators, for_all }
+    }
+
+    /// One parcel for each listener who gets anything.
+    pub(crate) fn parcels(&self) -> Vec<Parcel> {
+        let greeted = self.played.listeners.iter().filter(|listener| listener.is_greeted);
+        greeted.filter_map(|listener| self.parcel(listener)).collect()
+    }
+
+    /// Whether that one's connection ends.
+    pub(crate) fn bids_farewell(&self, listener: &Listener) -> bool {
+        self.farewell(listener).is_some()
+    }
+
+    fn parcel(&self, listener: &Listener) -> Option<Parcel> {
+        let is_asker = self.asker == Some(&*listener.connection_id);
+        let effects = &self.played.effects;
+        let mut messages = Vec::new();
+        if self.played.has_changed || is_asker && effects.contains(&Effect::Show) {
+            messages.push(self.room(listener));
+        }
+        messages.extend(effects.iter().filter_map(|effect| self.message(effect, listener, is_asker)));
+        let farewell = self.farewell(listener);
+        if farewell == Some(Farewell::Kicked) {
+            messages.push(ServerMessage::Kicked.encode());
+        }
+        let is_last = farewell.is_some();
+        let parcel = Parcel { is_last, ..Parcel::new(&*listener.connection_id, messages) };
+        (is_last || !parcel.messages.is_empty()).then_some(parcel)
+    }
+
+    fn room(&self, listener: &Listener) -> Bytes {
+        match listener.who.player() {
+            Some(player) if self.played.game.room.is_in_the_know(player) => {
+                let room = room_for(&self.played.game, &listener.who, self.spectators, self.now_ms);
+                ServerMessage::Room { room }.encode()
+            }
+            _ => self.for_all.clone(),
+        }
+    }
+
+    fn message(&self, effect: &Effect, listener: &Listener, is_asker: bool) -> Option<Bytes> {
+        let message = match effect {
+            Effect::Chat { line, audience } => {
+                let is_for = match audience {
+                    Audience::Everyone => true,
+                    Audience::InTheKnow(turn) => self.played.game.room.may_read(listener.who.player(), Some(*turn)),
+                    Audience::Asker => is_asker,
+                };
+                is_for.then(|| ServerMessage::chat([line]))
+            }
+            Effect::Near { id, text } => is_asker.then(|| ServerMessage::near(*id, text)),
+            Effect::Wait { version, next_ms } => is_asker.then(|| ServerMessage::wait(*version, *next_ms)),
+            Effect::Rematch { game, new } => (*new || is_asker).then(|| ServerMessage::rematch(*game)),
+            Effect::Show | Effect::Farewell { .. } => None,
+        };
+        message.map(|message| message.encode())
+    }
+
+    fn farewell(&self, listener: &Listener) -> Option<Farewell> {
+        self.played.effects.iter().find_map(|effect| match effect {
+            Effect::Farewell { player, why } if *player == listener.who.id() => Some(*why),
+            _ => None,
+        })
+    }
+}
+
+/// The room as that one may see it.
+pub(crate) fn room_for(game: &Game, who: &Participant, spectators: usize, now_ms: u64) -> RoomMessage {
+    let player: Option<PlayerId> = who.player();
+    RoomMessage::new(game.view(player, now_ms), spectators)
+}
+
+/// How many look on.
+pub(crate) fn spectators(listeners: &[Listener]) -> usize {
+    let looks_on = |listener: &&Listener| listener.is_greeted && listener.who.player().is_none();
+    listeners.iter().filter(looks_on).count()
+}
+
+/// The line that an effect leaves in the table.
+pub(crate) fn stored_line(effect: &Effect) -> Option<StoredLine> {
+    let Effect::Chat { line, audience } = effect else { return None };
+    let in_the_know = match audience {
+        Audience::Everyone => None,
+        Audience::InTheKnow(turn) => Some(*turn),
+        Audience::Asker => return None,
+    };
+    Some(StoredLine { line: line.clone(), in_the_know })
+}
