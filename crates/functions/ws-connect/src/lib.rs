@@ -1,0 +1,98 @@
+//! Lets connections in: one that shows a ticket, for a game and a seat that are still there.
+//!
+//! Nothing is said to anybody here. Until API Gateway has this function's answer, the new connection cannot be posted to; it says
+//! hello when it can, and `ws-message` takes it from there.
+
+mod config;
+
+use aws_sdk_dynamodb::Client;
+use domain::game::{GameId, PlayerId, PlayerName};
+use jiff::Timestamp;
+use lambda_kit::signed::SignedError;
+use lambda_kit::socket::{SocketEvent, SocketReply};
+use lambda_kit::ticket::Tickets;
+use secrecy::SecretString;
+use store::StoreError;
+use store::game::{Connections, NewConnection, Role, Rooms};
+
+pub use config::Config;
+
+/// What the function works with.
+#[derive(Debug, Clone)]
+pub struct Door {
+    rooms: Rooms,
+    connections: Connections,
+    tickets: Tickets,
+}
+
+/// Why a connection is not let in. The client learns the status, the log the word.
+#[derive(Debug)]
+enum Refused {
+    NoTicket,
+    Ticket(SignedError),
+    NoGame,
+    NoSeat,
+    Store(StoreError),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Refused {
+    fn answer(self) -> (SocketReply, &'static str) {
+        let (status, outcome) = match self {
+            Self::NoTicket => (401, "no-ticket"),
+            Self::Ticket(SignedError::Forged) => (401, "ticket-forged"),
+            Self::Ticket(SignedError::Expired) => (401, "ticket-expired"),
+            Self::NoGame => (403, "game-not-found"),
+            Self::NoSeat => (403, "not-seated"),
+            Self::Store(error) => {
+                tracing::error!(%error, "a connection could not be stored");
+                (if error.is_transient() { 503 } else { 500 }, "store")
+            }
+        };
+        (SocketReply::new(status), outcome)
+    }
+}
+
+impl Door {
+    /// A door to the games in `table`, whose tickets are signed with `ticket_key`.
+    pub fn new(client: Client, table: &str, ticket_key: SecretString) -> Self {
+        Self {
+            rooms: Rooms::new(client.clone(), table),
+            connections: Connections::new(client, table),
+            tickets: Tickets::new(ticket_key),
+        }
+    }
+
+    async fn enter(&self, event: &SocketEvent, now: Timestamp) -> Result<(), Refused> {
+        let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(Refused::NoTicket)?, now);
+        let ticket = ticket.map_err(Refused::Ticket)?;
+        // What is signed was made here; what cannot be read all the same is no ticket of these days.
+        let forged = || Refused::Ticket(SignedError::Forged);
+        let game_id: GameId = ticket.game_id.parse().map_err(|_| forged())?;
+        let player_id: PlayerId = ticket.player_id.parse().map_err(|_| forged())?;
+        let name = PlayerName::new(&ticket.name).map_err(|_| forged())?;
+        let role = Role::parse(&ticket.role).ok_or_else(forged)?;
+
+        let room = self.rooms.room(game_id).await?.ok_or(Refused::NoGame)?;
+        if role == Role::Player && room.player(player_id).is_none() {
+            return Err(Refused::NoSeat);
+        }
+        let new = NewConnection { connection_id: event.connection_id(), player_id, game_id, role, name: &name };
+        let now_ms = u64::try_from(now.as_millisecond()).unwrap_or_default();
+        self.connections.connect(&new, now_ms).await?;
+        Ok(())
+    }
+}
+
+/// Lets one connection in, or not.
+pub async fn handle(door: &Door, event: SocketEvent, now: Timestamp) -> (SocketReply, &'static str) {
+    match door.enter(&event, now).await {
+        Ok(()) => (SocketReply::OK, "connected"),
+        Err(refused) => refused.answer(),
+    }
+}
