@@ -41,7 +41,7 @@ pub fn missing() -> Problem {
 }
 
 /// What came is not a token that opens anything here.
-pub(crate) fn invalid() -> Problem {
+pub fn invalid() -> Problem {
     INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)
 }
 

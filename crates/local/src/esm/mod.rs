@@ -9,7 +9,7 @@ mod failure;
 pub mod filter;
 mod progress;
 mod reader;
-mod record;
+pub mod record;
 mod response;
 mod retry;
 mod shards;

@@ -71,6 +71,14 @@ impl Drawing {
         Ok(Self { gzip: best, batches: fits, dropped: batches.len() - fits })
     }
 
+    /// Its batches as JSON: `[{"seq": 1, "ops": [...]}, ...]`.
+    ///
+    /// # Errors
+    /// None that is known: what was packed can be unpacked.
+    pub fn json(&self) -> Result<Box<RawValue>, StoreError> {
+        unpack(&self.gzip)
+    }
+
     /// How many batches it has.
     pub fn batches(&self) -> usize {
         self.batches
@@ -149,7 +157,7 @@ mod tests {
     }
 
     fn unpacked(drawing: &Drawing) -> String {
-        unpack(&drawing.gzip).expect("a drawing").get().to_owned()
+        drawing.json().expect("a drawing").get().to_owned()
     }
 
     #[test]

@@ -1,0 +1,222 @@
+//! Bodies: of a new game, and of a new seat. Members are checked one by one, so that each has a problem of its own.
+
+use std::sync::Arc;
+
+use domain::game::{
+    CUSTOM_WORDS_MAX, Hiragana, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, WordSource,
+};
+use lambda_kit::problem::{INVALID_BODY, Problem};
+use serde::Deserialize;
+use serde_json::Value;
+use store::game::Role;
+
+use crate::problems::{INVALID_NAME, INVALID_ROLE, INVALID_SETTINGS, INVALID_WORDS};
+
+/// The largest body: 100 words of 50 characters take 30 KB, escaped.
+pub const BODY_BYTES_MAX: usize = 64 * 1024;
+
+const WORD_SOURCES: [(&str, WordSource); 3] =
+    [("built-in", WordSource::BuiltIn), ("custom", WordSource::Custom), ("both", WordSource::Both)];
+
+/// The body of `POST /games`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewGameBody {
+    name: Option<Value>,
+    settings: Option<Value>,
+    public: Option<Value>,
+    words: Option<Value>,
+}
+
+/// The body of `POST /games/{gameId}/players`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewSeatBody {
+    name: Option<Value>,
+    role: Option<Value>,
+}
+
+/// A game that somebody wants, with valid members.
+#[derive(Debug, PartialEq)]
+pub(crate) struct WantedGame {
+    pub(crate) name: PlayerName,
+    pub(crate) settings: Settings,
+    pub(crate) public: bool,
+    pub(crate) words: Arc<[Hiragana]>,
+}
+
+impl NewGameBody {
+    pub(crate) fn check(self) -> Result<WantedGame, Problem> {
+        let name = name(self.name)?;
+        let words = words(self.words)?;
+        let settings = settings(self.settings, !words.is_empty())?;
+        let public = match self.public {
+            None => false,
+            Some(Value::Bool(public)) => public,
+            Some(_) => return Err(INVALID_BODY.detail("`public` must be true or false")),
+        };
+        Ok(WantedGame { name, settings, public, words })
+    }
+}
+
+impl NewSeatBody {
+    pub(crate) fn check(self) -> Result<(PlayerName, Role), Problem> {
+        let role = match self.role {
+            None => Role::Player,
+            Some(role) => role
+                .as_str()
+                .and_then(Role::parse)
+                .ok_or_else(|| INVALID_ROLE.detail("must be `player` or `spectator`"))?,
+        };
+        Ok((name(self.name)?, role))
+    }
+}
+
+fn name(value: Option<Value>) -> Result<PlayerName, Problem> {
+    match value {
+        Some(Value::String(text)) => PlayerName::new(&text).map_err(|why| INVALID_NAME.detail(why)),
+        Some(_) => Err(INVALID_NAME.detail("must be a string")),
+        None => Err(INVALID_NAME.detail("`name` is needed")),
+    }
+}
+
+/// Each word once: a turn's options have to differ.
+fn words(value: Option<Value>) -> Result<Arc<[Hiragana]>, Problem> {
+    let Some(value) = value else { return Ok(Arc::default()) };
+    let list = value.as_array().ok_or_else(|| INVALID_WORDS.detail("must be a list of strings"))?;
+    if list.len() > CUSTOM_WORDS_MAX {
+        return Err(INVALID_WORDS.detail(format!("a game takes at most {CUSTOM_WORDS_MAX} words")));
+    }
+    let mut words: Vec<Hiragana> = Vec::with_capacity(list.len());
+    for (place, value) in (1..).zip(list) {
+        let text = value.as_str().ok_or_else(|| INVALID_WORDS.detail(format!("word {place} must be a string")))?;
+        let word = Hiragana::new(text).map_err(|why| INVALID_WORDS.detail(format!("word {place} {why}")))?;
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    Ok(words.into())
+}
+
+fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Wanted {
+        time_limit: Option<Value>,
+        round_count: Option<Value>,
+        player_count: Option<Value>,
+        hints: Option<Value>,
+        words: Option<Value>,
+    }
+    let wanted: Wanted = match value {
+        None => Wanted::default(),
+        Some(value) => serde_json::from_value(value).map_err(|error| INVALID_SETTINGS.detail(error))?,
+    };
+    let default = Settings::default();
+    let words = match wanted.words {
+        // Words that somebody took the trouble to type are meant to be drawn.
+        None if has_words => WordSource::Both,
+        None => default.words,
+        Some(value) => {
+            let source = WORD_SOURCES.iter().find(|(name, _)| Some(*name) == value.as_str());
+            source.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be `built-in`, `custom` or `both`"))?.1
+        }
+    };
+    let hints = match wanted.hints {
+        None => default.hints,
+        Some(Value::Bool(hints)) => hints,
+        Some(_) => return Err(INVALID_SETTINGS.detail("`hints` must be true or false")),
+    };
+    Ok(Settings {
+        time_limit: number("timeLimit", wanted.time_limit, default.time_limit, TimeLimit::new)?,
+        round_count: number("roundCount", wanted.round_count, default.round_count, RoundCount::new)?,
+        player_count: number("playerCount", wanted.player_count, default.player_count, PlayerCount::new)?,
+        hints,
+        words,
+    })
+}
+
+fn number<T>(
+    name: &str,
+    value: Option<Value>,
+    default: T,
+    check: impl FnOnce(u16) -> Result<T, OutOfBounds>,
+) -> Result<T, Problem> {
+    let Some(value) = value else { return Ok(default) };
+    // What is no such number is out of any bounds, too.
+    let number = value.as_u64().and_then(|number| u16::try_from(number).ok()).unwrap_or_default();
+    check(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn game(body: Value) -> Result<WantedGame, &'static str> {
+        let body: NewGameBody = serde_json::from_value(body).map_err(|_| "invalid-body")?;
+        body.check().map_err(|problem| problem.name())
+    }
+
+    fn seat(body: Value) -> Result<(String, Role), &'static str> {
+        let body: NewSeatBody = serde_json::from_value(body).map_err(|_| "invalid-body")?;
+        body.check().map(|(name, role)| (name.to_string(), role)).map_err(|problem| problem.name())
+    }
+
+    #[test]
+    fn a_name_is_enough_for_a_game() {
+        let wanted = game(json!({"name": "あんず"})).expect("a game");
+        assert_eq!((wanted.settings, wanted.public, wanted.words.len()), (Settings::default(), false, 0));
+    }
+
+    #[test]
+    fn settings_say_what_is_wrong_with_them() {
+        let settings =
+            |settings: Value| game(json!({"name": "あんず", "settings": settings})).map(|game| game.settings);
+        let chosen =
+            settings(json!({"timeLimit": 30, "roundCount": 10, "playerCount": 2, "hints": false, "words": "both"}));
+        let chosen = chosen.expect("settings");
+        assert_eq!((chosen.time_limit.get(), chosen.round_count.get(), chosen.player_count.get()), (30, 10, 2));
+        for wrong in [
+            json!({"timeLimit": 29}),
+            json!({"timeLimit": 301}),
+            json!({"timeLimit": "80"}),
+            json!({"timeLimit": 80.5}),
+            json!({"roundCount": 0}),
+            json!({"playerCount": 65_538}),
+            json!({"playerCount": -2}),
+            json!({"hints": "yes"}),
+            json!({"words": "mine"}),
+            json!({"words": null, "timelimit": 80}),
+            json!([]),
+            json!("fast"),
+        ] {
+            assert_eq!(settings(wrong.clone()), Err("invalid-settings"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_are_hiragana_and_each_counts_once() {
+        let words = |words: Value| game(json!({"name": "あんず", "words": words}));
+        let wanted = words(json!(["りんご", "ねこ", "りんご"])).expect("a game");
+        assert_eq!((wanted.words.len(), wanted.settings.words), (2, WordSource::Both));
+        for wrong in [json!("りんご"), json!([7]), json!(["ringo"]), json!([""]), json!(vec!["ねこ"; 101])] {
+            assert_eq!(words(wrong.clone()), Err("invalid-words"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_seat_is_a_players_unless_it_says_otherwise() {
+        assert_eq!(seat(json!({"name": "あんず"})), Ok(("あんず".into(), Role::Player)));
+        assert_eq!(seat(json!({"name": "あんず", "role": "spectator"})), Ok(("あんず".into(), Role::Spectator)));
+        for role in [json!("host"), json!(1), json!("")] {
+            assert_eq!(seat(json!({"name": "あんず", "role": role})), Err("invalid-role"));
+        }
+        for name in
+            [json!("a\u{200b}b"), json!("a\u{0}"), json!(" "), json!(7), json!("あんずのきのしたのこだ"), json!(null)]
+        {
+            assert_eq!(seat(json!({"name": name})), Err("invalid-name"), "{name}");
+        }
+        assert_eq!(seat(json!({"nama": "あんず"})), Err("invalid-body"));
+    }
+}

@@ -1,0 +1,98 @@
+//! What was said and drawn in a game. Whoever has a player token and knows the game may read it, like a spectator.
+
+use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INTERNAL, Problem};
+use serde_json::{Value, json};
+use store::game::{Drawing, StoredLine};
+
+use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, failed};
+use crate::{Api, limit};
+
+/// Lines of a page that does not say how many: the seed's number.
+const LINES_DEFAULT: u16 = 50;
+/// The most lines of a page.
+pub const LINES_MAX: u16 = 100;
+
+async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
+    let room = api.rooms.room(game_id).await.map_err(failed)?;
+    room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
+}
+
+/// `GET /games/{gameId}/chat`: newest first. A line that is for those in the know alone is left out for others.
+pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let asker = api.known_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
+    let scope = format!("chat {game_id}");
+    let after = api.position(request, &scope, now)?;
+    // The lines first: a turn that ends between the two reads opens its lines, and never closes any.
+    let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(failed)?;
+    let room = room(api, game_id).await?;
+    let lines = page.lines.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
+    let mut body = json!({ "items": lines.collect::<Vec<_>>() });
+    if let Some(next) = page.next {
+        body["cursor"] = api.cursors.seal(&scope, &next, now).map_err(|_| INTERNAL)?.into();
+    }
+    Ok(Reply::json(200, &body))
+}
+
+fn line(StoredLine { line, .. }: &StoredLine) -> Value {
+    let (kind, text) = match &line.kind {
+        LineKind::Talk(talk) => ("talk", talk.as_str()),
+        LineKind::Guess(talk) => ("guess", talk.as_str()),
+        LineKind::Correct => ("correct", ""),
+        LineKind::System(text) => ("system", system_text(*text)),
+    };
+    json!({
+        "id": line.id.to_string(),
+        "playerId": line.player.to_string(),
+        "name": line.name.as_str(),
+        "text": text,
+        "kind": kind,
+        "at": line.at_ms,
+    })
+}
+
+fn system_text(text: SystemText) -> &'static str {
+    match text {
+        SystemText::Joined => "joined",
+        SystemText::Left => "left",
+        SystemText::Kicked => "kicked",
+        SystemText::Skipped => "skipped",
+        SystemText::Host => "host",
+    }
+}
+
+/// `GET /games/{gameId}/turns`: those that are over, in order.
+pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    api.known_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    room(api, game_id).await?;
+    let rounds = api.rounds.of_game(game_id).await.map_err(failed)?;
+    let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
+    Ok(Reply::json(200, &json!({ "items": items })))
+}
+
+/// `GET /games/{gameId}/turns/{turnId}/drawing`: from the reveal on.
+pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    api.known_player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
+    if !room(api, game_id).await?.may_replay(turn_id) {
+        return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
+    }
+    let batches = match api.drawings.get(game_id, turn_id).await.map_err(failed)? {
+        Some(batches) => batches,
+        // It is put into one item when nobody can add to it any more. Until then it lies in pieces.
+        None => {
+            let chunks = api.strokes.of_turn(game_id, turn_id).await.map_err(failed)?;
+            if chunks.is_empty() {
+                return Err(DRAWING_NOT_FOUND.detail("nothing was drawn, or there was no such turn"));
+            }
+            Drawing::of(&chunks).and_then(|drawing| drawing.json()).map_err(failed)?
+        }
+    };
+    Ok(Reply::json(200, &json!({ "turnId": turn_id.to_string(), "batches": batches })))
+}

@@ -1,0 +1,112 @@
+//! The game's HTTP API: making games, finding them, taking seats, and reading what has been.
+//!
+//! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come from.
+
+mod body;
+mod config;
+mod history;
+mod lists;
+mod problems;
+mod seats;
+
+use domain::game::PlayerId;
+use jiff::Timestamp;
+use lambda_kit::bearer;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{NOT_FOUND, Problem};
+use lambda_kit::ticket::Tickets;
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use store::game::{Chat, Drawings, Lobby, Rooms, Rounds, Strokes};
+use uuid::Uuid;
+
+pub use body::BODY_BYTES_MAX;
+pub use config::Config;
+pub use history::LINES_MAX;
+
+/// What the function works with. Ids and chance are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct Api {
+    rooms: Rooms,
+    lobby: Lobby,
+    chat: Chat,
+    rounds: Rounds,
+    drawings: Drawings,
+    strokes: Strokes,
+    tickets: Tickets,
+    cursors: Cursors,
+    new_id: fn() -> Uuid,
+    chance: fn() -> u64,
+}
+
+impl Api {
+    /// The API of the games in `table`, with the system's randomness. `key` signs tickets, player tokens and cursors.
+    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, key: SecretString) -> Self {
+        Self {
+            rooms: Rooms::new(client.clone(), table),
+            lobby: Lobby::new(client.clone(), table),
+            chat: Chat::new(client.clone(), table),
+            rounds: Rounds::new(client.clone(), table),
+            drawings: Drawings::new(client.clone(), table),
+            strokes: Strokes::new(client, table),
+            tickets: Tickets::new(key.clone()),
+            cursors: Cursors::new(key),
+            new_id: Uuid::now_v7,
+            chance: game_room::chance,
+        }
+    }
+
+    /// Whose token came with the request, if any.
+    fn player(&self, request: &Request, now: Timestamp) -> Result<Option<PlayerId>, Problem> {
+        let player = self.tickets.player(request, now)?;
+        // What is signed was made here; what is no id all the same is no token of these days.
+        player.map(|id| id.parse().map_err(|_| bearer::invalid())).transpose()
+    }
+
+    /// Whose token came with the request, which needs one.
+    fn known_player(&self, request: &Request, now: Timestamp) -> Result<PlayerId, Problem> {
+        self.player(request, now)?.ok_or_else(bearer::missing)
+    }
+
+    /// Where the cursor of the request goes on, if there is one.
+    fn position<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Option<T>, Problem> {
+        Ok(request.query("cursor").map(|cursor| self.cursors.open(scope, cursor, now)).transpose()?)
+    }
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// A problem, for the client.
+pub async fn handle(api: &Api, request: Request, now: Timestamp) -> Result<Reply, Problem> {
+    match request.route() {
+        "POST /games" => seats::create(api, &request, now).await,
+        "GET /games" => lists::waiting(api, &request, now).await,
+        "GET /games/{gameId}" => lists::state(api, &request, now).await,
+        "POST /games/{gameId}/players" => seats::join(api, &request, now).await,
+        "GET /games/{gameId}/chat" => history::chat(api, &request, now).await,
+        "GET /games/{gameId}/turns" => history::turns(api, &request, now).await,
+        "GET /games/{gameId}/turns/{turnId}/drawing" => history::drawing(api, &request, now).await,
+        "GET /players/{playerId}/games" => lists::finished(api, &request, now).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}
+
+/// Unix milliseconds, as the rules count.
+fn millisecond(now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond()).unwrap_or_default()
+}
+
+fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> {
+    let limit = request.parse_query("limit", |text| {
+        let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit));
+        limit.ok_or_else(|| format!("expected a number from 1 to {max}"))
+    })?;
+    Ok(limit.unwrap_or(default))
+}

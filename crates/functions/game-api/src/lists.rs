@@ -1,0 +1,78 @@
+//! Games to join, one game, and the games that a player has finished.
+
+use domain::game::{GameId, PlayerId, Room};
+use game_room::protocol::RoomMessage;
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INTERNAL, Problem};
+use serde_json::{Value, json};
+use store::game::{Freshness, GAMES_MAX};
+
+use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, failed};
+use crate::{Api, limit, millisecond};
+
+/// Games of a page that does not say how many.
+const GAMES_DEFAULT: u16 = 20;
+
+/// How long a game with nobody in it stays in the list: its maker may be on the way, milliseconds.
+const DESERTED_MS: u64 = 60_000;
+
+/// `GET /games`.
+pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
+    let after = api.position(request, "games", now)?;
+    let (rooms, next) = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
+    let items: Vec<_> = rooms.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
+    let mut body = json!({ "items": items });
+    if let Some(next) = next {
+        body["cursor"] = api.cursors.seal("games", &next, now).map_err(|_| INTERNAL)?.into();
+    }
+    Ok(Reply::json(200, &body))
+}
+
+/// Whether somebody who comes finds anybody, and a seat.
+fn is_open(room: &Room, now_ms: u64) -> bool {
+    let is_new = now_ms.saturating_sub(room.updated_at_ms) < DESERTED_MS;
+    let is_alive = is_new || room.players.iter().any(|player| player.is_connected());
+    is_alive && room.players.len() < usize::from(room.settings.player_count.get())
+}
+
+fn entry(room: &Room) -> Value {
+    let view = RoomMessage::new(room.view(room.updated_at_ms), 0);
+    let host = room.player(room.host).map(|host| host.name.to_string());
+    json!({
+        "gameId": room.id.to_string(),
+        "hostName": host.unwrap_or_default(),
+        "players": room.players.len(),
+        "createdAt": room.created_at_ms,
+        "settings": serde_json::to_value(view).map(|view| view["settings"].clone()).unwrap_or_default(),
+    })
+}
+
+/// `GET /games/{gameId}`: what anybody may see of it.
+pub(crate) async fn state(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let live = api.rooms.live(game_id, Freshness::Eventual).await.map_err(failed)?;
+    let live = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
+    let looks_on = |listener: &&store::game::Listener| listener.is_greeted && listener.who.player().is_none();
+    let spectators = live.listeners.iter().filter(looks_on).count();
+    Ok(Reply::json(200, &RoomMessage::new(live.room.view(millisecond(now)), spectators)))
+}
+
+/// `GET /players/{playerId}/games`: with that player's token.
+pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let asker = api.known_player(request, now)?;
+    let player_id: PlayerId = request.parse_path("playerId", str::parse)?;
+    if asker != player_id {
+        return Err(OTHER_PLAYER);
+    }
+    let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
+    let scope = format!("player {player_id}");
+    let after = api.position(request, &scope, now)?;
+    let (games, next) = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
+    let mut body = json!({ "items": games });
+    if let Some(next) = next {
+        body["cursor"] = api.cursors.seal(&scope, &next, now).map_err(|_| INTERNAL)?.into();
+    }
+    Ok(Reply::json(200, &body))
+}

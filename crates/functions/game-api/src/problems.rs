@@ -1,0 +1,43 @@
+//! What can be wrong with a request, and what of the rules' refusals becomes of it.
+
+use domain::game::Refusal;
+use lambda_kit::problem::{BUSY, INTERNAL, Problem};
+use store::StoreError;
+
+pub(crate) const INVALID_NAME: Problem = Problem::new(400, "invalid-name", "The name is not valid");
+pub(crate) const INVALID_SETTINGS: Problem = Problem::new(400, "invalid-settings", "The settings are not valid");
+pub(crate) const INVALID_WORDS: Problem = Problem::new(400, "invalid-words", "The words are not valid");
+pub(crate) const INVALID_ROLE: Problem = Problem::new(400, "invalid-role", "The role is not valid");
+pub(crate) const OTHER_PLAYER: Problem = Problem::new(403, "other-player", "The token is another player's");
+const KICKED: Problem = Problem::new(403, "kicked", "You were voted out of this game");
+pub(crate) const GAME_NOT_FOUND: Problem = Problem::new(404, "game-not-found", "There is no such game");
+pub(crate) const DRAWING_NOT_FOUND: Problem = Problem::new(404, "drawing-not-found", "There is no such drawing");
+const GAME_FULL: Problem = Problem::new(409, "game-full", "All seats are taken");
+const GAME_FINISHED: Problem = Problem::new(409, "game-finished", "The game is finished");
+
+/// What a client learns of a failed request to DynamoDB.
+pub(crate) fn failed(error: StoreError) -> Problem {
+    tracing::error!(%error, "a request to DynamoDB failed");
+    if error.is_transient() { busy() } else { INTERNAL }
+}
+
+/// The same request may succeed in a moment.
+pub(crate) fn busy() -> Problem {
+    BUSY.header("retry-after", "1")
+}
+
+/// What the rules have against a new game or a new seat.
+pub(crate) fn refused(refusal: Refusal) -> Problem {
+    let problem = match refusal {
+        Refusal::Kicked => KICKED,
+        Refusal::GameFull(_) => GAME_FULL,
+        Refusal::GameFinished => GAME_FINISHED,
+        Refusal::TooFewWords => INVALID_WORDS,
+        // Nothing else is asked of the rules here.
+        other => {
+            tracing::error!(?other, "an unexpected refusal");
+            return INTERNAL;
+        }
+    };
+    problem.detail(refusal)
+}

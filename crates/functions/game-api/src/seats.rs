@@ -1,0 +1,130 @@
+//! Making a game, and taking a seat in one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Room};
+use game_room::protocol::RoomMessage;
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INTERNAL, Problem};
+use lambda_kit::ticket::Ticket;
+use serde_json::json;
+use store::StoreError;
+use store::game::{Freshness, Live, Persisted, Role};
+
+use crate::body::{BODY_BYTES_MAX, NewGameBody, NewSeatBody, WantedGame};
+use crate::problems::{GAME_NOT_FOUND, busy, failed, refused};
+use crate::{Api, millisecond};
+
+/// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.
+const TRIES_MAX: u32 = 10;
+const WAIT_MS_MAX: u64 = 10;
+
+/// `POST /games`.
+pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let host = api.player(request, now)?.unwrap_or_else(|| PlayerId((api.new_id)()));
+    let WantedGame { name, settings, public, words } = request.json::<NewGameBody>(BODY_BYTES_MAX)?.check()?;
+    let id = GameId((api.new_id)());
+    let new = NewGame { id, host, name, settings, public, words, seed: (api.chance)() };
+    let game = Game::new(new, millisecond(now)).map_err(refused)?;
+    match api.rooms.create(&game).await.map_err(failed)? {
+        Persisted::Yes => Ok(admit(api, 201, &game, host, Role::Player, &name_of(&game.room, host), 0, now)),
+        Persisted::Lost => {
+            tracing::error!(game_id = %id, "a fresh id was taken");
+            Err(INTERNAL)
+        }
+    }
+}
+
+/// `POST /games/{gameId}/players`: 201 for a new seat or a spectator, 200 for who has a seat.
+pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let known = api.player(request, now)?;
+    let game_id: GameId = request.parse_path("gameId", str::parse)?;
+    let (name, role) = request.json::<NewSeatBody>(BODY_BYTES_MAX)?.check()?;
+    let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
+    for attempt in 1..=TRIES_MAX {
+        let (before, spectators) = match load(api, game_id).await? {
+            Some(loaded) => loaded,
+            // Somebody wrote while it was read.
+            None => continue,
+        };
+        if before.room.kicked.contains(&player_id) {
+            return Err(refused(domain::game::Refusal::Kicked));
+        }
+        if let Some(seat) = before.room.player(player_id) {
+            let name = seat.name.to_string();
+            return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators, now));
+        }
+        if role == Role::Spectator {
+            return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators, now));
+        }
+        let after = seat(&before, player_id, name.clone(), now)?;
+        match api.rooms.persist(&before, &after).await {
+            Ok(Persisted::Yes) => {
+                return Ok(admit(api, 201, &after, player_id, role, name.as_str(), spectators, now));
+            }
+            Ok(Persisted::Lost) | Err(StoreError::Busy(_)) => {
+                let wait_ms = (api.chance)() % (WAIT_MS_MAX * u64::from(attempt));
+                tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Err(busy())
+}
+
+/// The game as it stands, and how many look on; `None` when its parts are of different moments.
+async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, usize)>, Problem> {
+    let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(failed)?;
+    let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
+    let spectators = listeners.iter().filter(|listener| listener.is_greeted && listener.who.player().is_none()).count();
+    let words = if room.custom_words == 0 { Arc::default() } else { api.rooms.words(game_id).await.map_err(failed)? };
+    Ok(Game::assemble(room, secret, words).ok().map(|game| (game, spectators)))
+}
+
+/// The game with one seat more. What time has brought meanwhile is for those at the table to find out, who are told of it; so
+/// the seat is taken before that.
+fn seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
+    let now_ms = millisecond(now);
+    let now_ms = before.room.next_at_ms().map_or(now_ms, |next_ms| now_ms.min(next_ms.saturating_sub(1)));
+    let outcome = before.apply(&Participant::Player(player_id), Command::Join { name }, now_ms);
+    outcome.refusal.map_or(Ok(outcome.game), |refusal| Err(refused(refusal)))
+}
+
+fn name_of(room: &Room, player_id: PlayerId) -> String {
+    room.player(player_id).map(|player| player.name.to_string()).unwrap_or_default()
+}
+
+/// The answer that opens a socket to the game.
+#[allow(clippy::too_many_arguments)]
+fn admit(
+    api: &Api,
+    status: u16,
+    game: &Game,
+    player_id: PlayerId,
+    role: Role,
+    name: &str,
+    spectators: usize,
+    now: Timestamp,
+) -> Reply {
+    let (game_id, player_id_text) = (game.room.id.to_string(), player_id.to_string());
+    let viewer = (role == Role::Player).then_some(player_id);
+    let ticket = Ticket {
+        player_id: player_id_text.clone(),
+        game_id: game_id.clone(),
+        role: role.as_str().to_owned(),
+        name: name.to_owned(),
+    };
+    Reply::json(
+        status,
+        &json!({
+            "gameId": game_id,
+            "playerId": player_id_text,
+            "playerToken": api.tickets.player_token(&player_id_text, now),
+            "ticket": api.tickets.ticket(&ticket, now),
+            "role": role.as_str(),
+            "room": RoomMessage::new(game.view(viewer, millisecond(now)), spectators),
+        }),
+    )
+}

@@ -1,0 +1,58 @@
+//! Looks after games behind the players' backs, told by the table's stream: what has been played goes into the history, finished
+//! drawings into one item each, old chat away, and a finished game gets its end.
+//!
+//! The stream tells at least once. Every item that is written here is named by what it tells of and made of nothing but the
+//! record and what cannot change any more, so a second time writes the same, or finds it done.
+
+mod archiver;
+mod plan;
+
+use lambda_kit::stream::{StreamEvent, StreamReply};
+use lambda_runtime::Diagnostic;
+use metrics::counter;
+use serde_json::value::RawValue;
+use store::StoreError;
+
+pub use archiver::Archiver;
+
+use archiver::Archived;
+
+/// Why nothing of a batch can be told apart. Lambda delivers it again.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Not the event of a DynamoDB stream at all.
+    #[error("the event is not a batch of a DynamoDB stream: {0}")]
+    NotABatch(#[from] serde_json::Error),
+    /// DynamoDB failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ArchiveError> for Diagnostic {
+    fn from(error: ArchiveError) -> Self {
+        let error_type = match error {
+            ArchiveError::NotABatch(_) => "not-a-batch",
+            ArchiveError::Store(_) => "store",
+        };
+        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
+    }
+}
+
+/// Archives one batch, given as its event's JSON.
+///
+/// # Errors
+/// [`ArchiveError`]. What DynamoDB fails at is answered with the first record that has to come again.
+pub async fn handle(archiver: &Archiver, event: Box<RawValue>) -> Result<StreamReply, ArchiveError> {
+    let event: StreamEvent = serde_json::from_str(event.get())?;
+    let archived = archiver.archive(&event).await?;
+    report(&event, &archived);
+    Ok(StreamReply::new(&event, archived.failed_from))
+}
+
+/// One log line and the metrics of a batch.
+fn report(event: &StreamEvent<'_>, archived: &Archived) {
+    let Archived { turns, drawings, games, lines_deleted, unreadable, failed_from } = archived;
+    counter!("GamesFinished").increment(*games);
+    counter!("RecordsUnreadable").increment(*unreadable);
+    tracing::info!(records = event.records.len(), turns, drawings, games, lines_deleted, unreadable, failed_from);
+}
