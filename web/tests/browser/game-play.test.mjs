@@ -209,7 +209,7 @@ test('a guesser guesses, is told when it is close, and then talks with those who
   await server.show('room-drawing-solver');
   await line(page, 'You got it!').waitFor();
   await page.getByText('The word: えんぴつ (pencil)').waitFor({ state: 'attached' });
-  await page.getByLabel('Talk among those who know').waitFor();
+  await page.getByLabel('Secret talk').waitFor();
   const secret = {
     id: '0199c0de-9000-7000-8000-000000000001',
     playerId: chie,
