@@ -205,7 +205,11 @@ test('what was drawn without a network is stored after it is back, and everybody
   const watching = server.join(false);
   scribble(drawer, random, 4);
   server.fate = () => 'lost';
-  scribble(drawer, random, 60);
+  for (let dot = 0; dot < 80; dot++) {
+    drawer.begin(PEN, { x: 20 * dot, y: 600, pressure: 50 });
+    drawer.end();
+    pass(400);
+  }
   pass(1_000);
   server.fate = () => 'arrives';
   const before = server.log.length;
@@ -297,6 +301,8 @@ test('a gap is asked for after half a second, again while it stays, and never wh
   pass(1_000);
   assert.deepEqual(asked, [3, 3]);
   ink(4);
+  // What is there already opens no gap.
+  ink(2, 6);
   pass(60_000);
   assert.deepEqual(asked, [3, 3]);
   session.receive({ type: 'ink', turnId: '01.01', batches: [{ seq: 9, ops: [] }] });

@@ -83,6 +83,7 @@ export class Picture {
 
   /** Points that the stroke under way will perhaps go through: shown until it really goes on, never part of the picture. */
   guess(points: readonly Point[]): void {
+    if (this.#live === null) return;
     this.#guess = points;
     this.#paintTail();
   }
@@ -91,8 +92,6 @@ export class Picture {
   reset(): void {
     this.#items.length = 0;
     this.#places.clear();
-    this.#snapshots = [];
-    this.#guess = [];
     this.#rewind(0);
   }
 
