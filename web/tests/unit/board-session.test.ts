@@ -10,6 +10,8 @@ import {
   BOARD_HEIGHT,
   BOARD_WIDTH,
   CHUNK_BATCHES_MAX,
+  INK_FULL,
+  inkOf,
   type Batch,
   type BoardMessage,
   type Op,
@@ -258,6 +260,11 @@ test('a drawer whose page was loaded anew goes on where the drawing stood', () =
   scribble(second, random, 6);
   pass(5_000);
   assert.ok(pixels(watching).equals(pixels(second)));
+  // Chunks have few numbers: none was left out.
+  assert.deepEqual(
+    [...server.chunks.keys()],
+    [...server.chunks.keys()].map((_, index) => index + 1),
+  );
   assert.ok(pixels(server.join(false)).equals(pixels(second)));
 });
 
@@ -308,6 +315,31 @@ test('a gap is asked for after half a second, again while it stays, and never wh
   session.receive({ type: 'ink', turnId: '01.01', batches: [{ seq: 9, ops: [] }] });
   pass(60_000);
   assert.deepEqual(asked, [3, 3]);
+});
+
+test('the ink of a turn runs out before the drawing is too big to be kept, and leaves some for undo', () => {
+  const server = new Server();
+  const drawer = server.join(true);
+  for (let round = 0; drawer.hasInk; round++) {
+    assert.ok(round < 500, 'the ink does not run out');
+    drawer.begin(PEN, { x: 0, y: 0, pressure: 50 });
+    drawer.extend(
+      Array.from({ length: 300 }, (_, step) => ({ x: step, y: (step % 2) * 9, pressure: 50 })),
+      [],
+    );
+    drawer.end();
+    pass(200);
+  }
+  const id = drawer.picture.lastId;
+  drawer.begin(PEN, { x: 0, y: 0, pressure: 50 });
+  drawer.fill(4, { x: 0, y: 0, pressure: 50 });
+  assert.equal(drawer.picture.lastId, id);
+  drawer.undo();
+  pass(2_000);
+  const ops = server.log.flatMap((message) => (message.action === 'draw' ? message.ops : []));
+  assert.equal(ops.at(-1)?.op, 'undo');
+  const taken = ops.reduce((sum, op) => sum + inkOf(op), 0);
+  assert.ok(taken > 65_000 && taken <= INK_FULL, `${taken}`);
 });
 
 test('undo takes back the latest that still stands, redo the latest undone, and a new stroke ends redoing', () => {

@@ -10,6 +10,9 @@ import {
   BATCH_OPS_MAX,
   BATCH_POINTS_MAX,
   CHUNK_BATCHES_MAX,
+  INK_FULL,
+  inkOf,
+  pointCount,
   type Batch,
   type DrawMessage,
   type InkMessage,
@@ -29,6 +32,9 @@ const AGAIN_MAX = 10;
 /** So many batches survive a reload of the page: about five seconds, far more than a chunk waits. */
 const KEPT_MAX = 32;
 
+/** Ink that is left for undo and the like when there is none for drawing. */
+const INK_RESERVE = 4_000;
+
 /** How a stroke is drawn. */
 export interface Brush {
   readonly tool: Tool;
@@ -43,8 +49,8 @@ export interface OutgoingWorld {
   readonly apply: (ops: readonly Op[]) => void;
   /** A batch has been made. */
   readonly made: (seq: number) => void;
-  /** Remembers the youngest batches over a reload. */
-  readonly keep: (batches: readonly Batch[]) => void;
+  /** Remembers the youngest batches, and the last chunk's number, over a reload. */
+  readonly keep: (batches: readonly Batch[], chunk: number) => void;
 }
 
 interface StrokeUnderWay {
@@ -62,6 +68,7 @@ export class Outgoing {
   #nextId = 1;
   #stroke: StrokeUnderWay | null = null;
   #isFinished = false;
+  #ink = INK_FULL;
   #ops: Op[] = [];
   #pointCount = 0;
   /** Batches that are in no chunk yet. */
@@ -81,12 +88,24 @@ export class Outgoing {
     this.#world = world;
   }
 
-  /** Goes on after a drawing that is there already: `seq` of its last batch, its highest id. */
-  resume(seq: number, lastId: number): void {
+  /**
+   * Goes on after a drawing that is there already: `seq` of its last batch, its highest id, and the last chunk's number. Whoever does
+   * not know that one takes `seq`: a chunk has at least one batch.
+   */
+  resume(seq: number, lastId: number, chunk: number): void {
     this.#seq = seq;
     this.#nextId = lastId + 1;
-    // A chunk has at least one batch, so there are not more chunks than this.
-    this.#chunk = Math.max(this.#chunk, seq);
+    this.#chunk = Math.max(this.#chunk, chunk);
+  }
+
+  /** An earlier visit to the page has drawn that much. */
+  spend(ops: readonly Op[]): void {
+    for (const op of ops) this.#ink -= inkOf(op);
+  }
+
+  /** Whether there is ink to draw with. Undo, redo and clear go on without for a while. */
+  get hasInk(): boolean {
+    return this.#ink > INK_RESERVE;
   }
 
   /** Batches that an earlier visit to the page made, whose chunk perhaps never left. In order, after `seq`. */
@@ -94,6 +113,7 @@ export class Outgoing {
     for (const batch of batches) {
       if (batch.seq !== this.#seq + 1) continue;
       this.#seq = batch.seq;
+      this.spend(batch.ops);
       this.#world.apply(batch.ops);
       this.#queue(batch);
     }
@@ -111,6 +131,7 @@ export class Outgoing {
 
   begin(brush: Brush, at: Point): void {
     this.end();
+    if (!this.hasInk) return;
     const first = snapped(at);
     const id = this.#nextId++;
     this.#stroke = { id, width: brush.width, last: first, pending: [] };
@@ -119,6 +140,7 @@ export class Outgoing {
   }
 
   extend(points: readonly Point[]): void {
+    if (!this.hasInk) return;
     this.#stroke?.pending.push(...points);
     this.#armBatch();
   }
@@ -137,6 +159,7 @@ export class Outgoing {
   }
 
   fill(colour: number, at: Point): void {
+    if (!this.hasInk) return;
     const { x, y } = snapped(at);
     this.#emit({ op: 'fill', id: this.#nextId++, color: colour, at: [x, y] });
   }
@@ -209,10 +232,12 @@ export class Outgoing {
   }
 
   #emit(op: Op): void {
-    const pointCount = op.op === 'stroke' ? op.points.length / 3 : 0;
-    if (this.#ops.length === BATCH_OPS_MAX || this.#pointCount + pointCount > BATCH_POINTS_MAX) this.#cutBatch();
+    if (inkOf(op) > this.#ink) return;
+    this.#ink -= inkOf(op);
+    const count = pointCount(op);
+    if (this.#ops.length === BATCH_OPS_MAX || this.#pointCount + count > BATCH_POINTS_MAX) this.#cutBatch();
     this.#ops.push(op);
-    this.#pointCount += pointCount;
+    this.#pointCount += count;
     this.#world.apply([op]);
     this.#armBatch();
   }
@@ -241,7 +266,7 @@ export class Outgoing {
     this.#world.made(batch.seq);
     this.#unsaved.push(batch);
     this.#youngest = [...this.#youngest, batch].slice(-KEPT_MAX);
-    this.#world.keep(this.#youngest);
+    this.#world.keep(this.#youngest, this.#chunk);
     this.#saveTimer ??= setTimeout(() => this.#save(), SAVE_AFTER_MS);
   }
 
@@ -261,5 +286,6 @@ export class Outgoing {
       this.#chunks.push(chunk);
       this.#world.send(chunk);
     }
+    this.#world.keep(this.#youngest, this.#chunk);
   }
 }

@@ -11,9 +11,13 @@ export const BATCH_OPS_MAX = 64;
 export const BATCH_POINTS_MAX = 400;
 /** Of one `save`. */
 export const CHUNK_BATCHES_MAX = 16;
-/** Of a stroke, in units. */
-export const WIDTH_MIN = 2;
-export const WIDTH_MAX = 80;
+/**
+ * What a turn's drawing may take at most, so that it can be kept: bytes, of which an op and a point take this much at worst.
+ * A fill's place counts as a point.
+ */
+export const INK_FULL = 75_000;
+export const INK_OP = 10;
+export const INK_POINT = 6;
 /** Pressure, in percent, of what has none. */
 export const PRESSURE_NONE = 50;
 
@@ -52,6 +56,17 @@ export type Op = StrokeOp | FillOp | PlainOp;
 export interface Batch {
   readonly seq: number;
   readonly ops: readonly Op[];
+}
+
+/** How many points an op has. */
+export function pointCount(op: Op): number {
+  if (op.op === 'stroke') return op.points.length / 3;
+  return op.op === 'fill' ? 1 : 0;
+}
+
+/** What of a turn's ink an op takes. */
+export function inkOf(op: Op): number {
+  return INK_OP + INK_POINT * pointCount(op);
 }
 
 export interface DrawMessage extends Batch {

@@ -54,7 +54,7 @@ export class BoardSession {
         this.picture.apply(ops);
       },
       made: (seq) => this.#incoming.skipTo(seq),
-      keep: (batches) => this.#kept?.write(JSON.stringify({ turnId, batches })),
+      keep: (batches, chunk) => this.#kept?.write(JSON.stringify({ turnId, batches, chunk })),
     });
   }
 
@@ -69,6 +69,11 @@ export class BoardSession {
 
   get canRedo(): boolean {
     return this.isReady && this.#undone.length > 0;
+  }
+
+  /** Whether there is ink to draw with; a turn has only so much, so that its drawing can be kept. */
+  get hasInk(): boolean {
+    return this.#outgoing.hasInk;
   }
 
   /** After every `welcome` of a connection, the first too: asks for what is missing, and sends again what was not stored. */
@@ -181,6 +186,7 @@ export class BoardSession {
     if (this.isDrawer) {
       // Only what an earlier visit to the page drew: of this one's own batches none is new.
       this.picture.apply(batch.ops);
+      this.#outgoing.spend(batch.ops);
     } else if (this.#incoming.isAsking) {
       // What was drawn while this one was away need not be played.
       this.#playout.flush();
@@ -192,9 +198,11 @@ export class BoardSession {
 
   #confirm(ink: InkMessage): void {
     if (!this.#isReady && ink.last === true) {
-      this.#outgoing.resume(this.#incoming.last, this.picture.lastId);
-      this.#outgoing.adopt(keptBatches(this.#kept?.read() ?? null, this.turnId));
-      this.#outgoing.resume(this.#incoming.last, this.picture.lastId);
+      const kept = readKept(this.#kept?.read() ?? null, this.turnId);
+      const { last } = this.#incoming;
+      this.#outgoing.resume(last, this.picture.lastId, kept?.chunk ?? last);
+      this.#outgoing.adopt(kept?.batches ?? []);
+      this.#outgoing.resume(this.#incoming.last, this.picture.lastId, 0);
       this.#isReady = true;
     }
     if (this.#outgoing.confirm(ink)) this.#lookLater();
@@ -206,13 +214,20 @@ export class BoardSession {
   }
 }
 
+interface Kept {
+  readonly batches: readonly Batch[];
+  /** The number of the last chunk. */
+  readonly chunk: number;
+}
+
 /** What an earlier visit to this page had kept of a turn; anything else, as a hand-edited text, is nothing. */
-function keptBatches(json: string | null, turnId: string): readonly Batch[] {
+function readKept(json: string | null, turnId: string): Kept | null {
   try {
-    const kept = JSON.parse(json ?? 'null') as { turnId?: unknown; batches?: unknown } | null;
-    return kept?.turnId === turnId && Array.isArray(kept.batches) ? kept.batches.filter(isBatch) : [];
+    const kept = JSON.parse(json ?? 'null') as Partial<Record<keyof Kept | 'turnId', unknown>> | null;
+    if (kept?.turnId !== turnId || !Array.isArray(kept.batches) || typeof kept.chunk !== 'number') return null;
+    return { batches: kept.batches.filter(isBatch), chunk: kept.chunk };
   } catch {
-    return [];
+    return null;
   }
 }
 
