@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::{Engine, Options};
 use local::dynamodb::{Identity, client};
+use local::esm::filter::Filters;
+use local::esm::record::StreamRecord;
 
 /// A DynamoDB of a test's own. Everything in it goes with it.
 #[derive(Debug)]
@@ -20,6 +23,9 @@ pub struct Database {
 impl Database {
     /// The name of the clicks table in the stage `local`.
     pub const CLICKS: &str = "qit-db-local";
+
+    /// The name of the game's table in the stage `local`.
+    pub const GAMES: &str = "EsiritoriGame";
 
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
@@ -50,5 +56,37 @@ impl Database {
         let item = request.key("createDateTime", AttributeValue::S(sort.to_owned())).send().await?.item;
         let Some(value) = item.as_ref().and_then(|item| item.get(attribute)) else { return Ok(0) };
         value.as_n().ok().and_then(|number| number.parse().ok()).with_context(|| format!("{attribute} is {value:?}"))
+    }
+
+    /// What the game table's stream has told so far, as the mapping of `game-archiver` passes it on.
+    pub async fn game_records(&self) -> Result<Vec<serde_json::Value>> {
+        let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
+        let functions = local::template::read(&template, &BTreeMap::new())?.functions;
+        let archiver = functions.iter().find(|function| function.binary == "game-archiver");
+        let mapping =
+            archiver.and_then(|archiver| archiver.stream_mappings.first()).context("the archiver reads no stream")?;
+        let filters = Filters::compile(&mapping.filters)?;
+
+        let table = self.client.describe_table().table_name(Self::GAMES).send().await?.table;
+        let stream = table.and_then(|table| table.latest_stream_arn).context("the table has no stream")?;
+        let streams = local::dynamodb::streams_client(&self.engine.url(), &Identity::local());
+        let shards = streams.describe_stream().stream_arn(&stream).send().await?.stream_description;
+        let mut records = Vec::new();
+        for shard in shards.and_then(|stream| stream.shards).unwrap_or_default() {
+            let first = streams.get_shard_iterator().stream_arn(&stream).shard_id(shard.shard_id().unwrap_or_default());
+            let first = first.shard_iterator_type(ShardIteratorType::TrimHorizon).send().await?;
+            let mut next = first.shard_iterator;
+            while let Some(iterator) = next.take() {
+                let page = streams.get_records().shard_iterator(iterator).send().await?;
+                let found = page.records.unwrap_or_default();
+                // An open shard never ends: an empty page says that this is all so far.
+                next = page.next_shard_iterator.filter(|_| !found.is_empty());
+                for record in &found {
+                    let event = StreamRecord::read(record, &stream, &filters).event;
+                    records.extend(event.map(|event| serde_json::from_str(event.get())).transpose()?);
+                }
+            }
+        }
+        Ok(records)
     }
 }

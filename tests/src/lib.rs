@@ -1,12 +1,13 @@
 //! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
 
 mod database;
+pub mod games;
 mod stack;
 
 use std::path::{Path, PathBuf};
 
 pub use database::Database;
-pub use stack::{ADMIN_TOKEN, Answer, Stack, binary};
+pub use stack::{ADMIN_TOKEN, Answer, GAME_KEY, Stack, binary};
 
 /// The root of the checkout.
 pub fn repository() -> PathBuf {

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The admin's token of a stack of tests, and of the sample events.
 pub const ADMIN_TOKEN: &str = "token-of-the-sample-events";
 
+/// What signs the game's tokens in a stack of tests that keeps its data, and those in the sample events.
+pub const GAME_KEY: &str = "key-of-the-sample-events";
+
 /// A running stack.
 #[derive(Debug)]
 pub struct Stack {
@@ -68,6 +71,9 @@ impl Stack {
     }
 
     async fn in_folder(data: TempDir, flags: &[&str]) -> Result<Self> {
+        let secrets = data.path().join("secrets");
+        std::fs::create_dir_all(&secrets)?;
+        std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
         let mut process = Command::new(binary("tidemark-local")?)
             .args(["--port", "0", "--dynamodb-port", "0", "--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
             .arg(data.path())
@@ -207,6 +213,32 @@ impl Stack {
             ensure!(start.elapsed() < PATIENCE, "{path}: expected {expected}, and it stays {answer:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// Asks until the history of the sample events' games is there: both turns of the finished one, with their drawings packed,
+    /// and its place among its players' games.
+    pub async fn wait_for_games(&self) -> Result<()> {
+        let header = ("authorization", &*format!("Bearer {}", Self::player_token()));
+        let (game, player) = (crate::games::game(3), crate::games::player(0));
+        for (path, items) in [(format!("/games/{game}/turns"), 2), (format!("/players/{player}/games"), 1)] {
+            let start = Instant::now();
+            loop {
+                let answer = self.request(Method::GET, &path, &[header], None).await?;
+                if answer.json()["items"].as_array().is_some_and(|found| found.len() == items) {
+                    break;
+                }
+                ensure!(start.elapsed() < PATIENCE, "{path}: expected {items} items, and it stays {answer:?}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The token of player 0 in the sample events, good for a stack that keeps its data.
+    pub fn player_token() -> String {
+        let event = crate::sample_event("game-api", "chat");
+        let header = event["headers"]["authorization"].as_str().unwrap_or_default();
+        header.trim_start_matches("Bearer ").to_owned()
     }
 }
 
