@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::game::{Freshness, GAMES_MAX};
 
 use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, failed};
-use crate::{Api, limit, millisecond};
+use crate::{Api, limit, millisecond, spectators};
 
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;
@@ -37,6 +37,7 @@ fn is_open(room: &Room, now_ms: u64) -> bool {
     is_alive && room.players.len() < usize::from(room.settings.player_count.get())
 }
 
+/// Its settings are spelled as in the room of the protocol.
 fn entry(room: &Room) -> Value {
     let view = RoomMessage::new(room.view(room.updated_at_ms), 0);
     let host = room.player(room.host).map(|host| host.name.to_string());
@@ -54,9 +55,7 @@ pub(crate) async fn state(api: &Api, request: &Request, now: Timestamp) -> Resul
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let live = api.rooms.live(game_id, Freshness::Eventual).await.map_err(failed)?;
     let live = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
-    let looks_on = |listener: &&store::game::Listener| listener.is_greeted && listener.who.player().is_none();
-    let spectators = live.listeners.iter().filter(looks_on).count();
-    Ok(Reply::json(200, &RoomMessage::new(live.room.view(millisecond(now)), spectators)))
+    Ok(Reply::json(200, &RoomMessage::new(live.room.view(millisecond(now)), spectators(&live.listeners))))
 }
 
 /// `GET /players/{playerId}/games`: with that player's token.

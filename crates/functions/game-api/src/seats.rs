@@ -15,7 +15,7 @@ use store::game::{Freshness, Live, Persisted, Role};
 
 use crate::body::{BODY_BYTES_MAX, NewGameBody, NewSeatBody, WantedGame};
 use crate::problems::{GAME_NOT_FOUND, busy, failed, refused};
-use crate::{Api, millisecond};
+use crate::{Api, millisecond, spectators};
 
 /// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.
 const TRIES_MAX: u32 = 10;
@@ -78,7 +78,7 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
 async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, usize)>, Problem> {
     let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(failed)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
-    let spectators = listeners.iter().filter(|listener| listener.is_greeted && listener.who.player().is_none()).count();
+    let spectators = spectators(&listeners);
     let words = if room.custom_words == 0 { Arc::default() } else { api.rooms.words(game_id).await.map_err(failed)? };
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, spectators)))
 }
