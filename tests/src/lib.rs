@@ -2,12 +2,16 @@
 
 mod database;
 pub mod games;
+mod sockets;
 mod stack;
+pub mod table;
 
 use std::path::{Path, PathBuf};
 
 pub use database::Database;
+pub use sockets::FakeSockets;
 pub use stack::{ADMIN_TOKEN, Answer, GAME_KEY, Stack, binary};
+pub use table::Table;
 
 /// The root of the checkout.
 pub fn repository() -> PathBuf {

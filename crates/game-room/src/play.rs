@@ -9,7 +9,7 @@ use store::game::{Freshness, Listener, Live, Persisted, StoredLine};
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::protocol::{BUSY, GAME_NOT_FOUND, HELLO_FIRST, Problem};
 use crate::sockets::Sockets;
-use crate::tell::{News, stored_line};
+use crate::tell::{News, spectators, stored_line};
 
 /// How often somebody who was slower decides again. Ten players guess at once, and each try is some milliseconds.
 const TRIES_MAX: u32 = 12;
@@ -33,8 +33,10 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Played {
     /// The game as it was persisted.
     pub(crate) game: Game,
-    /// Who listens to it.
+    /// Who listens to it, and is to be told.
     pub(crate) listeners: Vec<Listener>,
+    /// How many look on.
+    pub(crate) spectators: usize,
     /// Who asked.
     pub(crate) asker: Option<Participant>,
     pub(crate) has_changed: bool,
@@ -143,7 +145,8 @@ impl<S: Sockets> GameRoom<S> {
                 continue;
             }
             let effects = earlier_effects;
-            return Ok(Played { game: after, listeners, asker, has_changed, effects, refusal });
+            let spectators = spectators(&listeners);
+            return Ok(Played { game: after, listeners, spectators, asker, has_changed, effects, refusal });
         }
         tracing::warn!(%game_id, tries, reveals, "a decision was overtaken each time");
         Err(BUSY.into())

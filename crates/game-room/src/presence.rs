@@ -12,7 +12,7 @@ use crate::game_room::{Asker, Failure, GameRoom, Handled};
 use crate::play::{Played, Request};
 use crate::protocol::{Echo, Problem, Refused, ServerMessage};
 use crate::sockets::Sockets;
-use crate::tell::{room_for, spectators};
+use crate::tell::room_for;
 
 /// How many lines of the chat a newcomer gets: the seed's number.
 const LINES: u16 = 50;
@@ -36,7 +36,7 @@ impl<S: Sockets> GameRoom<S> {
             };
         }
 
-        let room = room_for(&played.game, &who, spectators(&played.listeners), now_ms);
+        let room = room_for(&played.game, &who, played.spectators, now_ms);
         let role = match who.player() {
             Some(_) => store::game::Role::Player,
             None => store::game::Role::Spectator,

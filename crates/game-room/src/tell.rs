@@ -13,17 +13,15 @@ pub(crate) struct News<'a> {
     played: &'a Played,
     asker: Option<&'a str>,
     now_ms: u64,
-    spectators: usize,
     /// The room for all who know nothing, made once.
     for_all: Bytes,
 }
 
 impl<'a> News<'a> {
     pub(crate) fn new(played: &'a Played, asker: Option<&'a str>, now_ms: u64) -> Self {
-        let spectators = spectators(&played.listeners);
-        let room = RoomMessage::new(played.game.room.view(now_ms), spectators);
+        let room = RoomMessage::new(played.game.room.view(now_ms), played.spectators);
         let for_all = ServerMessage::Room { room }.encode();
-        Self { played, asker, now_ms, spectators, for_all }
+        Self { played, asker, now_ms, for_all }
     }
 
     /// One parcel for each listener who gets anything.
@@ -57,7 +55,7 @@ impl<'a> News<'a> {
     fn room(&self, listener: &Listener) -> Bytes {
         match listener.who.player() {
             Some(player) if self.played.game.room.is_in_the_know(player) => {
-                let room = room_for(&self.played.game, &listener.who, self.spectators, self.now_ms);
+                let room = room_for(&self.played.game, &listener.who, self.played.spectators, self.now_ms);
                 ServerMessage::Room { room }.encode()
             }
             _ => self.for_all.clone(),

@@ -435,3 +435,121 @@ pub(crate) fn player_id(text: &str) -> Result<PlayerId, StoreError> {
 pub(crate) fn word(text: &str) -> Result<Hiragana, StoreError> {
     Hiragana::new(text).map_err(StoreError::unreadable)
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use domain::game::{PlayerCount, RoundCount, TimeLimit};
+
+    use super::*;
+    use crate::item::Item;
+
+    const NOW_MS: u64 = 1_759_401_000_000;
+
+    fn id(n: u8) -> PlayerId {
+        format!("0199c0de-0000-7000-8000-0000000000{n:02x}").parse().expect("an id")
+    }
+
+    /// Ten players with names of four kanji, all of whom have guessed, at the end of the last turn but one.
+    fn full_room() -> Room {
+        let player = |n| Player {
+            id: id(n),
+            name: PlayerName::new("東海林太").expect("a name"),
+            score: 9_999,
+            ready: true,
+            joined_at_ms: NOW_MS + u64::from(n),
+            away_since_ms: None,
+            drew_in_round: 10,
+            kick_votes: vec![],
+        };
+        let solvers: Vec<_> = (0..9).map(|n| Solver { player: id(n), points: 120 }).collect();
+        let mut awards = awards_of(&solvers);
+        awards.push(Award { player: id(9), points: 100, reason: Reason::DrawerPenalty });
+        let phase = Phase::Reveal { answer: word("ちゅーりっぷ").expect("a word"), awards, at_ms: NOW_MS };
+        let turn = Turn {
+            id: TurnId::new(10, 9).expect("a turn"),
+            drawer: id(9),
+            started_at_ms: NOW_MS,
+            deadline_ms: NOW_MS + 8_000,
+            solvers,
+            phase,
+        };
+        Room {
+            id: "0199c0de-0000-7000-8000-000000000001".parse().expect("an id"),
+            version: 4_321,
+            created_at_ms: NOW_MS,
+            updated_at_ms: NOW_MS,
+            public: true,
+            settings: Settings {
+                time_limit: TimeLimit::new(300).expect("in range"),
+                round_count: RoundCount::new(10).expect("in range"),
+                player_count: PlayerCount::new(10).expect("in range"),
+                ..Settings::default()
+            },
+            custom_words: 0,
+            host: id(0),
+            players: (0..10).map(player).collect(),
+            kicked: vec![],
+            stage: Stage::Playing(Playing { round_started_at_ms: NOW_MS, turn, paused_at_ms: None }),
+        }
+    }
+
+    /// How much of an item is paid for
+    /// ([item sizes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html)).
+    fn size(value: &AttributeValue) -> usize {
+        match value {
+            AttributeValue::S(text) => text.len(),
+            AttributeValue::N(digits) => digits.len().div_ceil(2) + 1,
+            AttributeValue::L(values) => 3 + values.iter().map(|value| 1 + size(value)).sum::<usize>(),
+            AttributeValue::M(map) => 3 + map.iter().map(|(name, value)| 1 + name.len() + size(value)).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    #[test]
+    fn a_full_room_at_the_end_of_a_turn_takes_less_than_two_kilobytes() {
+        let item: Item = serde_dynamo::to_item(MetaRow::from(&full_room())).expect("an item");
+        // Its keys and the TTL come on top.
+        let bytes = 60 + item.iter().map(|(name, value)| name.len() + size(value)).sum::<usize>();
+        assert!(bytes < 2_048, "{bytes}");
+    }
+
+    #[test]
+    fn a_room_reads_back_as_it_was() {
+        let mut room = full_room();
+        let mut stages = vec![room.stage.clone(), Stage::Waiting];
+        stages.push(Stage::Finished { at_ms: 7, rematch: Some(room.id) });
+        let Stage::Playing(reveal) = &stages[0] else { panic!("playing") };
+        let mut choosing = reveal.clone();
+        (choosing.turn.phase, choosing.turn.solvers, choosing.paused_at_ms) = (Phase::Choosing, vec![], Some(8));
+        let mut drawing = reveal.clone();
+        drawing.turn.phase = Phase::Drawing { mask: vec![None, Some('ん'), None], hints: 1 };
+        stages.extend([Stage::Playing(choosing), Stage::Playing(drawing)]);
+        room.kicked = vec![id(20)];
+        room.players[1].kick_votes = vec![id(2), id(3)];
+        room.players[2].away_since_ms = Some(9);
+        room.players[3].ready = false;
+        for stage in stages {
+            room.stage = stage;
+            let item: Item = serde_dynamo::to_item(MetaRow::from(&room)).expect("an item");
+            let row: MetaRow = serde_dynamo::from_item(item).expect("a row");
+            assert_eq!(Room::try_from(row).expect("a room"), room);
+        }
+    }
+
+    #[test]
+    fn a_secret_reads_back_as_it_was() {
+        let turn = TurnSecret {
+            id: TurnId::new(2, 1).expect("a turn"),
+            options: ["いぬ", "ねこ", "りんご"].map(|text| word(text).expect("a word")).to_vec(),
+            answer: Some(Answer { word: word("りんご").expect("a word"), hint_order: vec![1] }),
+        };
+        let chosen = Secret { seed: u64::MAX, dealt: 3, turn: Some(turn.clone()) };
+        let choosing = Secret { turn: Some(TurnSecret { answer: None, ..turn }), ..chosen.clone() };
+        for secret in [Secret::new(7), choosing, chosen] {
+            let item: Item = serde_dynamo::to_item(AnswerRow::from(&secret)).expect("an item");
+            let row: AnswerRow = serde_dynamo::from_item(item).expect("a row");
+            assert_eq!(Secret::try_from(row).expect("a secret"), secret);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Who is let in: `$connect` on a real engine.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use domain::game::{PlayerId, Settings};
+use jiff::{SignedDuration, Timestamp};
+use lambda_kit::ticket::{Ticket, Tickets};
+use secrecy::SecretString;
+use serde_json::json;
+use tidemark_tests::table::player;
+use tidemark_tests::{Database, Table, sample_event};
+use ws_connect::{Door, handle};
+
+const KEY: &str = "key";
+
+fn ticket(table: &Table, player_id: PlayerId, role: &str) -> Ticket {
+    let (player_id, game_id) = (player_id.to_string(), table.game_id.to_string());
+    Ticket { player_id, game_id, role: role.to_owned(), name: "あん".to_owned() }
+}
+
+async fn outcome(table: &Table, query: Option<String>, now: Timestamp) -> (serde_json::Value, &'static str) {
+    let door = Door::new(table.db.client.clone(), Database::GAME, SecretString::from(KEY));
+    let mut event = sample_event("ws-connect", "ticket-missing");
+    if let Some(ticket) = query {
+        event["queryStringParameters"] = json!({ "ticket": ticket });
+    }
+    let (reply, outcome) = handle(&door, serde_json::from_value(event).unwrap(), now).await;
+    (serde_json::to_value(reply).unwrap()["statusCode"].clone(), outcome)
+}
+
+#[tokio::test]
+async fn a_ticket_of_the_last_minute_for_a_seat_of_the_game_lets_in() {
+    let db = Arc::new(Database::start().await.unwrap());
+    let table = Table::empty(db, Settings::default(), &[]).await.unwrap();
+    let (now, tickets) = (Timestamp::now(), Tickets::new(SecretString::from(KEY)));
+    let later = now + SignedDuration::from_secs(61);
+    let seal = |ticket: &Ticket| Some(tickets.ticket(ticket, now));
+    let seated = ticket(&table, player(0), "player");
+
+    let forged = Some(Tickets::new(SecretString::from("another")).ticket(&seated, now));
+    let token = Some(tickets.player_token(&seated.player_id, now));
+    let other_game = Ticket { game_id: uuid::Uuid::now_v7().to_string(), ..seated.clone() };
+    let no_role = Ticket { role: "host".to_owned(), ..seated.clone() };
+    let cases = [
+        (401, "no-ticket", None, now),
+        (401, "no-ticket", Some(String::new()), now),
+        (401, "ticket-forged", Some("x".to_owned()), now),
+        (401, "ticket-forged", forged, now),
+        (401, "ticket-forged", token, now),
+        (401, "ticket-forged", seal(&no_role), now),
+        (401, "ticket-expired", seal(&seated), later),
+        (403, "game-not-found", seal(&other_game), now),
+        (403, "not-seated", seal(&ticket(&table, player(1), "player")), now),
+        (200, "connected", seal(&seated), now),
+        (200, "connected", seal(&ticket(&table, player(2), "spectator")), now),
+    ];
+    for (status, word, query, at) in cases {
+        assert_eq!(outcome(&table, query, at).await, (json!(status), word));
+    }
+}
