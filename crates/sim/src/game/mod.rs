@@ -1,0 +1,105 @@
+//! Random games: players with bad connections, several functions on one game, a table with bad moments.
+//!
+//! A game is one number, its seed, and runs under a virtual clock like the clicks' histories do: the real game room, the real SDK and the
+//! real engine. Messages are lost, come twice and overtake each other in both directions, instances die in the middle of whatever they
+//! do, connections break with and without a word. Then the storm is over, everybody comes back, and the books are looked at.
+
+mod net;
+mod oracle;
+mod player;
+mod wire;
+mod world;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+use crate::table::Database;
+use player::Bot;
+use world::World;
+
+/// How long the storm lasts at most: a game of one round with the longest pauses.
+const STORM_S: u64 = 1_200;
+
+/// How often everybody looks in afterwards, until the game is finished.
+const LOOKS_MAX: usize = 400;
+
+/// What came of one game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GameOutcome {
+    /// Its seed.
+    pub seed: u64,
+    /// Messages that were posted to connections.
+    pub posts: u64,
+    /// Right guesses that counted.
+    pub solved: u64,
+    /// What went wrong on the way, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// One line for each promise that was broken.
+    pub broken: Vec<String>,
+    /// What happened, if it was to be traced.
+    pub trace: Vec<String>,
+}
+
+/// Plays one game against an empty database. With `is_leaky`, the oracle is given a message with the answer, which it has to notice.
+///
+/// # Errors
+/// When the harness itself fails, or the game does not end.
+pub fn play_game(
+    seed: u64,
+    database: Box<dyn Database>,
+    is_traced: bool,
+    is_leaky: bool,
+) -> anyhow::Result<GameOutcome> {
+    // Backoffs and the game's chance come from the thread's generator.
+    fastrand::seed(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    runtime.block_on(LocalSet::new().run_until(game(seed, database, is_traced, is_leaky)))
+}
+
+async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky: bool) -> anyhow::Result<GameOutcome> {
+    let world = World::new(Rng::with_seed(seed), database, is_traced, is_leaky)?;
+    let seats = world.with(|state| state.rng.u8(2..6));
+    let game_id = world.make_game(seats).await?;
+    let bots: Vec<_> = (0..seats).map(|seat| Rc::new(Bot::new(world.clone(), game_id, seat))).collect();
+    let playing: Vec<_> = bots.iter().map(|bot| tokio::task::spawn_local(bot.clone().play())).collect();
+    for _ in 0..STORM_S {
+        sleep(Duration::from_secs(1)).await;
+        if world.is_finished(game_id)? {
+            break;
+        }
+    }
+    world.with(|state| state.is_stormy = false);
+    for task in playing {
+        task.abort();
+    }
+    world.settle().await?;
+    for _ in 0..LOOKS_MAX {
+        for bot in &bots {
+            bot.look_in().await;
+        }
+        world.settle().await?;
+        if world.is_finished(game_id)? {
+            break;
+        }
+        sleep(Duration::from_secs(5)).await;
+    }
+    // Once more, so that whatever the last one changed has reached everybody.
+    for bot in &bots {
+        bot.look_in().await;
+    }
+    world.settle().await?;
+    oracle::judge(&world, game_id, &bots)?;
+    Ok(world.with(|state| GameOutcome {
+        seed,
+        posts: state.posts,
+        solved: state.solved,
+        faults: state.faults.clone(),
+        broken: state.broken.clone(),
+        trace: state.trace.take().unwrap_or_default(),
+    }))
+}

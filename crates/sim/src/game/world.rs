@@ -1,0 +1,243 @@
+//! What a game's tasks share: dice, clock, table, connections, and what happened so far.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use domain::game::{
+    Command, Game, GameId, NewGame, Participant, PlayerCount, PlayerId, PlayerName, RoundCount, Settings, TimeLimit,
+};
+use fastrand::Rng;
+use game_room::GameRoom;
+use serde_json::{Value, json};
+use store::game::{Freshness, Live, Persisted, Rooms};
+use tokio::time::{Instant, sleep};
+
+use super::net::Net;
+use super::wire::Wire;
+use crate::table::{Database, ask, text};
+
+pub(super) const TABLE: &str = "game";
+
+/// When games begin: 2025-10-02T10:30:00Z.
+const BEGIN_MS: u64 = 1_759_401_000_000;
+
+/// How often the end of what is under way is looked for before a game counts as stuck.
+const LOOKS_MAX: usize = 100_000;
+
+/// A connection, from the outside.
+#[derive(Debug, Clone)]
+pub(super) struct Socket {
+    pub(super) seat: u8,
+    pub(super) is_open: bool,
+    /// What has arrived there, in order of arrival.
+    pub(super) inbox: Vec<Value>,
+}
+
+pub(super) struct State {
+    pub(super) rng: Rng,
+    pub(super) database: Box<dyn Database>,
+    pub(super) stream_arn: String,
+    /// The game, once it is made.
+    pub(super) game_id: Option<GameId>,
+    pub(super) sockets: BTreeMap<String, Socket>,
+    pub(super) is_stormy: bool,
+    /// How likely each fault is in this game.
+    weather: BTreeMap<&'static str, f64>,
+    /// Invocations, requests and messages on their way.
+    pub(super) under_way: usize,
+    pub(super) posts: u64,
+    pub(super) solved: u64,
+    pub(super) faults: BTreeMap<&'static str, u64>,
+    pub(super) broken: Vec<String>,
+    pub(super) trace: Option<Vec<String>>,
+    /// Whether one message is to leak, to see that it is noticed.
+    pub(super) is_leaky: bool,
+    begin: Instant,
+}
+
+/// A kind of fault and how likely it may at most be, each time that it could strike.
+const FAULTS: [(&str, f64); 13] = [
+    ("message lost", 0.05),
+    ("message twice", 0.05),
+    ("post lost", 0.05),
+    ("post twice", 0.05),
+    ("post failed", 0.05),
+    ("instance died", 0.08),
+    ("connection broke", 0.04),
+    ("end not told", 0.5),
+    ("request lost", 0.04),
+    ("reply lost", 0.04),
+    ("throttled", 0.04),
+    ("conflict", 0.15),
+    ("slept", 0.05),
+];
+
+/// A handle to it. A lock is held for one step and never across an await.
+#[derive(Clone)]
+pub(super) struct World(Arc<Mutex<State>>);
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Whether a fault strikes here and now; it is counted when it does.
+    pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
+        let rate = self.weather.get(fault).copied().unwrap_or_default();
+        let strikes = self.rng.f64() < rate && self.is_stormy;
+        if strikes {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        strikes
+    }
+
+    /// Mostly a few milliseconds, now and then a few hundred, so that messages overtake each other.
+    pub(super) fn latency(&mut self) -> Duration {
+        let ms_max = if self.rng.u8(..10) == 0 { 400 } else { 12 };
+        Duration::from_millis(self.rng.u64(1..ms_max))
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        BEGIN_MS + u64::try_from(self.begin.elapsed().as_millis()).unwrap_or_default()
+    }
+
+    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
+        let elapsed_ms = self.begin.elapsed().as_millis();
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{elapsed_ms:>8} ms  {}", line()));
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new(
+        mut rng: Rng,
+        mut database: Box<dyn Database>,
+        is_traced: bool,
+        is_leaky: bool,
+    ) -> anyhow::Result<Self> {
+        let stream_arn = create_table(&mut *database)?;
+        // One game in sixteen is calm; in the others each kind is in the air or not, more or less.
+        let is_calm = rng.u8(..16) == 0;
+        let weather = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
+            let (is_on, share) = (rng.bool(), rng.f64());
+            (is_on && !is_calm).then_some((fault, rate_max * share))
+        });
+        let weather = weather.collect();
+        Ok(Self(Arc::new(Mutex::new(State {
+            rng,
+            database,
+            stream_arn,
+            game_id: None,
+            sockets: BTreeMap::new(),
+            is_stormy: true,
+            weather,
+            under_way: 0,
+            posts: 0,
+            solved: 0,
+            faults: BTreeMap::new(),
+            broken: Vec::new(),
+            trace: is_traced.then(Vec::new),
+            is_leaky,
+            begin: Instant::now(),
+        }))))
+    }
+
+    /// One step.
+    pub(super) fn with<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+        step(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// An instance of the functions.
+    pub(super) fn instance(&self) -> GameRoom<Net> {
+        let chance = || fastrand::u64(..);
+        GameRoom::new(Wire::new(self.clone()).client(), TABLE, Net(self.clone()), chance)
+    }
+
+    /// A game with all its seats taken, as the HTTP API makes it.
+    pub(super) async fn make_game(&self, seats: u8) -> anyhow::Result<GameId> {
+        self.with(|state| state.is_stormy = false);
+        let settings = Settings {
+            time_limit: TimeLimit::new(30)?,
+            round_count: RoundCount::new(self.with(|state| state.rng.u16(1..3)))?,
+            player_count: PlayerCount::new(10)?,
+            ..Settings::default()
+        };
+        let (bytes, seed) = self.with(|state| (state.rng.u64(..).to_be_bytes(), state.rng.u64(..)));
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&bytes);
+        let id = GameId(uuid::Builder::from_unix_timestamp_millis(BEGIN_MS, &random).into_uuid());
+        let new = NewGame { id, host: player(0), name: name(0)?, settings, public: false, words: Arc::default(), seed };
+        let mut game = Game::new(new, BEGIN_MS)?;
+        for seat in 1..seats {
+            game = game.apply(&Participant::Player(player(seat)), Command::Join { name: name(seat)? }, BEGIN_MS).game;
+        }
+        let rooms = Rooms::new(Wire::new(self.clone()).client(), TABLE);
+        anyhow::ensure!(rooms.create(&game).await? == Persisted::Yes);
+        self.with(|state| (state.is_stormy, state.game_id) = (true, Some(id)));
+        Ok(id)
+    }
+
+    /// The game as it lies in the table now, read past the wire.
+    pub(super) fn live(&self, game_id: GameId) -> anyhow::Result<Live> {
+        // The store's own reading, over a wire that takes no time and has no faults: it is done at the first look.
+        let client = Wire::perfect(self.clone()).client();
+        let rooms = Rooms::new(client, TABLE);
+        let mut reading = std::pin::pin!(rooms.live(game_id, Freshness::Consistent));
+        let live = match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(live) => live?,
+            Poll::Pending => anyhow::bail!("a wire that takes no time made somebody wait"),
+        };
+        live.ok_or_else(|| anyhow::anyhow!("the game is gone"))
+    }
+
+    pub(super) fn is_finished(&self, game_id: GameId) -> anyhow::Result<bool> {
+        Ok(self.live(game_id)?.room.view(0).status == "finished")
+    }
+
+    /// Waits until nothing is on its way.
+    pub(super) async fn settle(&self) -> anyhow::Result<()> {
+        for _ in 0..LOOKS_MAX {
+            if self.with(|state| state.under_way == 0) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("something stays on its way")
+    }
+}
+
+pub(super) fn player(seat: u8) -> PlayerId {
+    let mut bytes = [0; 10];
+    bytes[9] = seat;
+    PlayerId(uuid::Builder::from_unix_timestamp_millis(BEGIN_MS, &bytes).into_uuid())
+}
+
+pub(super) fn name(seat: u8) -> anyhow::Result<PlayerName> {
+    Ok(PlayerName::new(&format!("player {seat}"))?)
+}
+
+fn create_table(database: &mut dyn Database) -> anyhow::Result<String> {
+    let attributes = ["PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK"];
+    let attributes = attributes.map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    let key =
+        |hash, range| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    let index = |name, hash, range, projection| json!({"IndexName": name, "KeySchema": key(hash, range), "Projection": {"ProjectionType": projection}});
+    let request = json!({
+        "TableName": TABLE,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": attributes,
+        "KeySchema": key("PK", "SK"),
+        "GlobalSecondaryIndexes": [
+            index("GSI1-PlayerIndex", "GSI1PK", "GSI1SK", "ALL"),
+            index("GSI2-ActiveGameIndex", "GSI2PK", "GSI2SK", "KEYS_ONLY"),
+        ],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    });
+    let table = ask(database, "CreateTable", &request)?;
+    text(&table["TableDescription"]["LatestStreamArn"])
+}
