@@ -21,7 +21,7 @@ fn ticket(table: &Table, player_id: PlayerId, role: &str) -> Ticket {
 }
 
 async fn outcome(table: &Table, query: Option<String>, now: Timestamp) -> (serde_json::Value, &'static str) {
-    let door = Door::new(table.db.client.clone(), Database::GAME, SecretString::from(KEY));
+    let door = Door::new(table.db.client.clone(), Database::GAMES, SecretString::from(KEY));
     let mut event = sample_event("ws-connect", "ticket-missing");
     if let Some(ticket) = query {
         event["queryStringParameters"] = json!({ "ticket": ticket });

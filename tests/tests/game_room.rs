@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodbstreams::types::AttributeValue;
 use serde_json::{Value, json};
 use store::game::Role;
 use tidemark_tests::table::{connection, player};
@@ -230,7 +227,7 @@ async fn a_function_that_died_before_telling_that_somebody_left_is_made_up_for()
     let table = Table::with_players(3).await.unwrap();
     table.start_drawing(3, "りんご").await.unwrap();
     // `$disconnect` forgot the connection, and died before it looked after the room.
-    let connections = store::game::Connections::new(table.db.client.clone(), Database::GAME);
+    let connections = store::game::Connections::new(table.db.client.clone(), Database::GAMES);
     let whose = connections.get(&connection(2)).await.unwrap().unwrap();
     connections.disconnect(&connection(2), &whose).await.unwrap();
     assert!(table.live().await.unwrap().room.player(player(2)).unwrap().is_connected());
@@ -296,7 +293,7 @@ async fn the_first_who_asks_for_a_rematch_makes_it_and_all_go_to_the_same() {
     table.send(&connection(0), &json!({"action": "rematch"})).await;
     assert_eq!(table.sockets.take(&connection(0)), [json!({"type": "rematch", "gameId": game})]);
 
-    let rooms = store::game::Rooms::new(table.db.client.clone(), Database::GAME);
+    let rooms = store::game::Rooms::new(table.db.client.clone(), Database::GAMES);
     let next = rooms.room(game.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((next.host, next.settings), (player(0), table.live().await.unwrap().room.settings));
 }
@@ -309,12 +306,11 @@ async fn every_reveal_that_was_slept_through_is_a_version_of_its_own() {
     let version = table.live().await.unwrap().room.version;
     table.send(&connection(1), &json!({"action": "tick", "version": version})).await;
     assert_eq!(table.last_room(&connection(0)).unwrap()["status"], "finished");
-    let reveals = table.db.images(Database::GAME).await.unwrap().into_iter().filter_map(|image| {
-        let round = image.get("currentRound")?.as_m().ok()?;
-        let turn = round.get("currentTurn")?.as_m().ok()?;
-        let number = |map: &HashMap<String, AttributeValue>, name| map.get(name)?.as_n().ok().cloned();
-        let is_reveal = turn.get("status")?.as_s() == Ok(&"finished".to_owned());
-        is_reveal.then(|| format!("{}.{}", number(round, "roundNumber").unwrap(), number(turn, "turnNumber").unwrap()))
+    let records = table.db.game_records().await.unwrap();
+    let turns = records.iter().map(|record| &record["dynamodb"]["NewImage"]["currentRound"]["M"]);
+    let reveals = turns.filter(|round| round["currentTurn"]["M"]["status"]["S"] == "finished").map(|round| {
+        let number = |value: &Value| value["N"].as_str().unwrap().to_owned();
+        format!("{}.{}", number(&round["roundNumber"]), number(&round["currentTurn"]["M"]["turnNumber"]))
     });
     assert_eq!(reveals.collect::<Vec<_>>(), ["1.1", "1.2", "2.1", "2.2", "3.1", "3.2"]);
 }
