@@ -13,6 +13,7 @@ use std::path::Path;
 
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::{ClickCount, UserId};
+use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 use tidemark_tests::repository;
@@ -22,12 +23,29 @@ use recorded::{Recorded, recorded, template_routes};
 
 const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
-/// Sample events with a range that is refused as a whole: each of its ends is as the schema says.
-const REFUSED_BEYOND_SCHEMAS: [&str; 3] = ["range-upside-down", "range-too-long", "months-too-many"];
+/// Sample events that are refused as a whole, while each part is as the schema says.
+const REFUSED_BEYOND_SCHEMAS: [&str; 5] = [
+    "range-upside-down",
+    "range-too-long",
+    "months-too-many",
+    // A letter that leaves no ink.
+    "create-name-that-cannot-be-seen",
+    // Enough for a list, and too few for the settings.
+    "create-words-too-few",
+];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
-const PROBLEMS_OF_SHAPE: [&str; 5] =
-    ["invalid-body", "invalid-user-id", "invalid-click-count", "invalid-idempotency-key", "invalid-parameter"];
+const PROBLEMS_OF_SHAPE: [&str; 9] = [
+    "invalid-body",
+    "invalid-user-id",
+    "invalid-click-count",
+    "invalid-idempotency-key",
+    "invalid-parameter",
+    "invalid-name",
+    "invalid-settings",
+    "invalid-words",
+    "invalid-role",
+];
 
 /// Every `.rs` file under a folder.
 fn sources(folder: &Path, found: &mut String) {
@@ -104,6 +122,11 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/ClickPage/properties/items/maxItems", json!(stats_reader::LIMIT_MAX)),
         ("parameters/Limit/schema/maximum", json!(stats_reader::LIMIT_MAX)),
         ("parameters/Limit/schema/default", json!(stats_reader::LIMIT_DEFAULT)),
+        ("parameters/GamesLimit/schema/maximum", json!(store::game::GAMES_MAX)),
+        ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
+        ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),
+        ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),
+        ("schemas/NewGame/properties/words/maxItems", json!(CUSTOM_WORDS_MAX)),
     ];
     let document = Document::read();
     for (limit, expected) in limits {

@@ -48,11 +48,19 @@ pub(crate) fn recorded() -> Vec<Recorded> {
 fn remember(value: &mut Value) {
     match value {
         Value::Object(members) => {
+            let is_turn = members.contains_key("turnNumber");
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
                     ("clickId", Some("[...]")) => *member = json!("0199a4a0-9640-7000-8000-000000000000"),
                     ("createDateTime", Some("[...]")) => *member = json!("2025-10-02T10:30:00.000Z"),
-                    ("cursor", Some("[...]")) => *member = json!("AAAA"),
+                    ("cursor" | "playerToken" | "ticket", Some("[...]")) => *member = json!("AAAA"),
+                    ("playerId" | "gameId" | "hostId", Some("[...]")) => {
+                        *member = json!("0199c0de-0000-7000-8000-000000000001");
+                    }
+                    // A turn's or a line's.
+                    ("id", Some("[...]")) if is_turn => *member = json!("01.01"),
+                    ("id", Some("[...]")) => *member = json!("0199c0de-0000-7000-8000-000000000001"),
+                    (_, Some("[...]")) => *member = json!(1_759_401_000_000_u64),
                     _ => remember(member),
                 }
             }

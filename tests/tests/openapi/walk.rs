@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Stack};
+use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games};
 
 use crate::document::{Answered, Document, JSON, PROBLEM};
 use crate::recorded::recorded;
@@ -67,10 +67,16 @@ impl Walk {
         format!("{target}?{}", query.join("&"))
     }
 
+    /// The header with the token that opens a route: the admin's, or a player's.
+    fn token(&self, route: &str) -> String {
+        let is_players = !self.document.operations()[route]["security"][0]["playerToken"].is_null();
+        format!("Bearer {}", if is_players { Stack::player_token() } else { ADMIN_TOKEN.to_owned() })
+    }
+
     /// What the routes answer to those who ask well, without a token, and badly.
     async fn ask(&mut self, stack: &Stack) {
-        let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
         for route in self.routes().iter().filter(|route| route.starts_with("GET ")) {
+            let token = ("authorization", &*self.token(route));
             let is_secured = self.document.operations()[route]["responses"]["401"].is_object();
             // Each is asked for CSV, also those that have none.
             for media in [JSON, "text/csv"] {
@@ -80,6 +86,9 @@ impl Walk {
             if is_secured {
                 let answer = self.send(stack, route, &[], "").await;
                 assert_eq!(self.show(route, answer), 401, "{route}");
+            }
+            let operation = self.document.operations()[route];
+            if self.document.parameters(operation).any(|parameter| parameter["name"] == "limit") {
                 let answer = self.send(stack, route, &[token], "limit=0").await;
                 assert_eq!(self.show(route, answer), 400, "{route}");
             }
@@ -114,19 +123,32 @@ impl Walk {
         }
     }
 
+    /// What the game's routes answer to a body that is too large for the function, and too large for Lambda.
+    async fn flood(&mut self, stack: &Stack) {
+        for route in ["POST /games", "POST /games/{gameId}/players"] {
+            let target = self.target(route.trim_start_matches("POST "), self.document.operations()[route], "");
+            for size_bytes in [game_api::BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
+                let body = Some("x".repeat(size_bytes));
+                let answer = stack.request(Method::POST, &target, &[], body).await.unwrap();
+                assert_eq!(self.show(route, answer), 413, "{route}");
+            }
+        }
+    }
+
     /// What each route that reads or writes answers while DynamoDB fails, and then every route while its function dies: in this
     /// order, since a function that starts anew needs DynamoDB.
     async fn hurt(&mut self, stack: &Stack) {
         let always = json!({ "probability": 1 });
-        let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
-        let failing = json!({ "PutItem": always, "GetItem": always, "Query": always });
+        let failing = json!({ "PutItem": always, "GetItem": always, "Query": always, "TransactWriteItems": always });
         stack.set_faults(&json!({ "engine": { "fail_before": failing } })).await.unwrap();
         for route in self.routes().iter().filter(|route| *route != "$default") {
+            let token = ("authorization", &*self.token(route));
             let answer = self.send(stack, route, &[token], "").await;
             assert_eq!(self.show(route, answer), 503, "{route}");
         }
         stack.set_faults(&json!({ "functions": { "kill_before": always } })).await.unwrap();
         for route in self.routes() {
+            let token = ("authorization", &*self.token(&route));
             let answer = self.send(stack, &route, &[token], "").await;
             assert_eq!(self.show(&route, answer), 500, "{route}");
         }
@@ -151,9 +173,13 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     let document = Document::closed();
     let shown = recorded().iter().map(|recorded| recorded.check(&document)).collect();
     let mut walk = Walk { document, shown };
-    let stack = Stack::start().await.unwrap();
+    let stack = Stack::with(&[]).await.unwrap();
+    let now_ms = jiff::Timestamp::now().as_millisecond().unsigned_abs();
+    games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
+    stack.wait_for_games().await.unwrap();
     walk.ask(&stack).await;
     walk.click(&stack).await;
+    walk.flood(&stack).await;
     walk.hurt(&stack).await;
     walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use domain::game::{
     CUSTOM_WORDS_MAX, Hiragana, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, WordSource,
 };
+use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use store::game::Role;
 
 use crate::problems::{INVALID_NAME, INVALID_ROLE, INVALID_SETTINGS, INVALID_WORDS};
@@ -45,7 +47,17 @@ pub(crate) struct WantedGame {
     pub(crate) words: Arc<[Hiragana]>,
 }
 
+/// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
+fn members<T: DeserializeOwned>(object: Map<String, Value>, problem: Problem) -> Result<T, Problem> {
+    serde_json::from_value(Value::Object(object)).map_err(|error| problem.detail(error))
+}
+
 impl NewGameBody {
+    /// The members of a request's body.
+    pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
+        members(request.json(BODY_BYTES_MAX)?, INVALID_BODY)
+    }
+
     pub(crate) fn check(self) -> Result<WantedGame, Problem> {
         let name = name(self.name)?;
         let words = words(self.words)?;
@@ -60,6 +72,11 @@ impl NewGameBody {
 }
 
 impl NewSeatBody {
+    /// The members of a request's body.
+    pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
+        members(request.json(BODY_BYTES_MAX)?, INVALID_BODY)
+    }
+
     pub(crate) fn check(self) -> Result<(PlayerName, Role), Problem> {
         let role = match self.role {
             None => Role::Player,
@@ -110,7 +127,8 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
     }
     let wanted: Wanted = match value {
         None => Wanted::default(),
-        Some(value) => serde_json::from_value(value).map_err(|error| INVALID_SETTINGS.detail(error))?,
+        Some(Value::Object(object)) => members(object, INVALID_SETTINGS)?,
+        Some(_) => return Err(INVALID_SETTINGS.detail("must be an object")),
     };
     let default = Settings::default();
     let words = match wanted.words {
@@ -188,7 +206,7 @@ mod tests {
             json!({"hints": "yes"}),
             json!({"words": "mine"}),
             json!({"words": null, "timelimit": 80}),
-            json!([]),
+            json!([80, 3, 8, true, "both"]),
             json!("fast"),
         ] {
             assert_eq!(settings(wrong.clone()), Err("invalid-settings"), "{wrong}");

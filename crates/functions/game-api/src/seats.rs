@@ -13,7 +13,7 @@ use serde_json::json;
 use store::StoreError;
 use store::game::{Freshness, Live, Persisted, Role};
 
-use crate::body::{BODY_BYTES_MAX, NewGameBody, NewSeatBody, WantedGame};
+use crate::body::{NewGameBody, NewSeatBody, WantedGame};
 use crate::problems::{GAME_NOT_FOUND, busy, failed, refused};
 use crate::{Api, millisecond, spectators};
 
@@ -24,7 +24,7 @@ const WAIT_MS_MAX: u64 = 10;
 /// `POST /games`.
 pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let host = api.player(request, now)?.unwrap_or_else(|| PlayerId((api.new_id)()));
-    let WantedGame { name, settings, public, words } = request.json::<NewGameBody>(BODY_BYTES_MAX)?.check()?;
+    let WantedGame { name, settings, public, words } = NewGameBody::of(request)?.check()?;
     let id = GameId((api.new_id)());
     let new = NewGame { id, host, name, settings, public, words, seed: (api.chance)() };
     let game = Game::new(new, millisecond(now)).map_err(refused)?;
@@ -41,7 +41,7 @@ pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Resu
 pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let known = api.player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
-    let (name, role) = request.json::<NewSeatBody>(BODY_BYTES_MAX)?.check()?;
+    let (name, role) = NewSeatBody::of(request)?.check()?;
     let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
     for attempt in 1..=TRIES_MAX {
         let (before, spectators) = match load(api, game_id).await? {
