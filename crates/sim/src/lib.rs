@@ -9,6 +9,7 @@
 mod baselines;
 mod crowd;
 mod faults;
+mod game;
 mod ledger;
 mod mutations;
 mod operator;
@@ -28,6 +29,7 @@ use tokio::task::LocalSet;
 use tokio::time::sleep;
 
 pub use faults::{Fault, Tally};
+pub use game::{GameOutcome, play_game};
 pub use subject::{Counter, Subject};
 pub use table::{Database, Embedded, TABLE};
 

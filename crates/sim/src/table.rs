@@ -154,12 +154,12 @@ impl Table {
     }
 }
 
-fn ask(database: &mut dyn Database, operation: &str, request: &Value) -> anyhow::Result<Value> {
+pub(crate) fn ask(database: &mut dyn Database, operation: &str, request: &Value) -> anyhow::Result<Value> {
     let (status, body) = database.answer(operation, &serde_json::to_vec(request)?);
     anyhow::ensure!(status == 200, "{operation} was answered {status}: {}", String::from_utf8_lossy(&body));
     Ok(serde_json::from_slice(&body)?)
 }
 
-fn text(value: &Value) -> anyhow::Result<String> {
+pub(crate) fn text(value: &Value) -> anyhow::Result<String> {
     value.as_str().map(ToOwned::to_owned).ok_or_else(|| anyhow::anyhow!("expected a text, got {value}"))
 }

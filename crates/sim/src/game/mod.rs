@@ -25,7 +25,7 @@ use world::World;
 /// How long the storm lasts at most: a game of one round with the longest pauses.
 const STORM_S: u64 = 1_200;
 
-/// How often everybody looks in afterwards, until the game is finished.
+/// How often everybody looks in afterwards, until the game is played out.
 const LOOKS_MAX: usize = 400;
 
 /// What came of one game.
@@ -69,7 +69,7 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
     let playing: Vec<_> = bots.iter().map(|bot| tokio::task::spawn_local(bot.clone().play())).collect();
     for _ in 0..STORM_S {
         sleep(Duration::from_secs(1)).await;
-        if world.is_finished(game_id)? {
+        if world.status(game_id)? == "finished" {
             break;
         }
     }
@@ -83,7 +83,7 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
             bot.look_in().await;
         }
         world.settle().await?;
-        if world.is_finished(game_id)? {
+        if world.status(game_id)? != "playing" {
             break;
         }
         sleep(Duration::from_secs(5)).await;

@@ -45,14 +45,16 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
 pub(super) fn judge(world: &World, game_id: GameId, bots: &[Rc<Bot>]) -> anyhow::Result<()> {
     let room = world.live(game_id)?.room;
     let mut broken = Vec::new();
-    if room.view(0).status != "finished" {
+    // One whose players have all been voted out but one waits for others.
+    let status = room.view(0).status;
+    if status == "playing" {
         broken.push(format!("the game does not end: {room:?}"));
     }
 
     // What the stream has seen of each turn last.
     let mut turns: BTreeMap<(u64, u64), Value> = BTreeMap::new();
     let mut version = 0;
-    for image in metas(world)? {
+    for image in metas(world, game_id)? {
         let next = number(&image["version"]);
         if next <= version {
             broken.push(format!("version {next} follows {version}"));
@@ -99,7 +101,7 @@ pub(super) fn judge(world: &World, game_id: GameId, bots: &[Rc<Bot>]) -> anyhow:
     }
     for bot in bots.iter().filter(|bot| !bot.is_out.get() && room.player(player(bot.seat)).is_some()) {
         let seen = bot.seen();
-        if seen["version"].as_u64() != Some(room.version) || seen["status"] != "finished" {
+        if seen["version"].as_u64() != Some(room.version) || seen["status"] != status {
             broken.push(format!("player {} sees {seen} and not version {}", bot.seat, room.version));
         }
     }
@@ -120,8 +122,9 @@ fn number(value: &Value) -> u64 {
     value["N"].as_str().and_then(|digits| digits.parse().ok()).unwrap_or_default()
 }
 
-/// Every image of the room, oldest first.
-fn metas(world: &World) -> anyhow::Result<Vec<Value>> {
+/// Every image of the room, oldest first. Rematches have rooms of their own.
+fn metas(world: &World, game_id: GameId) -> anyhow::Result<Vec<Value>> {
+    let partition = format!("GAME#{game_id}");
     world.with(|state| {
         let stream = state.stream_arn.clone();
         let database = &mut *state.database;
@@ -137,7 +140,7 @@ fn metas(world: &World) -> anyhow::Result<Vec<Value>> {
                 return Ok(images);
             }
             let new = records.into_iter().map(|record| record["dynamodb"]["NewImage"].clone());
-            images.extend(new.filter(|image| image["SK"]["S"] == "META"));
+            images.extend(new.filter(|image| image["SK"]["S"] == "META" && image["PK"]["S"] == *partition));
             iterator = text(&page["NextShardIterator"])?;
         }
         anyhow::bail!("the stream does not end")

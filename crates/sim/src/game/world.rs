@@ -195,8 +195,8 @@ impl World {
         live.ok_or_else(|| anyhow::anyhow!("the game is gone"))
     }
 
-    pub(super) fn is_finished(&self, game_id: GameId) -> anyhow::Result<bool> {
-        Ok(self.live(game_id)?.room.view(0).status == "finished")
+    pub(super) fn status(&self, game_id: GameId) -> anyhow::Result<&'static str> {
+        Ok(self.live(game_id)?.room.view(0).status)
     }
 
     /// Waits until nothing is on its way.
