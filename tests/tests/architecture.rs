@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
