@@ -137,6 +137,18 @@ async fn records_that_come_twice_late_or_one_by_one_leave_the_same_items() {
     assert_eq!(all(&db, game(1)).await, once);
 }
 
+#[tokio::test]
+async fn turns_that_are_told_of_at_the_same_time_all_stay_in_their_round() {
+    let db = Database::start().await.unwrap();
+    played(&db, 2).await;
+    let records = db.game_records().await.unwrap();
+    let outcomes =
+        futures::future::join_all(records.iter().map(|record| deliver(&db, std::slice::from_ref(record)))).await;
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|reply| *reply == done())), "{outcomes:?}");
+    let rounds = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    assert_eq!(rounds.iter().map(|round| round.turns.len()).collect::<Vec<_>>(), [3, 3]);
+}
+
 /// So many lines in a game, and the records that tell of them.
 async fn chatter(db: &Database, id: GameId, lines: u64) -> Vec<Value> {
     let chat = Chat::new(db.client.clone(), Database::GAMES);
