@@ -197,7 +197,7 @@ impl Play {
             r#"[{{"seq":{seq},"ops":[{{"op":"stroke","id":{seq},"points":[800,600,50],"color":0,"width":8,"tool":"pen","end":true}}]}}]"#
         );
         let chunk = Chunk { from: seq.into(), to: seq.into(), batches };
-        self.strokes.put(self.game.room.id, turn, seq.into(), &chunk, self.now_ms).await?;
+        self.strokes.put(self.game.room.id, turn, seq, &chunk, self.now_ms).await?;
         Ok(())
     }
 
