@@ -154,8 +154,8 @@ impl Table {
 
     /// The last room that has come to a connection.
     pub fn last_room(&self, connection_id: &str) -> Option<Value> {
-        let rooms = self.sockets.take(connection_id).into_iter().filter(|message| message["room"].is_object());
-        rooms.last().map(|message| message["room"].clone())
+        let messages = self.sockets.take(connection_id);
+        messages.iter().rfind(|message| message["room"].is_object()).map(|message| message["room"].clone())
     }
 
     /// What lies in the table.

@@ -147,6 +147,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) 
 }
 
 /// Reads a message, or says what is wrong with it and which one it was.
+#[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
 pub fn decode(text: &str) -> Result<(Message, Echo), Refused> {
     let refuse = |problem: Problem, echo: Echo| Refused { problem, echo };
     if text.len() > MESSAGE_BYTES_MAX {
