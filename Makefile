@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test sim bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test sim sim-games bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -24,7 +24,7 @@ SUBJECT ?= tidemark
 export STAGE STACK ARCHITECTURE PARAMETERS
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: page ## Build and start everything on this machine: the page, the API and a DynamoDB
 	cargo run --locked --bin tidemark-local
@@ -35,10 +35,13 @@ test: page ## Run every test; does its own set-up
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
+sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17 to play one again
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
 	npm --prefix crates/bench/node run --silent build -- "$(abspath target/bench/node)"
-	cargo run --locked --release --package tidemark-bench -- --functions target/release --node target/bench/node
+	cargo run --locked --profile sim --package tidemark-bench -- --functions target/release --node target/bench/node
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint

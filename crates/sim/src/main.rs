@@ -1,11 +1,14 @@
-//! `sim`: plays histories on all processors and says whether the statistics were right.
+//! `sim`: plays histories of clicks on all processors and says whether the statistics were right; or random games, and whether all
+//! promises were kept.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, ValueEnum};
-use tidemark_sim::{Embedded, Outcome, Subject, Tally, play};
+use tidemark_sim::{Embedded, Outcome, Subject, Tally, play, play_game};
 
 /// Plays random histories of clicks and faults, and recounts.
 #[derive(Debug, Parser)]
@@ -19,6 +22,9 @@ struct Options {
     /// Whose counting is put to the test.
     #[arg(long, value_enum, default_value_t = Subject::Tidemark)]
     subject: Subject,
+    /// Plays the drawing game instead.
+    #[arg(long, conflicts_with = "subject")]
+    games: bool,
 }
 
 /// What all histories came to.
@@ -30,36 +36,97 @@ struct Sum {
     miscounts: usize,
 }
 
+/// What all games came to.
+#[derive(Debug, Default)]
+struct GameSum {
+    games: u64,
+    posts: u64,
+    solved: u64,
+    faults: BTreeMap<&'static str, u64>,
+    broken: usize,
+}
+
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::parse();
     let seeds = options.seed.map_or(1..=options.seeds, |seed| seed..=seed);
+    let is_traced = options.seed.is_some();
+    let is_right = if options.games { games(seeds, is_traced)? } else { histories(seeds, is_traced, options.subject)? };
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Plays a seed after the other on each processor.
+fn on_all_processors(
+    seeds: RangeInclusive<u64>,
+    play: impl Fn(u64) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<()> {
     let (next, last) = (AtomicU64::new(*seeds.start()), *seeds.end());
-    let sum = Mutex::new(Sum::default());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > last {
+                return Ok(());
+            }
+            play(seed)?;
+        }
+    };
     let threads = std::thread::available_parallelism()?.get();
     std::thread::scope(|scope| {
-        let work = || -> anyhow::Result<()> {
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed > last {
-                    return Ok(());
-                }
-                let outcome = play(seed, options.subject, Box::new(Embedded::new()?), options.seed.is_some());
-                // Whoever holds the lock writes whole lines.
-                let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-                let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, options.subject)))?;
-                report(&outcome, options.subject);
-                add(&mut sum, &outcome, last);
-            }
-        };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         })
+    })
+}
+
+/// Plays histories of clicks, and says whether none was miscounted.
+fn histories(seeds: RangeInclusive<u64>, is_traced: bool, subject: Subject) -> anyhow::Result<bool> {
+    let last = *seeds.end();
+    let sum = Mutex::new(Sum::default());
+    on_all_processors(seeds, |seed| {
+        let outcome = play(seed, subject, Box::new(Embedded::new()?), is_traced);
+        // Whoever holds the lock writes whole lines.
+        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, subject)))?;
+        report(&outcome, subject);
+        add(&mut sum, &outcome, last);
+        Ok(())
     })?;
     let Sum { seeds, clicks, faults, miscounts } = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}), miscounts {miscounts}", faults.total());
-    Ok(if miscounts == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(miscounts == 0)
+}
+
+/// Plays random games, and says whether every promise was kept.
+fn games(seeds: RangeInclusive<u64>, is_traced: bool) -> anyhow::Result<bool> {
+    let sum = Mutex::new(GameSum::default());
+    on_all_processors(seeds, |seed| {
+        let replay = format!("seed {seed} fails; to play it again, told line by line: make sim-games SEED={seed}");
+        let outcome = play_game(seed, Box::new(Embedded::new()?), is_traced, false);
+        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = outcome.inspect_err(|_| println!("{replay}"))?;
+        outcome.trace.iter().for_each(|line| println!("{line}"));
+        if !outcome.broken.is_empty() {
+            outcome.broken.iter().for_each(|line| println!("seed {seed}: {line}"));
+            println!("{replay}");
+        }
+        sum.games += 1;
+        sum.posts += outcome.posts;
+        sum.solved += outcome.solved;
+        sum.broken += outcome.broken.len();
+        for (fault, times) in outcome.faults {
+            *sum.faults.entry(fault).or_default() += times;
+        }
+        Ok(())
+    })?;
+    let GameSum { games, posts, solved, faults, broken } = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let kinds: Vec<_> = faults.iter().map(|(fault, times)| format!("{fault} {times}")).collect();
+    let all: u64 = faults.values().sum();
+    println!(
+        "games {games}, messages {posts}, right guesses {solved}, faults {all} (by kind: {}), broken promises {broken}",
+        kinds.join(", ")
+    );
+    Ok(broken == 0)
 }
 
 fn add(sum: &mut Sum, outcome: &Outcome, last: u64) {
