@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::game::{
+    Choice, Command, Game, GameId, Hiragana, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId,
+};
 use serde_json::{Value, json};
+use store::game::{Connections, NewConnection, Role, Rooms};
 use tidemark_tests::{Database, Stack, games, repository, sample_event};
 
 /// Every sample event of a function, by name.
@@ -91,4 +97,71 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "click-writer", &["clickId", "createDateTime"]).await;
     check(&stack, "game-archiver", &[]).await;
     check(&stack, "game-api", &GAME_CHANGING).await;
+}
+
+/// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.
+///
+/// A connection has one game for life, so each case has connections of its own: the events' with `number` in it.
+async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
+    let client = stack.dynamodb();
+    let (rooms, connections) = (Rooms::new(client.clone(), Database::GAMES), Connections::new(client, Database::GAMES));
+    let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
+    let [ann, bob, eve] =
+        ["a1", "b2", "e5"].map(|end| format!("0199c0de-0000-7000-8000-0000000000{end}").parse().unwrap());
+    let name = |text| PlayerName::new(text).unwrap();
+    let settings = Settings { time_limit: TimeLimit::new(300).unwrap(), ..Settings::default() };
+    let id = GameId(uuid::Uuid::now_v7());
+    let new = NewGame { id, host: ann, name: name("Ann"), settings, public: false, words: Arc::default(), seed: 7 };
+    let turn: TurnId = "01.01".parse().unwrap();
+    let word = Hiragana::new("りんご").unwrap();
+    let steps = [
+        (bob, Command::Join { name: name("Bob") }),
+        (ann, Command::Connect),
+        (bob, Command::Connect),
+        (bob, Command::Ready(!case.starts_with("ready"))),
+        (ann, Command::Start),
+        (ann, Command::Choose { turn, choice: Choice::Word(word) }),
+    ];
+    let moves = match case.split('-').next().unwrap() {
+        "configure" | "ready" | "start" => 4,
+        "choose" => 5,
+        _ => 6,
+    };
+    let mut game = Game::new(new, now_ms).unwrap();
+    for (player, command) in steps.into_iter().take(moves) {
+        game = game.apply(&Participant::Player(player), command, now_ms).game;
+    }
+    if case == "rematch" {
+        // Time plays a game to its end.
+        game = game.bring_to(now_ms + 24 * 60 * 60 * 1_000).game;
+    }
+    rooms.create(&game).await.unwrap();
+    for (player_id, role, text) in
+        [(ann, Role::Player, "Ann"), (bob, Role::Player, "Bob"), (eve, Role::Spectator, "Eve")]
+    {
+        let connection_id = numbered(&format!("L0SM9coFvHcC{text}="), number);
+        let name = name(text);
+        let new = NewConnection { connection_id: &connection_id, player_id, game_id: id, role, name: &name };
+        connections.connect(&new, now_ms).await.unwrap();
+        connections.greet(id, &connection_id).await.unwrap();
+    }
+}
+
+fn numbered(connection_id: &str, number: usize) -> String {
+    connection_id.replacen("coFv", &format!("{number:04}"), 1)
+}
+
+#[tokio::test]
+async fn every_sample_event_of_the_sockets_is_answered_as_recorded() {
+    let stack = Stack::start().await.unwrap();
+    for function in ["ws-connect", "ws-message", "ws-disconnect"] {
+        for (number, case) in cases(function).into_iter().enumerate() {
+            seat_ann_and_bob(&stack, &case, number).await;
+            let mut event = sample_event(function, &case);
+            let connection_id = event["requestContext"]["connectionId"].as_str().unwrap();
+            event["requestContext"]["connectionId"] = json!(numbered(connection_id, number));
+            let answer = reply(stack.invoke(function, &event).await.unwrap());
+            insta::assert_json_snapshot!(format!("{function}/{case}").replace('/', "__"), answer);
+        }
+    }
 }
