@@ -78,7 +78,9 @@ impl Operator {
             return Ok(Vec::new());
         }
         let gives_up = self.gives_up();
-        self.sim.with(|world| world.stream.is_forgotten = gives_up);
+        if gives_up {
+            self.sim.with(|world| world.stream.forget(&mut world.rng));
+        }
         let wire = Wire::new(self.sim.clone());
         redrive_all(wire.clone(), self.subject, Timestamp::UNIX_EPOCH).await?;
         for _ in 0..LAST_REPAIRS_MAX {

@@ -35,8 +35,8 @@ pub(crate) struct Stream {
     poison_keys: HashSet<(String, String)>,
     /// Those of them that can be read by now.
     mended_keys: HashSet<(String, String)>,
-    /// Whether the stream has forgotten everything, as it does after a day.
-    pub(crate) is_forgotten: bool,
+    /// How many of the shards the stream has forgotten: the first ones.
+    pub(crate) forgotten: usize,
 }
 
 /// One shard.
@@ -87,7 +87,7 @@ impl Stream {
             is_filtered,
             poison_keys: HashSet::new(),
             mended_keys: HashSet::new(),
-            is_forgotten: false,
+            forgotten: 0,
         }
     }
 
@@ -161,6 +161,17 @@ impl Stream {
         };
         self.poison.push(json.clone());
         self.shards[shard].records.push(Record { number: String::new(), json });
+    }
+
+    /// A day goes by: what there was is forgotten, and all shards are new.
+    pub(crate) fn forget(&mut self, rng: &mut Rng) {
+        self.forgotten = self.shards.len();
+        for index in 0..self.forgotten {
+            if !std::mem::replace(&mut self.shards[index].is_closed, true) {
+                let hashes = self.shards[index].hashes.clone();
+                self.shards.push(Shard::new(rng, hashes, Some(index)));
+            }
+        }
     }
 
     /// Closes an open shard and opens its children.

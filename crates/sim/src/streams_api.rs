@@ -36,7 +36,7 @@ impl World {
     fn read_stream(&mut self, operation: &str, body: &[u8]) -> anyhow::Result<Value> {
         self.pump()?;
         let request: Value = serde_json::from_slice(body)?;
-        let shards = if self.stream.is_forgotten { &[][..] } else { &self.stream.shards[..] };
+        let shards = &self.stream.shards[self.stream.forgotten..];
         let text = |name: &str| request[name].as_str().unwrap_or_default();
         match operation {
             "DescribeStream" => {

@@ -77,7 +77,7 @@ impl fmt::Display for SequenceNumber {
 pub struct LaneId(pub [u8; 8]);
 
 /// Who was first to see a visitor in a period: the record of that number, in that lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     /// The lane whose batch made the claim.
     pub lane: LaneId,

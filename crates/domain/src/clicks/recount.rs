@@ -86,7 +86,7 @@ pub struct TableClick {
 pub enum Mark {
     /// Claimed, and nobody has still to count the user: they are in the statistic, or missing from it for good.
     Settled,
-    /// Claimed for a click that is still to be counted; whoever counts it counts the user.
+    /// Claimed by a lane that has not passed the claim, and may still count the user.
     OnTheWay,
     /// Claimed by nobody: the user's next click would count the user, whether that has been done or not.
     Missing,

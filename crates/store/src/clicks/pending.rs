@@ -1,10 +1,10 @@
 //! Clicks on their way: in the stream, and not yet counted by their lane.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::types::{AttributeValue, OperationType, Record, ShardIteratorType};
-use domain::clicks::{Claim, ClickKey, SequenceNumber};
+use domain::clicks::{Claim, ClickKey, LaneId, SequenceNumber};
 
 use super::keys::{PARTITION_KEY, SORT_KEY};
 use super::lanes::Lane;
@@ -28,8 +28,16 @@ const DIGITS_MIN: usize = 21;
 pub(super) struct Pending {
     /// Their keys.
     pub(super) keys: HashSet<ClickKey>,
-    /// The claims that would be made for them.
-    pub(super) claims: HashSet<Claim>,
+    /// The lanes of all shards that the stream still has, and where each stood.
+    lanes: HashMap<LaneId, Option<SequenceNumber>>,
+}
+
+impl Pending {
+    /// Whether a lane may still count the visitor whom it has claimed. It need not meet the claim's own record for that, which the
+    /// stream may have forgotten: any record of the visitor's does, before the lane has passed the claim.
+    pub(super) fn may_count(&self, claim: Claim) -> bool {
+        self.lanes.get(&claim.lane).is_some_and(|checkpoint| claim.is_uncounted_by(claim.lane, *checkpoint))
+    }
 }
 
 /// Reads the stream behind the checkpoints. A shard without a lane is read from its beginning.
@@ -40,7 +48,9 @@ pub(super) async fn pending(
 ) -> Result<Pending, StoreError> {
     let mut pending = Pending::default();
     for shard in shards(streams, stream_arn).await? {
-        read(streams, stream_arn, &shard, checkpoints.get(&shard).copied(), &mut pending).await?;
+        let checkpoint = checkpoints.get(&shard).copied();
+        pending.lanes.insert(Lane::new(stream_arn, &shard).id(), checkpoint);
+        read(streams, stream_arn, &shard, checkpoint, &mut pending.keys).await?;
     }
     Ok(pending)
 }
@@ -65,9 +75,8 @@ async fn read(
     stream_arn: &str,
     shard: &str,
     checkpoint: Option<SequenceNumber>,
-    pending: &mut Pending,
+    keys: &mut HashSet<ClickKey>,
 ) -> Result<(), StoreError> {
-    let lane = Lane::new(stream_arn, shard).id();
     let mut iterator = iterator(streams, stream_arn, shard, checkpoint).await?;
     let mut empty_pages = 0;
     for _ in 0..PAGES_MAX {
@@ -82,10 +91,7 @@ async fn read(
         };
         let records = page.records.unwrap_or_default();
         empty_pages = if records.is_empty() { empty_pages + 1 } else { 0 };
-        for (sequence_number, key) in records.iter().filter_map(|record| inserted(record, checkpoint)) {
-            pending.claims.insert(Claim { lane, sequence_number });
-            pending.keys.insert(key);
-        }
+        keys.extend(records.iter().filter_map(|record| inserted(record, checkpoint)));
         if empty_pages == EMPTY_PAGES_MAX {
             return Ok(());
         }
@@ -118,13 +124,13 @@ fn spelled(number: SequenceNumber) -> String {
     format!("{:0>DIGITS_MIN$}", number.to_string().trim_start_matches('0'))
 }
 
-/// Place and key of an inserted item behind the checkpoint.
-fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<(SequenceNumber, ClickKey)> {
+/// The key of an inserted item behind the checkpoint.
+fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<ClickKey> {
     let change = record.dynamodb.as_ref().filter(|_| record.event_name == Some(OperationType::Insert))?;
     let number: SequenceNumber = change.sequence_number.as_ref()?.parse().ok()?;
     let keys = change.keys.as_ref().filter(|_| checkpoint.is_none_or(|checkpoint| number > checkpoint))?;
     let text = |name| keys.get(name).and_then(|value: &AttributeValue| value.as_s().ok()).cloned();
-    Some((number, (text(PARTITION_KEY)?, text(SORT_KEY)?)))
+    Some((text(PARTITION_KEY)?, text(SORT_KEY)?))
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ impl Recounter {
         clicks.retain(|click| !waiting.contains(&click.key));
         let mark = |period, user_id: &str| match marks.claim(period, user_id) {
             None => Mark::Missing,
-            Some(claim) if pending.claims.contains(&claim) || redrives.contains(&claim.lane) => Mark::OnTheWay,
+            Some(claim) if pending.may_count(claim) || redrives.contains(&claim.lane) => Mark::OnTheWay,
             Some(_) => Mark::Settled,
         };
         let recounted = recount(scope, &clicks, mark);
