@@ -38,7 +38,7 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
 async fn clicks_in_a_second(shards: u8) -> anyhow::Result<f64> {
     let engine = Engine::start(Options::default()).await?;
     let client = stack::client(&engine);
-    let table = stack::clicks_table()?;
+    let table = stack::table("ClicksTable")?;
     local::tables::ensure(&client, &table).await?;
     engine.throttle_clock().hold();
     engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });

@@ -5,6 +5,13 @@ mod chart;
 mod cpu;
 mod events;
 mod functions;
+mod game_cost;
+mod game_drawing;
+mod game_party;
+mod game_play;
+mod game_relay;
+mod game_seed;
+mod game_stream;
 mod hot;
 mod report;
 mod size;
@@ -46,10 +53,13 @@ struct Arguments {
 enum Part {
     Units,
     Hot,
+    GameCost,
     Size,
     Cpu,
     Functions,
     Stack,
+    GameRelay,
+    GameCrowd,
 }
 
 /// Where things lie.
@@ -78,13 +88,43 @@ struct Effort {
     load: Duration,
     /// Clicks in a round whose way to the statistic is timed.
     lags: usize,
+    /// Batches of strokes in a round whose way to nine others is timed.
+    draws: u32,
+    /// Games at a time that are tried at most.
+    games_max: usize,
+    /// Batches of each of those games.
+    crowd_draws: u32,
+    /// Rounds of the game whose cost is counted; of fewer than ten, the rest is reckoned.
+    game_rounds: u16,
 }
 
-const FULL: Effort =
-    Effort { rounds: 7, warm_up: 2, invocations: 200, colds: 15, batches: 50, load: Duration::from_secs(2), lags: 100 };
+const FULL: Effort = Effort {
+    rounds: 7,
+    warm_up: 2,
+    invocations: 200,
+    colds: 15,
+    batches: 50,
+    load: Duration::from_secs(2),
+    lags: 100,
+    draws: 60,
+    games_max: 128,
+    crowd_draws: 20,
+    game_rounds: 10,
+};
 
-const QUICK: Effort =
-    Effort { rounds: 1, warm_up: 0, invocations: 3, colds: 1, batches: 1, load: Duration::from_millis(100), lags: 3 };
+const QUICK: Effort = Effort {
+    rounds: 1,
+    warm_up: 0,
+    invocations: 3,
+    colds: 1,
+    batches: 1,
+    load: Duration::from_millis(100),
+    lags: 3,
+    draws: 5,
+    games_max: 2,
+    crowd_draws: 4,
+    game_rounds: 1,
+};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -100,10 +140,13 @@ async fn main() -> Result<()> {
         rows.extend(match part {
             Part::Units => units::rows().await?,
             Part::Hot => hot::rows().await?,
+            Part::GameCost => game_cost::rows(effort).await?,
             Part::Size => size::rows(&folders)?,
             Part::Cpu => cpu::rows(effort)?,
             Part::Functions => functions::rows(&folders, effort).await?,
             Part::Stack => stack::rows(&folders, effort).await?,
+            Part::GameRelay => game_relay::rows(&folders, effort).await?,
+            Part::GameCrowd => game_relay::crowd_rows(&folders, effort).await?,
         });
     }
     println!("{}", report::table(&rows));

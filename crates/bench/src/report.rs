@@ -103,6 +103,12 @@ impl Row {
         self
     }
 
+    /// To reach a figure.
+    pub(crate) fn at_least(mut self, limit: f64) -> Self {
+        self.aim = Some(Aim { text: format!(">= {}", Figure(limit)), met: self.value >= limit });
+        self
+    }
+
     /// To be so many times better than the first that it stands beside.
     pub(crate) fn at_least_times(mut self, times: f64) -> Self {
         let reached = self.against.first().is_some_and(|against| against.times >= times);

@@ -25,11 +25,19 @@ const CALLERS: usize = 16;
 /// How long the statistics may take to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The clicks table as the template declares it.
-pub(crate) fn clicks_table() -> Result<Table> {
+/// What the template declares.
+pub(crate) fn declared() -> Result<local::stack::Stack> {
     let template = std::fs::read_to_string(repository().join("template.yaml"))?;
-    let stack = local::template::read(&template, &std::collections::BTreeMap::new())?;
-    stack.tables.into_iter().find(|table| table.logical_id == "ClicksTable").context("the template has no ClicksTable")
+    Ok(local::template::read(&template, &std::collections::BTreeMap::new())?)
+}
+
+/// A table as the template declares it, by its logical id.
+pub(crate) fn table(logical_id: &str) -> Result<Table> {
+    let tables = declared()?.tables.into_iter();
+    tables
+        .into_iter()
+        .find(|table| table.logical_id == logical_id)
+        .with_context(|| format!("the template has no {logical_id}"))
 }
 
 /// A client of an engine.

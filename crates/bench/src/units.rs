@@ -96,7 +96,7 @@ const CLAIMS: &str = "claim per record";
 /// What one click of the batch consumes, on a cold instance.
 async fn consumed(subject: Subject, shape: &Shape) -> anyhow::Result<Consumed> {
     let engine = Engine::start(Options::default()).await?;
-    let mut table = stack::clicks_table()?;
+    let mut table = stack::table("ClicksTable")?;
     TABLE.clone_into(&mut table.name);
     table.create_table["TableName"] = TABLE.into();
     local::tables::ensure(&stack::client(&engine), &table).await?;
