@@ -21,6 +21,9 @@ const WATCHERS: usize = 9;
 /// How long anything may take before a run fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a batch may take before it counts as lost: longer than the two seconds after which a function gives a post up.
+const BATCH_PATIENCE: Duration = Duration::from_secs(5);
+
 /// As many messages as may wait for one of the bare relay's connections.
 const RELAY_BACKLOG: usize = 1_024;
 
@@ -103,7 +106,7 @@ impl Party {
         self.drawer.send(Message::text(batch.to_string())).await?;
         let mut missing = WATCHERS;
         while missing > 0 {
-            let arrived = timeout(PATIENCE, self.arrivals.recv()).await;
+            let arrived = timeout(BATCH_PATIENCE, self.arrivals.recv()).await;
             let seq = arrived.with_context(|| format!("{missing} do not get batch {}", self.seq))?;
             missing -= usize::from(seq.context("everybody is gone")? == self.seq);
         }

@@ -74,7 +74,11 @@ pub(crate) async fn crowd_rows(folders: &Folders, effort: Effort) -> Result<Vec<
         let new = (parties.len()..games).map(|_| Party::in_game(&running));
         let new: Vec<Party> = stream::iter(new).buffer_unordered(AT_ONCE).try_collect().await?;
         parties.extend(new);
-        let latency_ms = crowd(&mut parties[..games], effort.crowd_draws).await?;
+        // Posts that time out are not sent again, so a batch that gets lost is a crowd that is too large.
+        let latency_ms = crowd(&mut parties[..games], effort.crowd_draws).await.unwrap_or_else(|error| {
+            eprintln!("{games} games at a time: {error:#}");
+            f64::INFINITY
+        });
         looks += 1;
         if latency_ms <= LATENCY_MS_MAX {
             (carried, p99_ms) = (games, latency_ms);

@@ -141,8 +141,11 @@ impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(value) = *self;
         if value.abs() >= 1_000.0 {
-            let thousands = value.round() as i64 / 1_000;
-            return write!(f, "{thousands},{:03}", value.round() as i64 % 1_000);
+            let (thousands, rest) = (value.round() as i64 / 1_000, value.round().abs() as i64 % 1_000);
+            return match (thousands / 1_000, thousands.abs() % 1_000) {
+                (0, _) => write!(f, "{thousands},{rest:03}"),
+                (millions, thousands) => write!(f, "{millions},{thousands:03},{rest:03}"),
+            };
         }
         let digits = match value.abs() {
             0.0 => 0,
@@ -223,7 +226,8 @@ mod tests {
 
     #[test]
     fn figures_have_about_three_digits() {
-        let shown = [0.0, 0.0112, 0.317, 6.0, 43.25, 512.4, 12_345.6].map(|value| Figure(value).to_string());
-        assert_eq!(shown, ["0", "0.0112", "0.317", "6.00", "43.2", "512", "12,346"]);
+        let shown =
+            [0.0, 0.0112, 0.317, 6.0, 43.25, 512.4, 12_345.6, 1_021_004.0].map(|value| Figure(value).to_string());
+        assert_eq!(shown, ["0", "0.0112", "0.317", "6.00", "43.2", "512", "12,346", "1,021,004"]);
     }
 }
