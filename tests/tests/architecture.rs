@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
@@ -17,7 +17,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("function", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit", "tidemark-game-room"]),
     ("tidemark-engine", &[]),
     ("tidemark-local", &["tidemark-engine"]),
-    ("tidemark-cli", &["tidemark-domain", "tidemark-store"]),
+    ("tidemark-bots", &["tidemark-domain"]),
+    ("tidemark-cli", &["tidemark-domain", "tidemark-store", "tidemark-bots"]),
     // What drives everything may know everything.
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),

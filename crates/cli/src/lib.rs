@@ -2,6 +2,7 @@
 //!
 //! Results go to standard output, as text or with `--json`; everything else to standard error.
 
+pub mod bots;
 pub mod quarantine;
 pub mod recount;
 
@@ -11,7 +12,7 @@ mod terminal;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
-/// The tools of a Tidemark table's operator.
+/// The tools of Tidemark's operator, and company for the game.
 #[derive(Debug, Parser)]
 #[command(name = "tidemark", version)]
 pub struct Command {
@@ -26,6 +27,8 @@ enum What {
     Recount(recount::Arguments),
     /// Shows the records that could not be read, and counts their clicks once they can be.
     Quarantine(quarantine::Arguments),
+    /// Plays the drawing game: company for a lonely visitor.
+    Bots(bots::Arguments),
 }
 
 /// Which table, and where.
@@ -58,6 +61,7 @@ pub async fn run(command: Command) -> Result<Outcome> {
     match command.what {
         What::Recount(arguments) => recount::run(arguments).await,
         What::Quarantine(arguments) => quarantine::run(arguments).await,
+        What::Bots(arguments) => bots::run(arguments).await,
     }
 }
 

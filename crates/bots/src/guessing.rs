@@ -1,0 +1,35 @@
+//! What a bot guesses: any word of the built-in list that the mask allows. It is bad at it first, and better with each letter that opens.
+
+use std::collections::HashSet;
+
+use domain::game::CLOSED_LETTER;
+use domain::game::words::BUILT_IN;
+use fastrand::Rng;
+
+/// A word that fits and was not said yet; `None` when there is none.
+pub(crate) fn guess(mask: &str, said: &HashSet<String>, rng: &mut Rng) -> Option<String> {
+    let fitting =
+        BUILT_IN.iter().map(|word| word.text.as_str()).filter(|word| fits(word, mask) && !said.contains(*word));
+    rng.choice(fitting.collect::<Vec<_>>()).map(str::to_owned)
+}
+
+fn fits(word: &str, mask: &str) -> bool {
+    word.chars().count() == mask.chars().count()
+        && word.chars().zip(mask.chars()).all(|(letter, open)| open == CLOSED_LETTER || open == letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guess_fits_the_mask_and_comes_once() {
+        let mut rng = Rng::with_seed(1);
+        let mut said = HashSet::new();
+        while let Some(word) = guess("＿ん＿", &said, &mut rng) {
+            assert_eq!((word.chars().count(), word.chars().nth(1)), (3, Some('ん')));
+            assert!(said.insert(word));
+        }
+        assert!(said.contains("りんご") && said.len() < 60, "{said:?}");
+    }
+}

@@ -1,0 +1,189 @@
+//! A bot at a socket: what comes in goes to the player, what the player wants goes out, and a connection that ends is opened again.
+
+use std::time::Duration;
+
+use domain::game::GameId;
+use fastrand::Rng;
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use tokio_util::sync::CancellationToken;
+
+use crate::player::{Ending, Pace, Player, Whispers};
+use crate::protocol::{Heard, hello};
+use crate::server::{Seat, Server, ServerError, Socket};
+
+/// How often a bot comes back into one game before it gives up.
+const RESUMES_MAX: u32 = 50;
+
+/// The pause before the first try to come back; each one in vain doubles it.
+const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(15);
+
+/// How long anything may take to be sent.
+const SEND_MAX: Duration = Duration::from_secs(10);
+
+/// A server that says nothing for so long, with a ping on its way, is gone.
+const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
+
+/// How long a hello may stay without an answer.
+const WELCOME_MAX: Duration = Duration::from_secs(10);
+
+/// Who a bot is, and how it plays.
+#[derive(Debug, Clone)]
+pub struct Manner {
+    /// Its name, 1 to 10 characters.
+    pub name: String,
+    /// What it draws and guesses comes out of this.
+    pub seed: u64,
+    /// How fast.
+    pub pace: Pace,
+    /// With how many connected players it starts the game, should it be the host.
+    pub start_with: usize,
+    /// Where drawers tell the others their word, for games that shall not take long.
+    pub whispers: Option<Whispers>,
+    /// Gets what the bot hears and says.
+    pub journal: Option<UnboundedSender<Note>>,
+}
+
+/// A message of a bot's connection, as it went over the wire.
+#[derive(Debug, Clone)]
+pub enum Note {
+    /// The server said it.
+    Heard(Utf8Bytes),
+    /// The bot said it.
+    Said(Value),
+}
+
+/// Why a bot gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// The server does not let it in.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// It had to come back too often.
+    #[error("the connection ended {RESUMES_MAX} times")]
+    Connection,
+}
+
+/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from [`Server::make_game`] or
+/// [`Server::sit_down`].
+///
+/// # Errors
+/// When the bot cannot get in, or not stay.
+pub async fn play(
+    server: &Server,
+    game: GameId,
+    seat: Seat,
+    manner: Manner,
+    stop: CancellationToken,
+) -> Result<Ending, Lost> {
+    let mut bot =
+        Bot { player: Player::new(&seat.player_id, &manner, Instant::now()), journal: manner.journal.clone() };
+    let mut rng = Rng::with_seed(manner.seed);
+    let (mut ticket, mut failures) = (Some(seat.ticket), 0);
+    for _ in 0..=RESUMES_MAX {
+        let round = async {
+            let ticket = match ticket.take() {
+                Some(ticket) => ticket,
+                None => server.sit_down(game, &manner.name, Some(&seat.player_token)).await?.ticket,
+            };
+            server.connect(&ticket).await
+        };
+        let socket = tokio::select! {
+            socket = round => socket,
+            () = stop.cancelled() => return Ok(Ending::Left),
+        };
+        match socket {
+            Ok(socket) => match bot.attend(socket, &stop).await {
+                Some(ending) => return Ok(ending),
+                None if bot.player.was_welcome() => failures = 0,
+                None => {}
+            },
+            Err(error) if !error.is_transient() => return Err(error.into()),
+            Err(_) => {}
+        }
+        failures += 1;
+        let pause = PAUSE_MAX.min(PAUSE * 2_u32.saturating_pow(failures - 1));
+        tokio::select! {
+            () = sleep(pause.mul_f64(0.5 + rng.f64() / 2.0)) => {}
+            () = stop.cancelled() => return Ok(Ending::Left),
+        }
+    }
+    Err(Lost::Connection)
+}
+
+struct Bot {
+    player: Player,
+    journal: Option<UnboundedSender<Note>>,
+}
+
+impl Bot {
+    /// Plays over one connection; `None` when it ends before the game does.
+    async fn attend(&mut self, mut socket: Socket, stop: &CancellationToken) -> Option<Ending> {
+        self.player.arrive();
+        self.send(&mut socket, hello()).await?;
+        let mut heard_at = Instant::now();
+        loop {
+            let silence_max = if self.player.was_welcome() { SILENCE_MAX } else { WELCOME_MAX };
+            tokio::select! {
+                message = socket.next() => {
+                    heard_at = Instant::now();
+                    match message? {
+                        Ok(Message::Text(text)) => self.hear(text),
+                        Ok(Message::Close(_)) | Err(_) => return self.player.ending(),
+                        Ok(_) => continue,
+                    }?;
+                }
+                () = sleep_until(self.player.due()) => {
+                    for message in self.player.act(Instant::now()) {
+                        self.send(&mut socket, message).await?;
+                    }
+                }
+                () = sleep_until(heard_at + silence_max) => return None,
+                () = stop.cancelled() => {
+                    self.send(&mut socket, json!({"action": "leave"})).await;
+                    self.close(socket).await;
+                    return Some(Ending::Left);
+                }
+            }
+            if let Some(ending) = self.player.ending() {
+                self.close(socket).await;
+                return Some(ending);
+            }
+        }
+    }
+
+    /// `None` when the hello was refused, as by a table that asks for patience: it is said again over a new connection.
+    fn hear(&mut self, text: Utf8Bytes) -> Option<()> {
+        let heard = serde_json::from_str(&text).unwrap_or(Heard::Other);
+        if let Some(journal) = &self.journal {
+            // Nobody may be listening any more.
+            let _ = journal.send(Note::Heard(text));
+        }
+        if matches!(&heard, Heard::Error { action: Some(action) } if action == "hello") {
+            return None;
+        }
+        self.player.hear(heard, Instant::now());
+        Some(())
+    }
+
+    async fn send(&self, socket: &mut Socket, message: Value) -> Option<()> {
+        let sent = timeout(SEND_MAX, socket.send(Message::text(message.to_string()))).await;
+        if let Some(journal) = &self.journal {
+            let _ = journal.send(Note::Said(message));
+        }
+        sent.ok()?.ok()
+    }
+
+    /// Says goodbye, and waits a little for the answer: an end without one looks like a lost network.
+    async fn close(&self, mut socket: Socket) {
+        let goodbye = async {
+            let _ = socket.close(None).await;
+            while let Some(Ok(_)) = socket.next().await {}
+        };
+        let _ = timeout(SEND_MAX, goodbye).await;
+    }
+}

@@ -1,0 +1,145 @@
+//! The side of the protocol (`docs/protocol.md`) that a bot needs: what it hears, as far as it listens, and what it says.
+
+use domain::game::drawing::{Op, Tool};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// The version that is spoken.
+const PROTOCOL: u32 = 1;
+
+/// What the server says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(crate) enum Heard {
+    Welcome {
+        room: Room,
+    },
+    Room {
+        room: Room,
+    },
+    Wait {
+        version: u64,
+        next_ms: Option<u64>,
+    },
+    Rematch {
+        game_id: String,
+    },
+    Replaced,
+    Kicked,
+    Error {
+        action: Option<String>,
+    },
+    /// Ink and chat: a bot has no eyes, and does not read what others guess.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Room {
+    pub version: u64,
+    pub status: String,
+    pub host_id: String,
+    pub players: Vec<Seated>,
+    #[serde(default)]
+    pub paused: bool,
+    pub turn: Option<Turn>,
+    #[serde(default)]
+    pub standings: Vec<Standing>,
+    pub rematch: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Seated {
+    pub player_id: String,
+    pub ready: bool,
+    pub connected: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Turn {
+    pub turn_id: String,
+    pub drawer_id: String,
+    pub phase: String,
+    pub next_ms: u64,
+    pub mask: Option<String>,
+    pub answer: Option<String>,
+    pub solvers: Vec<Solver>,
+    #[serde(default)]
+    pub options: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Solver {
+    pub player_id: String,
+}
+
+/// How a player did in a finished game.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// Who.
+    pub player_id: String,
+    /// Their name.
+    pub name: String,
+    /// Their points.
+    pub score: u32,
+    /// From 1; who has the same score shares it.
+    pub rank: u8,
+}
+
+pub(crate) fn hello() -> Value {
+    json!({"action": "hello", "protocol": PROTOCOL})
+}
+
+pub(crate) fn choose(turn_id: &str, option: usize) -> Value {
+    json!({"action": "choose", "turnId": turn_id, "option": option})
+}
+
+pub(crate) fn say(text: &str) -> Value {
+    json!({"action": "say", "id": Uuid::now_v7().to_string(), "text": text})
+}
+
+pub(crate) fn tick(version: u64) -> Value {
+    json!({"action": "tick", "version": version})
+}
+
+pub(crate) fn batch(seq: u32, ops: &[Op]) -> Value {
+    json!({"seq": seq, "ops": ops.iter().map(op).collect::<Vec<_>>()})
+}
+
+pub(crate) fn draw(turn_id: &str, batch: &Value) -> Value {
+    json!({"action": "draw", "turnId": turn_id, "seq": batch["seq"], "ops": batch["ops"]})
+}
+
+pub(crate) fn save(turn_id: &str, chunk: u16, batches: &[Value]) -> Value {
+    json!({"action": "save", "turnId": turn_id, "chunk": chunk, "batches": batches})
+}
+
+fn op(op: &Op) -> Value {
+    match op {
+        Op::Stroke { id, pen, points, end } => {
+            let mut stroke = json!({"op": "stroke", "id": id, "points": points});
+            if let Some(pen) = pen {
+                stroke["color"] = pen.color.into();
+                stroke["width"] = pen.width.into();
+                stroke["tool"] = match pen.tool {
+                    Tool::Pen => "pen".into(),
+                    Tool::Eraser => "eraser".into(),
+                };
+            }
+            if *end {
+                stroke["end"] = true.into();
+            }
+            stroke
+        }
+        Op::Fill { id, color, at } => json!({"op": "fill", "id": id, "color": color, "at": at}),
+        Op::Clear { id } => json!({"op": "clear", "id": id}),
+        Op::Undo { id } => json!({"op": "undo", "id": id}),
+        Op::Redo { id } => json!({"op": "redo", "id": id}),
+    }
+}

@@ -1,0 +1,157 @@
+//! `tidemark bots`: company for a lonely visitor, and whole games without anybody.
+
+use anyhow::{Context, Result, bail, ensure};
+use bots::{Ending, Manner, NAMES, Pace, Seat, Server, play};
+use clap::Args;
+use domain::game::GameId;
+use futures::future::join_all;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::Outcome;
+
+/// How many games in a row the bots go along with; at some point, they want their supper.
+const REMATCHES_MAX: usize = 100;
+
+/// Which game, and who comes along.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The game's id, or the link to its page. Without it, the bots make a game and print its link.
+    #[arg(long, value_name = "LINK", value_parser = game_id)]
+    game: Option<GameId>,
+    /// How many bots.
+    #[arg(long, default_value = "3", value_parser = clap::value_parser!(u8).range(1..=10))]
+    players: u8,
+    /// With how many players a game of the bots' own starts; one more than there are bots, when nothing is said: they wait for you.
+    #[arg(long, conflicts_with = "game", value_parser = clap::value_parser!(u8).range(2..=10))]
+    start_with: Option<u8>,
+    /// Where the game's pages and its API are.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:3000")]
+    server: String,
+    /// Where its sockets are: `GameSocketsUrl` of a deployed stack. A local stack tells it by itself.
+    #[arg(long, value_name = "URL")]
+    ws: Option<String>,
+    /// The chance that the bots have; the same seed draws and guesses the same.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// An id, or anything that has `game=<id>` in its query.
+fn game_id(text: &str) -> Result<GameId, String> {
+    let id = text.split_once("game=").map_or(text, |(_, rest)| rest.split(['&', '#']).next().unwrap_or_default());
+    id.parse().map_err(|_| "must be a game's id, or the link to its page".to_owned())
+}
+
+/// The command.
+///
+/// # Errors
+/// When the server does not let the bots in, or one of them cannot stay.
+pub async fn run(arguments: Arguments) -> Result<Outcome> {
+    let Arguments { players, seed, .. } = arguments;
+    let server = Server::at(&arguments.server, arguments.ws.as_deref()).await?;
+    let stop = CancellationToken::new();
+    tokio::spawn({
+        let stop = stop.clone();
+        async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                stop.cancel();
+            }
+        }
+    });
+
+    let mut rng = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
+    let mut names = NAMES;
+    rng.shuffle(&mut names);
+    let start_with = arguments.start_with.unwrap_or(10.min(players + 1));
+    let mut bots: Vec<Bot> = Vec::new();
+    for name in names.into_iter().take(players.into()) {
+        let manner = Manner {
+            name: name.to_owned(),
+            seed: rng.u64(..),
+            pace: Pace::human(),
+            start_with: start_with.into(),
+            whispers: None,
+            journal: None,
+        };
+        // The first one makes the game, if there is none.
+        let game = match (arguments.game, bots.first()) {
+            (Some(game), _) => Some(game),
+            (None, Some(host)) => Some(host.game()?),
+            (None, None) => None,
+        };
+        let seat = match game {
+            Some(game) => server.sit_down(game, name, None).await,
+            None => server.make_game(&json!({"name": name, "settings": {"playerCount": 10}})).await,
+        };
+        bots.push(Bot { manner, seat: seat.with_context(|| format!("{name} does not get in"))? });
+    }
+    let Some(first) = bots.first() else { bail!("no bots") };
+    println!("{}", server.link(&first.seat.game_id));
+    if arguments.game.is_none() {
+        eprintln!("The game starts with {start_with} players. Ctrl-C ends it.");
+    }
+
+    let games = bots.into_iter().map(|bot| bot.play_on(server.clone(), stop.clone()));
+    let mut standings = Vec::new();
+    let mut lost = Vec::new();
+    for ended in join_all(games).await {
+        match ended {
+            Ok(Ending::Finished(finished)) => standings = finished,
+            Ok(_) => {}
+            Err(error) => lost.push(format!("{error:#}")),
+        }
+    }
+    for standing in standings {
+        println!("{:>2}  {:>5}  {}", standing.rank, standing.score, standing.name);
+    }
+    ensure!(lost.is_empty(), "{}", lost.join("; "));
+    Ok(Outcome::Fine)
+}
+
+struct Bot {
+    manner: Manner,
+    seat: Seat,
+}
+
+impl Bot {
+    fn game(&self) -> Result<GameId> {
+        self.seat.game_id.parse().context("the server names no game")
+    }
+
+    /// Plays, and goes along when somebody wants another game.
+    async fn play_on(mut self, server: Server, stop: CancellationToken) -> Result<Ending> {
+        for _ in 0..REMATCHES_MAX {
+            let (game, name, token) = (self.game()?, self.manner.name.clone(), self.seat.player_token.clone());
+            let ending = play(&server, game, self.seat, self.manner.clone(), stop.clone()).await;
+            match ending.with_context(|| name.clone())? {
+                Ending::Rematch(next) => {
+                    let next = next.parse().context("the server names no game")?;
+                    self.seat = server.sit_down(next, &name, Some(&token)).await.with_context(|| name)?;
+                }
+                ending => return Ok(ending),
+            }
+        }
+        Ok(Ending::Left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_named_by_its_id_or_its_link() {
+        let id = "0199c0de-0000-7000-8000-000000000001";
+        for text in [
+            id.to_owned(),
+            format!("http://127.0.0.1:3000/game/?game={id}"),
+            format!("https://example.org/game/index.html?lang=ja&game={id}#board"),
+            format!("?game={id}&lang=ja"),
+        ] {
+            assert_eq!(game_id(&text).map(|id| id.to_string()).as_deref(), Ok(id), "{text}");
+        }
+        for text in ["", "http://127.0.0.1:3000/game/", "?game=", "game=1"] {
+            assert!(game_id(text).is_err(), "{text}");
+        }
+    }
+}
