@@ -103,8 +103,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
     let Stage::Finished { at_ms, .. } = play.game.room.stage else { panic!("not finished") };
     for (sort, item) in all(&db, game(1)).await {
         let after_the_end_s = number(&item, "ttl") - at_ms / 1_000;
-        let is_tidied =
-            ["CHAT#", "LIVE#ANSWER", "META", "PLAYER#", "ROUND#"].iter().any(|prefix| sort.starts_with(prefix));
+        let is_tidied = ["LIVE#ANSWER", "META", "PLAYER#", "ROUND#"].iter().any(|prefix| sort.starts_with(prefix));
         if is_tidied {
             assert_eq!(after_the_end_s, 7 * DAY_S, "{sort}");
         } else if !sort.starts_with("STROKE#") {

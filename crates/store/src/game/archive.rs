@@ -80,7 +80,7 @@ impl Archive {
 
     /// Gives a finished game its end: each player's seat says how it went, and everything expires 7 days after.
     ///
-    /// What is large or many, which is strokes, drawings and awards, has got a ttl when it was written that is long enough;
+    /// What is large or many, which is strokes, drawings, awards and chat, has got a ttl when it was written that is long enough;
     /// writing it once more would cost as much as the game did.
     pub async fn finish(&self, room: &Room, finished_at_ms: u64) -> Result<(), StoreError> {
         let ttl = expires(finished_at_ms, GAME_TTL_S);
@@ -91,7 +91,6 @@ impl Archive {
         }))
         .await?;
         let ranges = [
-            (CHAT_PREFIX, CHAT_PREFIX_END),
             (ANSWER, ANSWER),
             (META, META),
             (PLAYER_PREFIX, PLAYER_PREFIX_END),

@@ -5,7 +5,7 @@ use domain::game::{GameId, Line, LineId, LineKind, PlayerId, PlayerName, SystemT
 use serde::{Deserialize, Serialize};
 
 use super::keys::{
-    CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n, s,
+    ARCHIVE_TTL_S, CHAT_PREFIX, CHAT_PREFIX_END, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n, s,
 };
 use super::rows::player_id;
 use crate::StoreError;
@@ -162,7 +162,7 @@ impl StoredLine {
         };
         let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
         item.extend(key(game(game_id), chat(line.at_ms, line.id)));
-        item.insert(TTL.to_owned(), n(expires(line.at_ms, GAME_TTL_S)));
+        item.insert(TTL.to_owned(), n(expires(line.at_ms, ARCHIVE_TTL_S)));
         Ok(item)
     }
 
