@@ -222,8 +222,11 @@ impl Player {
         if let Some((deed, at)) = self.deed.clone()
             && at <= now
         {
-            messages.extend(self.carry_out(&deed));
-            let pause = if matches!(deed, Deed::Guess(_)) { self.pause(&deed).max(GUESS_PAUSE) } else { AGAIN };
+            let said = self.carry_out(&deed);
+            // A word that was whispered is right, so all it takes is time.
+            let is_guessing = matches!(deed, Deed::Guess(_)) && (self.whispers.is_none() || said.is_none());
+            let pause = if is_guessing { self.pause(&deed).max(GUESS_PAUSE) } else { AGAIN };
+            messages.extend(said);
             self.deed = Some((deed, now + pause));
         }
         if self.drawing_at().is_some_and(|at| at <= now) {
