@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub(crate) const BATCH_AFTER_MS: u64 = 175;
 
 /// From the first batch to the chunk that carries it; the page's too.
-const SAVE_AFTER_MS: u64 = 1_200;
+const SAVE_AFTER_MS: u64 = 1_000;
 
 /// What a pointer takes to move on, at 60 Hz. Only then is the next batch begun.
 const POINTER_MS: u64 = 16;

@@ -102,6 +102,9 @@ impl Hiragana {
         if let Some(character) = word.chars().find(|c| !matches!(c, 'ぁ'..='ゖ' | 'ー')) {
             return Err(TextError::Character { character, allowed: "a word has hiragana and ー" });
         }
+        if word.chars().all(|c| c == 'ー') {
+            return Err(TextError::Character { character: 'ー', allowed: "a word has a letter that it makes long" });
+        }
         Ok(Self(word))
     }
 

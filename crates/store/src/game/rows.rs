@@ -72,6 +72,8 @@ struct PlayerRow {
     id: String,
     name: String,
     score: u32,
+    /// Absent is ready, as all are while they play.
+    #[serde(default, skip_serializing_if = "ReadyRow::is_ready")]
     status: ReadyRow,
     joined_at: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,11 +85,19 @@ struct PlayerRow {
     kick_votes: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ReadyRow {
+    #[default]
     Ready,
     NotReady,
+}
+
+impl ReadyRow {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_ready(&self) -> bool {
+        *self == Self::Ready
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -24,7 +24,7 @@ import {
 /** From the first change to the batch that carries it. */
 export const BATCH_AFTER_MS = 175;
 /** From the first batch to the chunk that carries it. */
-export const SAVE_AFTER_MS = 1_200;
+export const SAVE_AFTER_MS = 1_000;
 /** A message may have 32 KB. What is in `batches` is ASCII, a character a byte. */
 const CHUNK_CHARS_MAX = 24_000;
 /** Chunks that are sent again at a time: well below the messages that a connection may send at once. */
