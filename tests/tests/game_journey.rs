@@ -117,8 +117,8 @@ async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_t
     let seat = server.make_game(&wanted).await.unwrap();
     let game: GameId = seat.game_id.parse().unwrap();
     let mut lives = vec![Life::begin(&server, 0, seat, &whispers)];
-    for number in 1..NAMES.len() {
-        let seat = server.sit_down(game, NAMES[number], None).await.unwrap();
+    for (number, name) in NAMES.iter().enumerate().skip(1) {
+        let seat = server.sit_down(game, name, None).await.unwrap();
         lives.push(Life::begin(&server, number, seat, &whispers));
     }
 

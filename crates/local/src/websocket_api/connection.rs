@@ -68,7 +68,7 @@ impl End {
 pub enum PostError {
     /// The connection has ended.
     Gone,
-    /// [`OUTBOUND_MAX`] messages wait for it already.
+    /// As many messages as may wait for it do so already.
     Full,
 }
 
@@ -77,7 +77,7 @@ pub enum PostError {
 pub struct Connection {
     /// Who is on the other side.
     pub client: Client,
-    /// A permit for each message that is [under way](UNDER_WAY_MAX).
+    /// A permit for each message that is under way.
     pub under_way: Arc<Semaphore>,
     last_active_ms: AtomicI64,
     outbound: mpsc::Sender<Utf8Bytes>,

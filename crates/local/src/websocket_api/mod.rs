@@ -1,6 +1,6 @@
 //! API Gateway's WebSocket APIs: from a handshake to a function, from each message to a function, and back to the client.
 //!
-//! A connection's life is one task, [`Sockets::converse`]: `$connect` decides on the handshake, then the two sides talk, then
+//! A connection's life is one task: `$connect` decides on the handshake, then the two sides talk, then
 //! `$disconnect` is told how it ended. Functions reach open connections through the [`management`] API.
 
 mod answer;
