@@ -41,6 +41,8 @@ sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
 	npm --prefix crates/bench/node run --silent build -- "$(abspath target/bench/node)"
+	@# The functions that have no twin on Node.js run beside those that have one as they are.
+	for name in $(notdir $(wildcard crates/functions/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
 	cargo run --locked --profile sim --package tidemark-bench -- --functions target/release --node target/bench/node
 
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
