@@ -38,7 +38,7 @@ fn caught(subject: Subject) -> usize {
 fn the_statistics_are_exact_in_every_history() {
     let mut faults = Tally::default();
     let mut calm = 0;
-    for outcome in play_all(Subject::Tidemark, 1..151) {
+    for outcome in play_all(Subject::Tidemark, 1..301) {
         assert!(outcome.miscounts.is_empty(), "make sim SEED={}: {:#?}", outcome.seed, outcome.miscounts);
         faults.add(&outcome.faults);
         calm += usize::from(outcome.faults.total() == 0);
