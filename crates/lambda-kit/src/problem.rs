@@ -87,5 +87,15 @@ pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer 
 pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
 /// The database asks for patience; the request can be sent again as it is.
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
+/// What a client learns of a store that failed: to try again where that may help, and nothing else.
+pub fn failed(is_transient: bool) -> Problem {
+    if is_transient { busy() } else { INTERNAL }
+}
+
+/// [`BUSY`], with when to try again.
+pub fn busy() -> Problem {
+    BUSY.header("retry-after", "1")
+}
+
 /// A fault of ours; the log knows more.
 pub const INTERNAL: Problem = Problem::new(500, "internal", "Something went wrong on our side");

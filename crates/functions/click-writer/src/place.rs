@@ -1,7 +1,7 @@
 //! Finding a click its millisecond.
 
 use domain::clicks::Click;
-use lambda_kit::problem::{BUSY, INTERNAL, Problem};
+use lambda_kit::problem::{Problem, failed};
 use store::StoreError;
 use store::clicks::{ClickWriter, PutClick, StoredClick};
 
@@ -39,5 +39,5 @@ pub(crate) async fn place(writer: &ClickWriter, click: Click, click_id: &str) ->
 
 fn problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a click could not be stored");
-    if error.is_transient() { BUSY.header("retry-after", "1") } else { INTERNAL }
+    failed(error.is_transient())
 }

@@ -3,7 +3,6 @@
 //! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come from.
 
 mod body;
-mod config;
 mod history;
 mod lists;
 mod problems;
@@ -22,7 +21,6 @@ use store::game::{Chat, Drawings, Listener, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
 
 pub use body::BODY_BYTES_MAX;
-pub use config::Config;
 pub use history::LINES_MAX;
 
 /// What the function works with. Ids and chance are passed in, so that a test decides them.

@@ -1,18 +1,18 @@
 //! `game-api`: `/games/...` and `/players/{playerId}/games`.
 
 use aws_sdk_dynamodb::Client;
-use game_api::{Api, Config, handle};
+use game_api::{Api, handle};
 use jiff::Timestamp;
-use lambda_kit::{aws, http, telemetry};
+use lambda_kit::{aws, env, http, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let config = Config::from_env()?;
+    let (table, key_arn) = (env::required("GAME_TABLE")?, env::required("GAME_KEY_SECRET_ARN")?);
     let sdk = aws::config().await;
     let client = Client::new(&sdk);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::game::connect(&client, &config.table).await?;
-    let api = Api::new(client, &config.table, aws::secret(&sdk, &config.key_arn).await?);
+    store::game::connect(&client, &table).await?;
+    let api = Api::new(client, &table, aws::secret(&sdk, &key_arn).await?);
     http::run(|request| handle(&api, request, Timestamp::now())).await
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a request, and what of the rules' refusals becomes of it.
 
 use domain::game::Refusal;
-use lambda_kit::problem::{BUSY, INTERNAL, Problem};
+use lambda_kit::problem::{self, INTERNAL, Problem};
 use store::StoreError;
 
 pub(crate) const INVALID_NAME: Problem = Problem::new(400, "invalid-name", "The name is not valid");
@@ -18,12 +18,7 @@ const GAME_FINISHED: Problem = Problem::new(409, "game-finished", "The game is f
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn failed(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    if error.is_transient() { busy() } else { INTERNAL }
-}
-
-/// The same request may succeed in a moment.
-pub(crate) fn busy() -> Problem {
-    BUSY.header("retry-after", "1")
+    problem::failed(error.is_transient())
 }
 
 /// What the rules have against a new game or a new seat.

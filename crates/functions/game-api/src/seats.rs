@@ -7,14 +7,14 @@ use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, Player
 use game_room::protocol::RoomMessage;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{INTERNAL, Problem};
+use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
 use store::StoreError;
 use store::game::{Freshness, Live, Persisted, Role};
 
 use crate::body::{NewGameBody, NewSeatBody, WantedGame};
-use crate::problems::{GAME_NOT_FOUND, busy, failed, refused};
+use crate::problems::{GAME_NOT_FOUND, failed, refused};
 use crate::{Api, millisecond, spectators};
 
 /// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.

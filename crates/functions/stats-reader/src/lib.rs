@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use lambda_kit::bearer::AdminToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{BUSY, INTERNAL, NOT_FOUND, Problem};
+use lambda_kit::problem::{NOT_FOUND, Problem, failed};
 use secrecy::SecretString;
 use store::StoreError;
 use store::clicks::ClicksReader;
@@ -57,5 +57,5 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
 /// What a client learns of a failed read.
 fn problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a read failed");
-    if error.is_transient() { BUSY.header("retry-after", "1") } else { INTERNAL }
+    failed(error.is_transient())
 }

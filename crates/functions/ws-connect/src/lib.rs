@@ -3,8 +3,6 @@
 //! Nothing is said to anybody here. Until API Gateway has this function's answer, the new connection cannot be posted to; it says
 //! hello when it can, and `ws-message` takes it from there.
 
-mod config;
-
 use aws_sdk_dynamodb::Client;
 use domain::game::{GameId, PlayerId, PlayerName};
 use jiff::Timestamp;
@@ -14,8 +12,6 @@ use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
 use store::StoreError;
 use store::game::{Connections, NewConnection, Role, Rooms};
-
-pub use config::Config;
 
 /// What the function works with.
 #[derive(Debug, Clone)]

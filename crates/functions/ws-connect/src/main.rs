@@ -2,17 +2,17 @@
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
-use lambda_kit::{aws, socket, telemetry};
-use ws_connect::{Config, Door, handle};
+use lambda_kit::{aws, env, socket, telemetry};
+use ws_connect::{Door, handle};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let config = Config::from_env()?;
+    let (table, key_arn) = (env::required("GAME_TABLE")?, env::required("GAME_KEY_SECRET_ARN")?);
     let sdk = aws::config().await;
     let client = Client::new(&sdk);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::game::connect(&client, &config.table).await?;
-    let door = Door::new(client, &config.table, aws::secret(&sdk, &config.game_key_arn).await?);
+    store::game::connect(&client, &table).await?;
+    let door = Door::new(client, &table, aws::secret(&sdk, &key_arn).await?);
     socket::run(|event| handle(&door, event, Timestamp::now())).await
 }
