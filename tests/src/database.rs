@@ -27,6 +27,12 @@ impl Database {
     /// The name of the game's table in the stage `local`.
     pub const GAMES: &str = "EsiritoriGame";
 
+    /// The name of the shop's table in the stage `local`.
+    pub const SHOP: &str = "DynamoDBShop";
+
+    /// The name of the journal's table in the stage `local`.
+    pub const JOURNAL: &str = "TidemarkJournal";
+
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
         let engine = Engine::start(Options::default()).await?;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use domain::clicks::{Click, ClickCount, ClickTime, UserId};
+use domain::UserId;
+use domain::clicks::{Click, ClickCount, ClickTime};
 use engine::EngineFaults;
 use jiff::Timestamp;
 use reqwest::Method;

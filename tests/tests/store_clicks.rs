@@ -5,15 +5,15 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::UserId;
 use domain::calendar::{DateRange, MonthRange};
-use domain::clicks::{
-    Click, ClickCount, ClickTime, LaneId, SequenceNumber, StatDelta, StreamClick, Sums, UserId, parts,
-};
+use domain::clicks::{Click, ClickCount, ClickTime, LaneId, SequenceNumber, StatDelta, StreamClick, Sums, parts};
 use jiff::Timestamp;
 use jiff::civil::date;
+use store::Direction;
 use store::clicks::{
-    ClickWriter, ClicksReader, CommitError, DateShards, Direction, KnownClaims, Lane, Lanes, Markers, PutClick,
-    Quarantine, QuarantinedRecord, StoredClick,
+    ClickWriter, ClicksReader, CommitError, DateShards, KnownClaims, Lane, Lanes, Markers, PutClick, Quarantine,
+    QuarantinedRecord, StoredClick,
 };
 use tidemark_tests::Database;
 
@@ -81,7 +81,7 @@ async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
         let (mut seconds, mut after, mut pages) = (String::new(), None, 0);
         loop {
             let page = reader.of_user(&ann, Some(from), Some(to), direction, 3, after.as_ref()).await.unwrap();
-            seconds.extend(page.clicks.iter().map(|click| &click.create_date_time[18..19]));
+            seconds.extend(page.items.iter().map(|click| &click.create_date_time[18..19]));
             (after, pages) = (page.next, pages + 1);
             if after.is_none() {
                 break;
@@ -114,8 +114,8 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
         let (mut read, mut after) = (Vec::new(), None);
         loop {
             let page = reader.of_day(date(2025, 10, 2), limit, after.as_ref()).await.unwrap();
-            assert!(page.clicks.len() <= usize::from(limit));
-            read.extend(page.clicks.into_iter().map(|click| click.user_id));
+            assert!(page.items.len() <= usize::from(limit));
+            read.extend(page.items.into_iter().map(|click| click.user_id));
             after = page.next;
             if after.is_none() {
                 break;
@@ -144,8 +144,8 @@ async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
     }
     let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
     let page = reader.of_day(date(2025, 10, 2), 10, None).await.unwrap();
-    assert_eq!(users(&page.clicks), ["ann", "bob", "cem"]);
-    let counts: Vec<_> = page.clicks.iter().map(|click| click.click_count).collect();
+    assert_eq!(users(&page.items), ["ann", "bob", "cem"]);
+    let counts: Vec<_> = page.items.iter().map(|click| click.click_count).collect();
     assert_eq!(counts, [Some(1), None, Some(7)]);
 }
 

@@ -1,7 +1,8 @@
 //! How many clicks a second one day takes before DynamoDB throttles it, by the number of date shards.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use domain::clicks::{Click, ClickCount, ClickTime, UserId};
+use domain::UserId;
+use domain::clicks::{Click, ClickCount, ClickTime};
 use engine::{Engine, EngineFaults, Options};
 use store::StoreError;
 use store::clicks::{ClickWriter, DateShards};

@@ -2,9 +2,15 @@
 //!
 //! Nothing here is asynchronous, knows AWS or serde, reads a clock or draws a random number: whoever calls passes time in, and a seed
 //! where there is chance.
-//! A type's constructor is the only way to a value of it, so a [`clicks::UserId`] or a [`calendar::DateRange`] that exists is
+//! A type's constructor is the only way to a value of it, so a [`UserId`] or a [`calendar::DateRange`] that exists is
 //! a valid one.
 
 pub mod calendar;
 pub mod clicks;
 pub mod game;
+pub mod shop;
+mod time;
+mod user_id;
+
+pub use time::{Moment, MomentError, TimeRange, TimeRangeError};
+pub use user_id::{UserId, UserIdError};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use domain::clicks::{Click, ClickCount, ClickTime, UserId};
+use domain::UserId;
+use domain::clicks::{Click, ClickCount, ClickTime};
 use fastrand::Rng;
 use jiff::Span;
 use jiff::civil::{Date, date};

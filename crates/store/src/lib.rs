@@ -7,5 +7,7 @@ pub mod clicks;
 mod error;
 pub mod game;
 mod item;
+mod series;
 
 pub use error::StoreError;
+pub use series::{Direction, DirectionError, Page};

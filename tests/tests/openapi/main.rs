@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::path::Path;
 
+use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
-use domain::clicks::{ClickCount, UserId};
+use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use regex_lite::Regex;
 use serde_json::{Value, json};

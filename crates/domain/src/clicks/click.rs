@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::UserId;
+use crate::UserId;
 
 /// A click as the writer stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]

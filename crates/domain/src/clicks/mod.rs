@@ -4,7 +4,6 @@ mod click;
 mod lane;
 mod part;
 mod recount;
-mod user_id;
 
 pub use click::{Click, ClickCount, ClickCountError, ClickTime, TimeError};
 pub use lane::{Claim, LaneId, SequenceNumber, SequenceNumberError};
@@ -13,4 +12,3 @@ pub use recount::{
     ClickKey, Correction, Difference, Mark, Period, Recounted, Scope, TableClick, Visitor, corrections, differences,
     recount,
 };
-pub use user_id::{UserId, UserIdError};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use domain::clicks::{ClickCount, UserId};
+use domain::UserId;
+use domain::clicks::ClickCount;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};

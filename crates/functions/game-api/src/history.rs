@@ -3,12 +3,13 @@
 use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{INTERNAL, Problem};
+use lambda_kit::page::limit;
+use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 use store::game::{Drawing, StoredLine};
 
+use crate::Api;
 use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, failed};
-use crate::{Api, limit};
 
 /// Lines of a page that does not say how many: the seed's number.
 const LINES_DEFAULT: u16 = 50;
@@ -25,17 +26,13 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     let asker = api.known_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
-    let scope = format!("chat {game_id}");
-    let after = api.position(request, &scope, now)?;
+    let listing = api.listing(format!("chat {game_id}"), now);
+    let after = listing.position(request)?;
     // The lines first: a turn that ends between the two reads opens its lines, and never closes any.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(failed)?;
     let room = room(api, game_id).await?;
     let lines = page.lines.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
-    let mut body = json!({ "items": lines.collect::<Vec<_>>() });
-    if let Some(next) = page.next {
-        body["cursor"] = api.cursors.seal(&scope, &next, now).map_err(|_| INTERNAL)?.into();
-    }
-    Ok(Reply::json(200, &body))
+    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref())
 }
 
 fn line(StoredLine { line, .. }: &StoredLine) -> Value {

@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use lambda_kit::bearer;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
+use lambda_kit::page::Listing;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
-use serde::de::DeserializeOwned;
 use store::game::{Chat, Drawings, Listener, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
 
@@ -67,14 +67,9 @@ impl Api {
         self.player(request, now)?.ok_or_else(bearer::missing)
     }
 
-    /// Where the cursor of the request goes on, if there is one.
-    fn position<T: DeserializeOwned>(
-        &self,
-        request: &Request,
-        scope: &str,
-        now: Timestamp,
-    ) -> Result<Option<T>, Problem> {
-        Ok(request.query("cursor").map(|cursor| self.cursors.open(scope, cursor, now)).transpose()?)
+    /// A list in pages.
+    fn listing(&self, scope: String, now: Timestamp) -> Listing<'_> {
+        Listing::new(&self.cursors, scope, now)
     }
 }
 
@@ -104,12 +99,4 @@ fn spectators(listeners: &[Listener]) -> usize {
 /// Unix milliseconds, as the rules count.
 fn millisecond(now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond()).unwrap_or_default()
-}
-
-fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> {
-    let limit = request.parse_query("limit", |text| {
-        let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit));
-        limit.ok_or_else(|| format!("expected a number from 1 to {max}"))
-    })?;
-    Ok(limit.unwrap_or(default))
 }

@@ -4,12 +4,13 @@ use domain::game::{GameId, PlayerId, Room};
 use game_room::protocol::RoomMessage;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{INTERNAL, Problem};
+use lambda_kit::page::limit;
+use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 use store::game::{Freshness, GAMES_MAX};
 
 use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, failed};
-use crate::{Api, limit, millisecond, spectators};
+use crate::{Api, millisecond, spectators};
 
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;
@@ -20,14 +21,11 @@ const DESERTED_MS: u64 = 60_000;
 /// `GET /games`.
 pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
-    let after = api.position(request, "games", now)?;
+    let listing = api.listing("games".to_owned(), now);
+    let after = listing.position(request)?;
     let (rooms, next) = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
     let items: Vec<_> = rooms.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
-    let mut body = json!({ "items": items });
-    if let Some(next) = next {
-        body["cursor"] = api.cursors.seal("games", &next, now).map_err(|_| INTERNAL)?.into();
-    }
-    Ok(Reply::json(200, &body))
+    listing.reply(&items, next.as_ref())
 }
 
 /// Whether somebody who comes finds anybody, and a seat.
@@ -66,12 +64,8 @@ pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Re
         return Err(OTHER_PLAYER);
     }
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
-    let scope = format!("player {player_id}");
-    let after = api.position(request, &scope, now)?;
+    let listing = api.listing(format!("player {player_id}"), now);
+    let after = listing.position(request)?;
     let (games, next) = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
-    let mut body = json!({ "items": games });
-    if let Some(next) = next {
-        body["cursor"] = api.cursors.seal(&scope, &next, now).map_err(|_| INTERNAL)?.into();
-    }
-    Ok(Reply::json(200, &body))
+    listing.reply(&games, next.as_ref())
 }

@@ -1,14 +1,15 @@
 //! Clicks of a user or of a day. They show individual people: only the admin's token opens them.
 
+use domain::UserId;
 use domain::calendar::parse_date;
-use domain::clicks::{ClickTime, TimeError, UserId};
+use domain::clicks::{ClickTime, TimeError};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lambda_kit::http::{Reply, Request, invalid};
-use lambda_kit::problem::{INTERNAL, Problem};
-use serde_json::json;
-use store::clicks::{ClickPosition, Direction, Page};
+use lambda_kit::page::{Listing, limit};
+use lambda_kit::problem::Problem;
+use store::Direction;
 
 use crate::{Reader, problem};
 
@@ -26,26 +27,24 @@ pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) 
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(invalid("from", "`from` is after `to`"));
     }
-    let direction = request.parse_query("order", |order| match order {
-        "asc" => Ok(Direction::Asc),
-        "desc" => Ok(Direction::Desc),
-        _ => Err("expected `asc` (oldest first) or `desc`"),
-    })?;
-    let direction = direction.unwrap_or(Direction::Asc);
+    let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Asc);
+    let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
 
     let scope = format!("user {user_id} {from:?} {to:?} {direction:?}");
-    let after = position(reader, request, &scope, now)?;
-    let page = reader.store.of_user(&user_id, from, to, direction, limit(request)?, after.as_ref()).await;
-    reply(reader, page.map_err(problem)?, &scope, now)
+    let listing = Listing::new(&reader.cursors, scope, now);
+    let after = listing.position(request)?;
+    let page = reader.store.of_user(&user_id, from, to, direction, limit, after.as_ref()).await.map_err(problem)?;
+    listing.reply(&page.items, page.next.as_ref())
 }
 
 pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     reader.admin.authorize(request)?;
     let day = request.parse_path("date", parse_date)?;
-    let scope = format!("day {day}");
-    let after = position(reader, request, &scope, now)?;
-    let page = reader.store.of_day(day, limit(request)?, after.as_ref()).await;
-    reply(reader, page.map_err(problem)?, &scope, now)
+    let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
+    let listing = Listing::new(&reader.cursors, format!("day {day}"), now);
+    let after = listing.position(request)?;
+    let page = reader.store.of_day(day, limit, after.as_ref()).await.map_err(problem)?;
+    listing.reply(&page.items, page.next.as_ref())
 }
 
 /// First and last millisecond of a day.
@@ -73,25 +72,4 @@ fn time(request: &Request, name: &str, of_day: impl FnOnce(Date) -> Option<i64>)
         };
         time.map_err(|error| format!("{error}, or a date as 2025-10-02"))
     })
-}
-
-fn limit(request: &Request) -> Result<u16, Problem> {
-    let limit = request.parse_query("limit", |text| {
-        let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
-        limit.ok_or_else(|| format!("expected a number from 1 to {LIMIT_MAX}"))
-    })?;
-    Ok(limit.unwrap_or(LIMIT_DEFAULT))
-}
-
-fn position(reader: &Reader, request: &Request, scope: &str, now: Timestamp) -> Result<Option<ClickPosition>, Problem> {
-    let cursor = request.query("cursor");
-    Ok(cursor.map(|cursor| reader.cursors.open(scope, cursor, now)).transpose()?)
-}
-
-fn reply(reader: &Reader, page: Page, scope: &str, now: Timestamp) -> Result<Reply, Problem> {
-    let mut body = json!({ "items": page.clicks });
-    if let Some(next) = page.next {
-        body["cursor"] = reader.cursors.seal(scope, &next, now).map_err(|_| INTERNAL)?.into();
-    }
-    Ok(Reply::json(200, &body))
 }

@@ -139,7 +139,8 @@ mod tests {
     use crate::clicks::writer::item;
     use crate::clicks::{DateShards, keys::s};
     use aws_sdk_dynamodb::types::AttributeValue;
-    use domain::clicks::{Click, ClickCount, ClickTime, UserId};
+    use domain::UserId;
+    use domain::clicks::{Click, ClickCount, ClickTime};
     use jiff::civil::date;
 
     fn read(image: &str) -> Result<Option<(String, String, u32)>, UnreadableClick> {

@@ -22,7 +22,7 @@ pub(crate) const CLICK_PREFIX: &str = "CLICK#";
 /// The first text after all that begin with [`CLICK_PREFIX`]: `$` follows `#`.
 pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
-/// What the partitions begin with that are not a user's. No [`domain::clicks::UserId`] can, for the `#`.
+/// What the partitions begin with that are not a user's. No [`domain::UserId`] can, for the `#`.
 pub const RESERVED_PREFIXES: [&str; 5] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#"];
 
 /// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).

@@ -39,7 +39,7 @@ pub use keys::{DateShards, RESERVED_PREFIXES};
 pub use lanes::{CommitError, Lane, Lanes};
 pub use markers::{KnownClaims, Markers};
 pub use quarantine::{Ending, Kept, Quarantine, QuarantinedRecord};
-pub use reader::{ClickPosition, ClicksReader, Direction, Page, Stat, StoredClick};
+pub use reader::{ClickPosition, ClicksReader, Stat, StoredClick};
 #[cfg(feature = "recount")]
 pub use recount::{ClicksRead, Measured, RecountError, Recounter, TableSize};
 #[cfg(feature = "recount")]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use domain::UserId;
 use domain::calendar::{DateRange, MonthRange};
-use domain::clicks::{Click, ClickTime, UserId};
+use domain::clicks::{Click, ClickTime};
 use futures::future::try_join_all;
 use jiff::civil::Date;
 use serde::de::{Deserializer, IgnoredAny};
@@ -16,6 +17,7 @@ use super::keys::{
     TOTAL_SORT, key, record_sort, s,
 };
 use crate::StoreError;
+use crate::series::{Direction, Page, Rows, merge};
 
 /// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
@@ -89,28 +91,9 @@ impl StoredClick {
     }
 }
 
-/// Oldest or newest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Oldest first.
-    Asc,
-    /// Newest first.
-    Desc,
-}
-
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClickPosition(String);
-
-/// Some clicks, and where to go on if there are more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// At most as many as were asked for.
-    pub clicks: Vec<StoredClick>,
-    /// `None` on the last page.
-    pub next: Option<ClickPosition>,
-}
 
 /// Reads the clicks table. Its requests are `GetItem` on the table and `Query` on the table and its index.
 #[derive(Debug, Clone)]
@@ -175,7 +158,7 @@ impl ClicksReader {
         direction: Direction,
         limit: u16,
         after: Option<&ClickPosition>,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<Page<StoredClick, ClickPosition>, StoreError> {
         let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
         let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
         let to = to.map_or_else(|| LAST_TEXT.to_owned(), |time| time.to_string());
@@ -187,39 +170,33 @@ impl ClicksReader {
             .send()
             .await?;
         let more = answer.last_evaluated_key.is_some();
-        let clicks = answer.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
-        let next = clicks.last().filter(|_| more).map(|click| ClickPosition(click.create_date_time.clone()));
-        Ok(Page { clicks, next })
+        let items = answer.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
+        let next = items.last().filter(|_| more).map(|click| ClickPosition(click.create_date_time.clone()));
+        Ok(Page { items, next })
     }
 
     /// A day's clicks, oldest first; of the same time, by user. All index partitions of the day are read at once and merged.
-    pub async fn of_day(&self, day: Date, limit: u16, after: Option<&ClickPosition>) -> Result<Page, StoreError> {
+    pub async fn of_day(
+        &self,
+        day: Date,
+        limit: u16,
+        after: Option<&ClickPosition>,
+    ) -> Result<Page<StoredClick, ClickPosition>, StoreError> {
         // `recordSort` is unique in a day, so one position serves every partition. The first text after it ends in NUL.
         let from = after.map_or_else(|| CLICK_PREFIX.to_owned(), |ClickPosition(last)| format!("{last}\0"));
         let pages = self.date_shards.date_keys(day).into_iter().map(|date_key| {
             let query = self.between("dateKey", &date_key, "recordSort", &from, CLICK_PREFIX_END);
             query.index_name(DATE_INDEX).limit(i32::from(limit)).send()
         });
-        let mut clicks = Vec::new();
-        // The earliest place at which a partition that has more stopped: behind it, the merge would have gaps.
-        let mut complete_to: Option<String> = None;
+        let mut partitions = Vec::new();
         for page in try_join_all(pages).await? {
-            let page_clicks = page.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
-            if let (Some(_), Some(last)) = (&page.last_evaluated_key, page_clicks.last()) {
-                let stopped = last.record_sort.clone();
-                complete_to = Some(complete_to.map_or(stopped.clone(), |earlier| earlier.min(stopped)));
-            }
-            clicks.extend(page_clicks);
+            let rows = page.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
+            partitions.push(Rows { rows, has_more: page.last_evaluated_key.is_some() });
         }
-        clicks.sort_by(|a: &StoredClick, b| a.record_sort.cmp(&b.record_sort));
-        let read = clicks.len();
-        if let Some(end) = &complete_to {
-            clicks.retain(|click| click.record_sort <= *end);
-        }
-        clicks.truncate(usize::from(limit));
-        let more = complete_to.is_some() || clicks.len() < read;
-        let next = clicks.last().filter(|_| more).map(|click| ClickPosition(click.record_sort.clone()));
-        Ok(Page { clicks, next })
+        let Rows { rows: items, has_more } =
+            merge(partitions, Direction::Asc, usize::from(limit), |click| click.record_sort.clone());
+        let next = items.last().filter(|_| has_more).map(|click| ClickPosition(click.record_sort.clone()));
+        Ok(Page { items, next })
     }
 
     /// The rows of one partition between two sort keys, both included.

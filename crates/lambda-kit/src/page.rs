@@ -1,0 +1,49 @@
+//! Lists in pages: how much a client asks for, where its cursor says to go on, and the answer's shape.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::cursor::Cursors;
+use crate::http::{Reply, Request};
+use crate::problem::{INTERNAL, Problem};
+
+/// The parameter `limit`: how many items a page has at most.
+pub fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> {
+    let limit = request.parse_query("limit", |text| {
+        let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit));
+        limit.ok_or_else(|| format!("expected a number from 1 to {max}"))
+    })?;
+    Ok(limit.unwrap_or(default))
+}
+
+/// One list: what its cursors are bound to.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    cursors: &'a Cursors,
+    scope: String,
+    now: Timestamp,
+}
+
+impl<'a> Listing<'a> {
+    /// The list that `scope` names: the route and every parameter but the cursor and the limit.
+    pub fn new(cursors: &'a Cursors, scope: String, now: Timestamp) -> Self {
+        Self { cursors, scope, now }
+    }
+
+    /// Where the parameter `cursor` says to go on; `None` at the beginning.
+    pub fn position<T: DeserializeOwned>(&self, request: &Request) -> Result<Option<T>, Problem> {
+        let cursor = request.query("cursor");
+        Ok(cursor.map(|cursor| self.cursors.open(&self.scope, cursor, self.now)).transpose()?)
+    }
+
+    /// `{"items": [...], "cursor": "..."}`; without a cursor on the last page.
+    pub fn reply(&self, items: &impl Serialize, next: Option<&impl Serialize>) -> Result<Reply, Problem> {
+        let mut body = json!({ "items": items });
+        if let Some(next) = next {
+            body["cursor"] = self.cursors.seal(&self.scope, next, self.now).map_err(|_| INTERNAL)?.into();
+        }
+        Ok(Reply::json(200, &body))
+    }
+}
