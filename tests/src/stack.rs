@@ -204,13 +204,18 @@ impl Stack {
 
     /// Asks until the answer is the expected one, and fails with the last one when it never is.
     pub async fn wait_for(&self, path: &str, expected: &Value) -> Result<()> {
-        let start = Instant::now();
+        let (mut since, mut last) = (Instant::now(), Value::Null);
         loop {
             let answer = self.get(path).await?;
-            if answer.json() == *expected {
+            let found = answer.json();
+            if found == *expected {
                 return Ok(());
             }
-            ensure!(start.elapsed() < PATIENCE, "{path}: expected {expected}, and it stays {answer:?}");
+            // What still moves may be on its way, however slow the machine is.
+            if found != last {
+                (since, last) = (Instant::now(), found);
+            }
+            ensure!(since.elapsed() < PATIENCE, "{path}: expected {expected}, and it stays {answer:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -115,9 +115,6 @@ pub(crate) async fn rows(effort: Effort) -> anyhow::Result<Vec<Row>> {
 mod tests {
     use super::*;
 
-    /// Above the aim, which is missed by a hundredth: docs/benchmarks.md says by what. This keeps it from getting worse.
-    const WRITE_UNITS_HELD: f64 = 15_200.0;
-
     #[tokio::test]
     async fn a_game_stays_within_its_messages_its_write_units_and_its_money() {
         // One round of ten, and the rest reckoned: a whole game takes minutes in a debug build. What that leaves out is that the
@@ -125,7 +122,7 @@ mod tests {
         let game = play(1, Skill::Friends).await.expect("a game").whole();
         assert_eq!(game.turns, 100.0);
         assert!(game.messages() <= MESSAGES_MAX, "{} messages of {game:?}", game.messages());
-        assert!(game.write_units <= WRITE_UNITS_HELD, "{game:?}");
+        assert!(game.write_units <= WRITE_UNITS_MAX, "{game:?}");
         assert!(game.dollars() < DOLLARS_MAX, "${} for {game:?}", game.dollars());
     }
 }

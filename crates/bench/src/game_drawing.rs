@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub(crate) const BATCH_AFTER_MS: u64 = 175;
 
 /// From the first batch to the chunk that carries it; the page's too.
-const SAVE_AFTER_MS: u64 = 1_000;
+const SAVE_AFTER_MS: u64 = 2_000;
 
 /// What a pointer takes to move on, at 60 Hz. Only then is the next batch begun.
 const POINTER_MS: u64 = 16;
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hand_draws_half_of_the_time_and_saves_about_once_a_second_of_it() {
+    fn a_hand_draws_half_of_the_time_and_saves_once_in_two_seconds_of_it() {
         let hand = Hand::new(80_000);
-        assert_eq!((hand.batches.len(), hand.saves.len()), (216, 53));
+        assert_eq!((hand.batches.len(), hand.saves.len()), (216, 26));
         assert!(hand.batches.is_sorted_by_key(|(at_ms, _)| *at_ms));
-        assert_eq!(hand.saves[..2], [(1_175, 6), (2_321, 8)]);
+        assert_eq!(hand.saves[..2], [(2_175, 8), (5_175, 16)]);
     }
 }

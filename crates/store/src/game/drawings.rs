@@ -4,17 +4,15 @@
 //! may expire.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{GameId, TurnId};
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::gzip;
 use super::keys::{ARCHIVE_TTL_S, TTL, drawing, expires, game, key, n};
 use super::strokes::Chunk;
 use crate::StoreError;
@@ -94,18 +92,12 @@ fn json_bytes(batches: &[&str]) -> usize {
     batches.iter().map(|batch| batch.len() + 1).sum::<usize>() + 1
 }
 
-/// Without a time in its header, so that the same drawing is the same bytes.
 fn pack(batches: &[&str]) -> Result<Vec<u8>, StoreError> {
-    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
-    let written = encoder.write_all(format!("[{}]", batches.join(",")).as_bytes());
-    written.and_then(|()| encoder.finish()).map_err(StoreError::unreadable)
+    gzip::pack(&format!("[{}]", batches.join(",")))
 }
 
 fn unpack(gzip: &[u8]) -> Result<Box<RawValue>, StoreError> {
-    let mut json = String::new();
-    let mut decoder = GzDecoder::new(gzip).take(JSON_BYTES_MAX as u64 + 1);
-    decoder.read_to_string(&mut json).map_err(StoreError::unreadable)?;
-    RawValue::from_string(json).map_err(StoreError::unreadable)
+    RawValue::from_string(gzip::unpack(gzip, JSON_BYTES_MAX)?).map_err(StoreError::unreadable)
 }
 
 /// Keeps and reads drawings. Its requests are `PutItem` and `GetItem`.

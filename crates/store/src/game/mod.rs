@@ -10,7 +10,7 @@
 //! | a seat; in `GSI1-PlayerIndex` | `GAME#<game>` | `PLAYER#<player>` | together with the room |
 //! | words that a game brought along | `GAME#<game>` | `WORDS` | once |
 //! | line of the chat | `GAME#<game>` | `CHAT#<time>#<line>` | once |
-//! | some batches of a drawing | `GAME#<game>` | `STROKE#<turn>#<chunk>` | once |
+//! | some batches of a drawing, compressed | `GAME#<game>` | `STROKE#<turn>#<chunk>` | once |
 //! | a finished turn's drawing, compressed | `GAME#<game>` | `DRAWING#<turn>` | the stream's reader |
 //! | a round's turns: who drew what, who guessed it | `GAME#<game>` | `ROUND#<round>` | the stream's reader |
 //! | an award | `GAME#<game>` | `SCORE#<turn>#<player>` | the stream's reader |
@@ -22,6 +22,7 @@ mod archive;
 mod chat;
 mod connections;
 mod drawings;
+mod gzip;
 mod image;
 mod keys;
 mod lobby;

@@ -1,20 +1,27 @@
 //! What has been drawn in a turn, in append-only chunks.
 //!
-//! Each is written once, about one a second. Rewriting one item at each stroke would bill all of it each time.
+//! Each is written once, one in two seconds, and compressed, so that it costs one write unit. Rewriting one item at each stroke
+//! would bill all of it each time.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{GameId, TurnId};
 use serde::Deserialize;
 
+use super::gzip;
 use super::keys::{GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, expires, game, key, n, s, strokes, strokes_of};
 use crate::StoreError;
 
 /// The pages that a turn's chunks may take, at a megabyte each.
 const PAGES_MAX: usize = 16;
 
+/// The most JSON that one chunk holds: what came in one message of a socket, and some room.
+const CHUNK_BYTES_MAX: usize = 128 * 1024;
+
 /// Some batches of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// `seq` of the first batch.
     pub from: u32,
@@ -22,6 +29,21 @@ pub struct Chunk {
     pub to: u32,
     /// The batches as JSON: `[{"seq": 1, "ops": [...]}, ...]`.
     pub batches: String,
+}
+
+impl Chunk {
+    fn read(item: Item) -> Result<Self, StoreError> {
+        #[derive(Deserialize)]
+        struct Row {
+            from: u32,
+            to: u32,
+        }
+        let gzip = item.get("gzip").and_then(|gzip| gzip.as_b().ok());
+        let gzip = gzip.ok_or_else(|| StoreError::unreadable("a chunk without batches"))?;
+        let batches = gzip::unpack(gzip.as_ref(), CHUNK_BYTES_MAX)?;
+        let Row { from, to } = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+        Ok(Self { from, to, batches })
+    }
 }
 
 /// What became of a put.
@@ -58,7 +80,7 @@ impl Strokes {
         let mut item = key(game(game_id), strokes(turn_id, number));
         item.insert("from".to_owned(), n(chunk.from));
         item.insert("to".to_owned(), n(chunk.to));
-        item.insert("batches".to_owned(), s(&*chunk.batches));
+        item.insert("gzip".to_owned(), AttributeValue::B(Blob::new(gzip::pack(&chunk.batches)?)));
         item.insert(TTL.to_owned(), n(expires(now_ms, GAME_TTL_S)));
         let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
         // Stops a chunk that comes twice, or late from an older connection, from replacing what is drawn already.
@@ -91,7 +113,7 @@ impl Strokes {
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {
-                chunks.push(serde_dynamo::from_item(item).map_err(StoreError::unreadable)?);
+                chunks.push(Chunk::read(item)?);
             }
             start = page.last_evaluated_key;
             if start.is_none() {

@@ -1,7 +1,7 @@
 /**
  * The drawer's side: strokes become ops, ops batches, batches chunks.
  *
- * Every batch leaves twice: as `draw` for those who watch, and about a second later in a `save` for those who come late and for what got
+ * Every batch leaves twice: as `draw` for those who watch, and up to two seconds later in a `save` for those who come late and for what got
  * lost. Nobody acknowledges a `save`, so chunks are kept until a `catch-up` has shown that they are stored.
  */
 import type { Point } from './brush.ts';
@@ -24,7 +24,7 @@ import {
 /** From the first change to the batch that carries it. */
 export const BATCH_AFTER_MS = 175;
 /** From the first batch to the chunk that carries it. */
-export const SAVE_AFTER_MS = 1_000;
+export const SAVE_AFTER_MS = 2_000;
 /** A message may have 32 KB. What is in `batches` is ASCII, a character a byte. */
 const CHUNK_CHARS_MAX = 24_000;
 /** Chunks that are sent again at a time: well below the messages that a connection may send at once. */
