@@ -1,0 +1,256 @@
+//! What the suite writes into its own stream. Nothing in it tells of a person.
+
+use jiff::Timestamp;
+
+use super::{Attributes, Entry, EntryId, Message, Stream};
+
+/// Something that has happened in the suite. Its entry has a sentence, and the facts as attributes, `kind` first among them: pages put them into their
+/// reader's language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News<'a> {
+    /// A drawing game is over.
+    GameFinished {
+        /// Which, if anybody may know.
+        game_id: Option<&'a str>,
+        /// How many had a seat at its end.
+        players: usize,
+        /// How many rounds it was set to.
+        rounds: u8,
+        /// The winner's points.
+        best_score: u32,
+    },
+    /// A product costs something else.
+    PriceChanged {
+        /// Which.
+        product_id: &'a str,
+        /// What it costs, in minor units.
+        price: u64,
+        /// What it cost; `None` for its first price.
+        previous_price: Option<u64>,
+        /// ISO 4217.
+        currency: &'a str,
+    },
+    /// Goods came, went, or were counted.
+    StockMoved {
+        /// Of which product.
+        product_id: &'a str,
+        /// How.
+        movement: MovementKind,
+        /// By how many.
+        quantity: i64,
+        /// How many there are now.
+        stock: u64,
+    },
+    /// A product's stock has fallen below its threshold.
+    LowStock {
+        /// Which.
+        product_id: &'a str,
+        /// How many there are.
+        stock: u64,
+        /// The threshold.
+        threshold: u64,
+    },
+    /// The last piece is gone.
+    OutOfStock {
+        /// Of which product.
+        product_id: &'a str,
+    },
+    /// A record of the clicks' stream could not be read, and waits for somebody.
+    RecordQuarantined {
+        /// A stable code.
+        reason: &'a str,
+    },
+    /// An operator has set statistics right.
+    StatisticsRepaired,
+}
+
+/// How stock has moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MovementKind {
+    /// Goods came in.
+    In,
+    /// Goods went out.
+    Out,
+    /// A correction by so many.
+    Adjust,
+    /// Somebody counted.
+    Count,
+}
+
+impl MovementKind {
+    /// As the inventory spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::In => "IN",
+            Self::Out => "OUT",
+            Self::Adjust => "ADJUST",
+            Self::Count => "COUNT",
+        }
+    }
+}
+
+impl News<'_> {
+    /// The entry. `name` is the event's own, different from every other event's of that millisecond, and the same when it is told again.
+    pub fn entry(&self, at: Timestamp, name: &str) -> Entry {
+        let kind = self.kind();
+        let mut attributes = vec![("kind", kind.to_owned())];
+        attributes.extend(self.facts());
+        Entry {
+            stream: Stream::suite(),
+            id: EntryId::derived(at, &format!("{kind} {name}")),
+            message: Message::of_suite(self.sentence()),
+            attributes: Attributes::of_suite(attributes),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::GameFinished { .. } => "game-finished",
+            Self::PriceChanged { .. } => "price-changed",
+            Self::StockMoved { .. } => "stock-moved",
+            Self::LowStock { .. } => "low-stock",
+            Self::OutOfStock { .. } => "out-of-stock",
+            Self::RecordQuarantined { .. } => "record-quarantined",
+            Self::StatisticsRepaired => "statistics-repaired",
+        }
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        match *self {
+            Self::GameFinished { game_id, players, rounds, best_score } => {
+                let game_id = game_id.map(|id| ("gameId", id.to_owned()));
+                let mut facts: Vec<_> = game_id.into_iter().collect();
+                facts.extend([
+                    ("players", players.to_string()),
+                    ("rounds", rounds.to_string()),
+                    ("bestScore", best_score.to_string()),
+                ]);
+                facts
+            }
+            Self::PriceChanged { product_id, price, previous_price, currency } => {
+                let mut facts = vec![
+                    ("productId", product_id.to_owned()),
+                    ("price", price.to_string()),
+                    ("currency", currency.to_owned()),
+                ];
+                facts.extend(previous_price.map(|price| ("previousPrice", price.to_string())));
+                facts
+            }
+            Self::StockMoved { product_id, movement, quantity, stock } => vec![
+                ("productId", product_id.to_owned()),
+                ("changeType", movement.as_str().to_owned()),
+                ("quantity", quantity.to_string()),
+                ("stock", stock.to_string()),
+            ],
+            Self::LowStock { product_id, stock, threshold } => vec![
+                ("productId", product_id.to_owned()),
+                ("stock", stock.to_string()),
+                ("lowStockThreshold", threshold.to_string()),
+            ],
+            Self::OutOfStock { product_id } => vec![("productId", product_id.to_owned())],
+            Self::RecordQuarantined { reason } => vec![("reason", reason.to_owned())],
+            Self::StatisticsRepaired => Vec::new(),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match *self {
+            Self::GameFinished { players, rounds, best_score, .. } => {
+                let (players, rounds) = (many(players, "player"), many(rounds.into(), "round"));
+                format!("A game of {players} and {rounds} is over; the best score was {best_score}.")
+            }
+            Self::PriceChanged { product_id, price, previous_price: None, currency } => {
+                format!("{product_id} has its first price: {price} {currency}, in minor units.")
+            }
+            Self::PriceChanged { product_id, price, previous_price: Some(previous), currency } => {
+                format!("The price of {product_id} went from {previous} to {price} {currency}, in minor units.")
+            }
+            Self::StockMoved { product_id, movement, quantity, stock } => {
+                let what = match movement {
+                    MovementKind::In => "came in",
+                    MovementKind::Out => "went out",
+                    MovementKind::Adjust => "by a correction",
+                    MovementKind::Count => "by a count",
+                };
+                format!("Stock of {product_id}: {quantity:+} {what}, {stock} now.")
+            }
+            Self::LowStock { product_id, stock, threshold } => {
+                format!("{product_id} runs low: {stock} left, and the threshold is {threshold}.")
+            }
+            Self::OutOfStock { product_id } => format!("{product_id} is out of stock."),
+            Self::RecordQuarantined { reason } => {
+                format!("A record of the clicks could not be counted ({reason}) and was put aside.")
+            }
+            Self::StatisticsRepaired => "Statistics were compared with their clicks and set right.".to_owned(),
+        }
+    }
+}
+
+fn many(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [News<'static>; 9] = [
+        News::GameFinished {
+            game_id: Some("0199c0de-0000-7000-8000-00000000000a"),
+            players: 3,
+            rounds: 1,
+            best_score: 270,
+        },
+        News::GameFinished { game_id: None, players: 2, rounds: 3, best_score: 0 },
+        News::PriceChanged { product_id: "p-1", price: 1_980, previous_price: Some(2_480), currency: "JPY" },
+        News::PriceChanged { product_id: "p-1", price: 2_480, previous_price: None, currency: "JPY" },
+        News::StockMoved { product_id: "p-1", movement: MovementKind::Out, quantity: -3, stock: 7 },
+        News::LowStock { product_id: "p-1", stock: 2, threshold: 3 },
+        News::OutOfStock { product_id: "p-1" },
+        News::RecordQuarantined { reason: "click-count" },
+        News::StatisticsRepaired,
+    ];
+
+    #[test]
+    fn each_kind_has_its_sentence_and_its_facts() {
+        let at = "2024-07-12T02:37:50.951Z".parse().expect("a time");
+        let lines = ALL.map(|news| {
+            let entry = news.entry(at, "x");
+            let facts: Vec<_> =
+                entry.attributes.pairs().iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("{} [{}]", entry.message.as_str(), facts.join(" "))
+        });
+        assert_eq!(
+            lines,
+            [
+                "A game of 3 players and 1 round is over; the best score was 270. [bestScore=270 gameId=0199c0de-0000-7000-8000-00000000000a kind=game-finished players=3 rounds=1]",
+                "A game of 2 players and 3 rounds is over; the best score was 0. [bestScore=0 kind=game-finished players=2 rounds=3]",
+                "The price of p-1 went from 2480 to 1980 JPY, in minor units. [currency=JPY kind=price-changed previousPrice=2480 price=1980 productId=p-1]",
+                "p-1 has its first price: 2480 JPY, in minor units. [currency=JPY kind=price-changed price=2480 productId=p-1]",
+                "Stock of p-1: -3 went out, 7 now. [changeType=OUT kind=stock-moved productId=p-1 quantity=-3 stock=7]",
+                "p-1 runs low: 2 left, and the threshold is 3. [kind=low-stock lowStockThreshold=3 productId=p-1 stock=2]",
+                "p-1 is out of stock. [kind=out-of-stock productId=p-1]",
+                "A record of the clicks could not be counted (click-count) and was put aside. [kind=record-quarantined reason=click-count]",
+                "Statistics were compared with their clicks and set right. [kind=statistics-repaired]",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_suite_writes_keeps_the_rules_of_all_entries() {
+        for news in ALL {
+            let Entry { message, attributes, id, .. } = news.entry(Timestamp::UNIX_EPOCH, "x");
+            assert_eq!(Message::new(message.as_str()), Ok(message));
+            assert_eq!(Attributes::new(attributes.pairs().clone()), Ok(attributes));
+            assert_eq!(id, news.entry(Timestamp::UNIX_EPOCH, "x").id);
+        }
+    }
+
+    #[test]
+    fn two_kinds_of_one_event_are_two_entries() {
+        let [low, out] =
+            [News::LowStock { product_id: "p", stock: 0, threshold: 3 }, News::OutOfStock { product_id: "p" }]
+                .map(|news| news.entry(Timestamp::UNIX_EPOCH, "7").id);
+        assert_ne!(low, out);
+    }
+}

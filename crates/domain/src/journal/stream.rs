@@ -1,0 +1,54 @@
+//! Which journal.
+
+use std::fmt;
+
+/// The name of a stream of entries: 1 to 64 of `a-z`, `0-9` and `-`. Without a `#`, it ends where its key's next part begins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stream(String);
+
+/// Why a text is not the name of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected 1 to {max} of the characters a-z, 0-9 and `-`", max = Stream::CHARS_MAX)]
+pub struct StreamError;
+
+impl Stream {
+    /// The most characters of a name.
+    pub const CHARS_MAX: usize = 64;
+
+    /// Checks length and characters.
+    pub fn new(text: &str) -> Result<Self, StreamError> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let fits = (1..=Self::CHARS_MAX).contains(&text.len());
+        (is_plain && fits).then(|| Self(text.to_owned())).ok_or(StreamError)
+    }
+
+    /// Where the suite itself writes what has happened.
+    pub fn suite() -> Self {
+        Self("suite".to_owned())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_character_that_a_key_is_made_of() {
+        assert_eq!(Stream::new("suite"), Ok(Stream::suite()));
+        assert!(Stream::new("2-a").is_ok() && Stream::new(&"a".repeat(64)).is_ok());
+        for text in ["", "Suite", "a#b", "a b", "日誌", "a\n", &"a".repeat(65)] {
+            assert_eq!(Stream::new(text), Err(StreamError), "{text:?}");
+        }
+    }
+}
