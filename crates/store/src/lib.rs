@@ -7,6 +7,7 @@ pub mod clicks;
 mod error;
 pub mod game;
 mod item;
+pub mod journal;
 mod series;
 
 pub use error::StoreError;

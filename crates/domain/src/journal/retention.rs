@@ -37,6 +37,13 @@ pub enum RetentionError {
     NoDefault,
 }
 
+impl Default for Retention {
+    /// 400 days for every stream: a year, and time to look back on it.
+    fn default() -> Self {
+        Self { days: BTreeMap::new(), default_days: 400 }
+    }
+}
+
 impl Retention {
     /// How long a stream keeps its entries; `None` for ever.
     pub fn of(&self, stream: &Stream) -> Option<SignedDuration> {
