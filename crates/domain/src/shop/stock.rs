@@ -1,0 +1,511 @@
+//! Stock: how many of a product are there, how many of them are promised, and what a movement makes of it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How many of a product are there, and how many of those are promised to orders: never more than there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StockLevel {
+    stock: u64,
+    reserved: u64,
+}
+
+/// Two numbers that are no level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{reserved} reserved of a stock of {stock}: expected at most {max} of them, and no more reserved than there are", max = StockLevel::MAX)]
+pub struct LevelError {
+    /// The goods that are there.
+    pub stock: u64,
+    /// Those of them that are promised.
+    pub reserved: u64,
+}
+
+/// Why goods cannot move. Nothing is rounded down to what would be possible. Each comes with the level as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StockRefusal {
+    /// More would leave than is there and not promised.
+    #[error("{} are there, {} of them are reserved: {} are available", .0.stock, .0.reserved, .0.available())]
+    Insufficient(StockLevel),
+    /// The stock would fall below what orders are promised.
+    #[error("{} of {} are reserved: the stock cannot fall below that", .0.reserved, .0.stock)]
+    Reserved(StockLevel),
+    /// The stock would grow over [`StockLevel::MAX`].
+    #[error("{} are there, and the stock may grow to {max} at most", .0.stock, max = StockLevel::MAX)]
+    Overflow(StockLevel),
+    /// More would be given back or handed over than is promised: the reservation is not in this level.
+    #[error("only {} are reserved", .0.reserved)]
+    NotReserved(StockLevel),
+}
+
+/// A number of goods that an order takes or a delivery brings: 1 to 1,000,000,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity(u32);
+
+/// A correction of the stock by hand: -1,000,000,000 to 1,000,000,000, and not 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Adjustment(i32);
+
+/// The goods that somebody counted: 0 to [`StockLevel::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted(u64);
+
+/// Why a number is not the quantity of a movement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// Of goods that come or go.
+    #[error("must be a whole number from 1 to {max}", max = Quantity::MAX)]
+    Quantity,
+    /// Of an adjustment.
+    #[error("must be a whole number from -{max} to {max} and not 0", max = Quantity::MAX)]
+    Adjustment,
+    /// Of a count.
+    #[error("must be a whole number from 0 to {max}", max = StockLevel::MAX)]
+    Counted,
+}
+
+/// What a row of the ledger is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeType {
+    /// Goods came.
+    In,
+    /// Goods went.
+    Out,
+    /// Somebody corrected the stock by so many.
+    Adjust,
+    /// Somebody counted.
+    Count,
+}
+
+/// A text that names no [`ChangeType`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected IN, OUT, ADJUST or COUNT")]
+pub struct ChangeTypeError;
+
+/// Something that happens to the goods of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Movement {
+    /// So many come.
+    In(Quantity),
+    /// So many go, of those that nobody is promised.
+    Out(Quantity),
+    /// There are so many more or fewer than was thought.
+    Adjust(Adjustment),
+    /// So many are there.
+    Count(Counted),
+}
+
+/// What a movement made of the stock. The row that tells of it has the same three numbers: rows chain without a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// As it was.
+    pub before: StockLevel,
+    /// As it is now.
+    pub after: StockLevel,
+}
+
+impl StockLevel {
+    /// The most goods of one product.
+    pub const MAX: u64 = 1_000_000_000_000;
+
+    /// Checks that no more are promised than there are.
+    pub fn new(stock: u64, reserved: u64) -> Result<Self, LevelError> {
+        let is_level = reserved <= stock && stock <= Self::MAX;
+        is_level.then_some(Self { stock, reserved }).ok_or(LevelError { stock, reserved })
+    }
+
+    /// The goods that are there.
+    pub fn stock(self) -> u64 {
+        self.stock
+    }
+
+    /// Those of them that are promised to orders.
+    pub fn reserved(self) -> u64 {
+        self.reserved
+    }
+
+    /// Those of them that anybody may have.
+    pub fn available(self) -> u64 {
+        self.stock - self.reserved
+    }
+
+    /// Moves goods.
+    ///
+    /// # Errors
+    /// [`StockRefusal`]; nothing has moved.
+    pub fn apply(self, movement: Movement) -> Result<Moved, StockRefusal> {
+        let (stock, available) = (self.stock, self.available());
+        let stock = match movement {
+            Movement::In(quantity) => stock + quantity.get(),
+            Movement::Out(quantity) if quantity.get() > available => return Err(StockRefusal::Insufficient(self)),
+            Movement::Out(quantity) => stock - quantity.get(),
+            Movement::Adjust(delta) => stock.checked_add_signed(delta.get()).ok_or(StockRefusal::Insufficient(self))?,
+            Movement::Count(counted) => counted.get(),
+        };
+        if stock < self.reserved {
+            return Err(StockRefusal::Reserved(self));
+        }
+        if stock > Self::MAX {
+            return Err(StockRefusal::Overflow(self));
+        }
+        Ok(Moved { before: self, after: Self { stock, ..self } })
+    }
+
+    /// Promises goods to an order.
+    ///
+    /// # Errors
+    /// [`StockRefusal::Insufficient`].
+    pub fn reserve(self, quantity: Quantity) -> Result<Self, StockRefusal> {
+        if quantity.get() > self.available() {
+            return Err(StockRefusal::Insufficient(self));
+        }
+        Ok(Self { reserved: self.reserved + quantity.get(), ..self })
+    }
+
+    /// Takes a promise back: anybody may have the goods again. Of several reservations at once, `quantity` is the sum.
+    ///
+    /// # Errors
+    /// [`StockRefusal::NotReserved`], which a table that only this suite has written does not bring about.
+    pub fn give_back(self, quantity: u64) -> Result<Self, StockRefusal> {
+        let reserved = self.reserved.checked_sub(quantity).ok_or(StockRefusal::NotReserved(self))?;
+        Ok(Self { reserved, ..self })
+    }
+
+    /// Keeps a promise: the goods leave.
+    ///
+    /// # Errors
+    /// As for [`StockLevel::give_back`].
+    pub fn hand_over(self, quantity: Quantity) -> Result<Moved, StockRefusal> {
+        let promised = self.give_back(quantity.get())?;
+        Ok(Moved { before: self, after: Self { stock: promised.stock - quantity.get(), ..promised } })
+    }
+}
+
+impl Moved {
+    /// By how much the stock has grown, or fallen.
+    pub fn delta(self) -> i64 {
+        // Both are at most `StockLevel::MAX`.
+        self.after.stock as i64 - self.before.stock as i64
+    }
+}
+
+impl Movement {
+    /// What its row is about.
+    pub fn change_type(self) -> ChangeType {
+        match self {
+            Self::In(_) => ChangeType::In,
+            Self::Out(_) => ChangeType::Out,
+            Self::Adjust(_) => ChangeType::Adjust,
+            Self::Count(_) => ChangeType::Count,
+        }
+    }
+
+    /// A movement of that type; what its number means depends on the type.
+    pub fn new(change_type: ChangeType, number: i64) -> Result<Self, QuantityError> {
+        Ok(match change_type {
+            ChangeType::In => Self::In(Quantity::new(number)?),
+            ChangeType::Out => Self::Out(Quantity::new(number)?),
+            ChangeType::Adjust => Self::Adjust(Adjustment::new(number)?),
+            ChangeType::Count => Self::Count(Counted::new(number)?),
+        })
+    }
+
+    /// The number that it was made with.
+    pub fn number(self) -> i64 {
+        match self {
+            Self::In(Quantity(quantity)) | Self::Out(Quantity(quantity)) => i64::from(quantity),
+            Self::Adjust(Adjustment(delta)) => i64::from(delta),
+            Self::Count(Counted(counted)) => counted as i64,
+        }
+    }
+}
+
+impl Quantity {
+    /// The largest.
+    pub const MAX: u32 = 1_000_000_000;
+
+    /// Checks the bounds.
+    pub fn new(quantity: i64) -> Result<Self, QuantityError> {
+        let quantity = u32::try_from(quantity).ok().filter(|quantity| (1..=Self::MAX).contains(quantity));
+        quantity.map(Self).ok_or(QuantityError::Quantity)
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        u64::from(self.0)
+    }
+}
+
+impl Adjustment {
+    /// Checks the bounds.
+    pub fn new(delta: i64) -> Result<Self, QuantityError> {
+        let is_in_range = delta != 0 && delta.unsigned_abs() <= u64::from(Quantity::MAX);
+        let delta = i32::try_from(delta).ok().filter(|_| is_in_range);
+        delta.map(Self).ok_or(QuantityError::Adjustment)
+    }
+
+    /// The number, with its sign.
+    pub fn get(self) -> i64 {
+        i64::from(self.0)
+    }
+}
+
+impl Counted {
+    /// Checks the bounds.
+    pub fn new(counted: i64) -> Result<Self, QuantityError> {
+        let counted = u64::try_from(counted).ok().filter(|counted| *counted <= StockLevel::MAX);
+        counted.map(Self).ok_or(QuantityError::Counted)
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl ChangeType {
+    /// As it is spelled in a row, and by clients.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::In => "IN",
+            Self::Out => "OUT",
+            Self::Adjust => "ADJUST",
+            Self::Count => "COUNT",
+        }
+    }
+}
+
+impl fmt::Display for ChangeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ChangeType {
+    type Err = ChangeTypeError;
+
+    fn from_str(text: &str) -> Result<Self, ChangeTypeError> {
+        let types = [Self::In, Self::Out, Self::Adjust, Self::Count];
+        types.into_iter().find(|change_type| change_type.as_str() == text).ok_or(ChangeTypeError)
+    }
+}
+
+/// How a product's stock stands to its threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watched {
+    /// The goods that are there.
+    pub stock: u64,
+    /// The level at which they are said to be low; of 0, there is nothing to say before all are gone.
+    pub threshold: u64,
+}
+
+/// What is worth saying about a stock that has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Notice {
+    /// It has come down to its threshold, or the threshold up to it.
+    Low,
+    /// Nothing is left.
+    Out,
+}
+
+impl Watched {
+    fn is_low(self) -> bool {
+        self.threshold > 0 && self.stock <= self.threshold
+    }
+
+    /// What to say after this has become `after`: each thing when it comes true, and not again while it stays so.
+    pub fn notices(self, after: Self) -> Vec<Notice> {
+        let is_low = after.is_low() && !self.is_low();
+        let is_out = after.stock == 0 && self.stock > 0;
+        let notices = [(is_low, Notice::Low), (is_out, Notice::Out)];
+        notices.into_iter().filter_map(|(comes_true, notice)| comes_true.then_some(notice)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn level(stock: u64, reserved: u64) -> StockLevel {
+        StockLevel::new(stock, reserved).expect("a level")
+    }
+
+    fn movement(change_type: &str, number: i64) -> Movement {
+        Movement::new(change_type.parse().expect("a type"), number).expect("a movement")
+    }
+
+    fn after(level: StockLevel, change_type: &str, number: i64) -> Result<(u64, i64), StockRefusal> {
+        level.apply(movement(change_type, number)).map(|moved| (moved.after.stock(), moved.delta()))
+    }
+
+    #[test]
+    fn a_movement_adds_takes_corrects_or_counts() {
+        let ten = level(10, 4);
+        assert_eq!(after(ten, "IN", 5), Ok((15, 5)));
+        assert_eq!(after(ten, "OUT", 6), Ok((4, -6)));
+        assert_eq!(after(ten, "ADJUST", -6), Ok((4, -6)));
+        assert_eq!(after(ten, "ADJUST", 1), Ok((11, 1)));
+        assert_eq!(after(ten, "COUNT", 4), Ok((4, -6)));
+        assert_eq!(after(ten, "COUNT", 10), Ok((10, 0)));
+    }
+
+    #[test]
+    fn what_is_promised_cannot_leave_in_any_other_way() {
+        let ten = level(10, 4);
+        assert_eq!(after(ten, "OUT", 7), Err(StockRefusal::Insufficient(ten)));
+        assert_eq!(after(ten, "ADJUST", -11), Err(StockRefusal::Insufficient(ten)));
+        assert_eq!(after(ten, "ADJUST", -7), Err(StockRefusal::Reserved(ten)));
+        assert_eq!(after(ten, "COUNT", 3), Err(StockRefusal::Reserved(ten)));
+        let quantity = |number| Quantity::new(number).expect("a quantity");
+        assert_eq!(ten.reserve(quantity(6)), Ok(level(10, 10)));
+        assert_eq!(ten.reserve(quantity(7)), Err(StockRefusal::Insufficient(ten)));
+        assert_eq!(ten.hand_over(quantity(3)).map(|moved| (moved.after, moved.delta())), Ok((level(7, 1), -3)));
+        assert_eq!(ten.hand_over(quantity(5)), Err(StockRefusal::NotReserved(ten)));
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_there() {
+        let refused = after(level(10, 4), "OUT", 7).expect_err("too many");
+        assert_eq!(refused.to_string(), "10 are there, 4 of them are reserved: 6 are available");
+    }
+
+    #[test]
+    fn a_stock_ends_at_a_million_million() {
+        let full = level(StockLevel::MAX, 0);
+        assert_eq!(after(full, "IN", 1), Err(StockRefusal::Overflow(full)));
+        assert_eq!(after(full, "ADJUST", 1), Err(StockRefusal::Overflow(full)));
+        assert_eq!(after(level(StockLevel::MAX - 1, 0), "IN", 1), Ok((StockLevel::MAX, 1)));
+        assert!(StockLevel::new(StockLevel::MAX + 1, 0).is_err() && StockLevel::new(3, 4).is_err());
+    }
+
+    #[test]
+    fn a_number_means_what_its_type_says_and_has_bounds() {
+        let made = |change_type: &str, number| Movement::new(change_type.parse().expect("a type"), number);
+        for number in [i64::MIN, -1, 0, 1_000_000_001, i64::MAX] {
+            assert_eq!(made("IN", number), Err(QuantityError::Quantity), "{number}");
+            assert_eq!(made("OUT", number), Err(QuantityError::Quantity), "{number}");
+        }
+        for number in [i64::MIN, -1_000_000_001, 0, 1_000_000_001, i64::MAX] {
+            assert_eq!(made("ADJUST", number), Err(QuantityError::Adjustment), "{number}");
+        }
+        for number in [i64::MIN, -1, 1_000_000_000_001, i64::MAX] {
+            assert_eq!(made("COUNT", number), Err(QuantityError::Counted), "{number}");
+        }
+        for (change_type, number) in [("IN", 1_000_000_000), ("ADJUST", -1_000_000_000), ("COUNT", 1_000_000_000_000)] {
+            let made = made(change_type, number).expect("a movement");
+            assert_eq!((made.change_type().to_string().as_str(), made.number()), (change_type, number));
+        }
+        for text in ["in", "", "RESERVE", "IN "] {
+            assert_eq!(text.parse::<ChangeType>(), Err(ChangeTypeError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_notice_is_given_when_it_comes_true_and_not_while_it_stays_so() {
+        let at = |stock, threshold| Watched { stock, threshold };
+        let notices = |before, after| at(before, 5).notices(at(after, 5));
+        assert_eq!(notices(6, 5), [Notice::Low]);
+        assert_eq!(notices(5, 4), []);
+        assert_eq!(notices(1, 0), [Notice::Out]);
+        assert_eq!(notices(9, 0), [Notice::Low, Notice::Out]);
+        assert_eq!(notices(0, 0), []);
+        assert_eq!(notices(4, 9), []);
+        assert_eq!(at(7, 5).notices(at(7, 8)), [Notice::Low]);
+        assert_eq!(at(7, 0).notices(at(0, 0)), [Notice::Out]);
+    }
+
+    /// Any of the things that can happen to a level, drawn small so that refusals are as common as effects.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Move(Movement),
+        Reserve(Quantity),
+        GiveBack(u64),
+        HandOver(Quantity),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let quantity = || (1_i64..20).prop_map(|number| Quantity::new(number).expect("a quantity"));
+        prop_oneof![
+            quantity().prop_map(|quantity| Step::Move(Movement::In(quantity))),
+            quantity().prop_map(|quantity| Step::Move(Movement::Out(quantity))),
+            (-20_i64..20)
+                .prop_filter("not 0", |delta| *delta != 0)
+                .prop_map(|delta| Step::Move(movement("ADJUST", delta))),
+            (0_i64..40).prop_map(|counted| Step::Move(movement("COUNT", counted))),
+            quantity().prop_map(Step::Reserve),
+            (1_u64..20).prop_map(Step::GiveBack),
+            quantity().prop_map(Step::HandOver),
+        ]
+    }
+
+    proptest! {
+        /// The reference knows every good by itself: whether it is there, and whether it is promised.
+        #[test]
+        fn a_level_is_what_a_count_of_single_goods_gives(steps in prop::collection::vec(step(), 0..60)) {
+            let (mut level, mut free, mut promised) = (StockLevel::default(), Vec::<()>::new(), Vec::<()>::new());
+            let mut ledger = 0;
+            for step in steps {
+                let (there, before) = (free.len() + promised.len(), level);
+                let outcome = match step {
+                    Step::Move(movement) => level.apply(movement).map(|moved| {
+                        ledger += moved.delta();
+                        moved.after
+                    }),
+                    Step::Reserve(quantity) => level.reserve(quantity),
+                    Step::GiveBack(quantity) => level.give_back(quantity),
+                    Step::HandOver(quantity) => level.hand_over(quantity).map(|moved| {
+                        ledger += moved.delta();
+                        moved.after
+                    }),
+                };
+                let wanted = match step {
+                    Step::Move(Movement::In(quantity)) => Some((free.len() + quantity.get() as usize, promised.len())),
+                    Step::Move(Movement::Out(quantity)) => {
+                        free.len().checked_sub(quantity.get() as usize).map(|free| (free, promised.len()))
+                    }
+                    Step::Move(Movement::Adjust(delta)) => {
+                        let there = there as i64 + delta.get();
+                        (there >= promised.len() as i64).then(|| (there as usize - promised.len(), promised.len()))
+                    }
+                    Step::Move(Movement::Count(counted)) => {
+                        (counted.get() as usize).checked_sub(promised.len()).map(|free| (free, promised.len()))
+                    }
+                    Step::Reserve(quantity) => {
+                        let quantity = quantity.get() as usize;
+                        free.len().checked_sub(quantity).map(|free| (free, promised.len() + quantity))
+                    }
+                    Step::GiveBack(quantity) => {
+                        let quantity = quantity as usize;
+                        promised.len().checked_sub(quantity).map(|promised| (free.len() + quantity, promised))
+                    }
+                    Step::HandOver(quantity) => {
+                        promised.len().checked_sub(quantity.get() as usize).map(|promised| (free.len(), promised))
+                    }
+                };
+                prop_assert_eq!(outcome.is_ok(), wanted.is_some(), "{:?} of {:?}", step, before);
+                if let (Ok(after), Some((free_after, promised_after))) = (outcome, wanted) {
+                    level = after;
+                    free.resize(free_after, ());
+                    promised.resize(promised_after, ());
+                }
+                prop_assert_eq!((level.available(), level.reserved()), (free.len() as u64, promised.len() as u64));
+                prop_assert!(level.reserved() <= level.stock());
+                prop_assert_eq!(ledger, level.stock() as i64);
+            }
+        }
+
+        #[test]
+        fn falling_through_a_threshold_step_by_step_says_low_once(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
+            let at = |stock| Watched { stock, threshold };
+            let (mut low, mut out) = (0, 0);
+            for pair in stocks.windows(2) {
+                let notices = at(pair[0]).notices(at(pair[1]));
+                low += usize::from(notices.contains(&Notice::Low));
+                out += usize::from(notices.contains(&Notice::Out));
+            }
+            // Runs of low and of empty stock that begin after the first.
+            let runs = |is: &dyn Fn(u64) -> bool| stocks.windows(2).filter(|pair| !is(pair[0]) && is(pair[1])).count();
+            prop_assert_eq!((low, out), (runs(&|stock| stock <= threshold), runs(&|stock| stock == 0)));
+        }
+    }
+}
