@@ -1,0 +1,94 @@
+//! Money: whole minor units of a currency.
+
+use std::fmt;
+
+/// An amount in a currency's smallest unit: cents, yen, fils. 0 to [`Amount::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(u64);
+
+/// A number that is no amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a whole number of minor units (cents, yen) from 0 to {max}", max = Amount::MAX)]
+pub struct AmountError;
+
+impl Amount {
+    /// The most: ten trillion dollars in cents, and a number that JavaScript still counts exactly.
+    pub const MAX: u64 = 1_000_000_000_000_000;
+
+    /// Checks the limit.
+    pub fn new(minor_units: u64) -> Result<Self, AmountError> {
+        (minor_units <= Self::MAX).then_some(Self(minor_units)).ok_or(AmountError)
+    }
+
+    /// Minor units.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The codes of [ISO 4217](https://www.six-group.com/en/products-services/financial-information/data-standards.html) that somebody can pay with:
+/// without funds, metals, test codes and withdrawn currencies. How many minor units make a unit is for whoever shows a price.
+const CODES: &str = "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP \
+CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD \
+JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK \
+NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND \
+TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG";
+
+/// A currency by its ISO 4217 code: `EUR`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Currency(&'static str);
+
+/// A text that is no currency's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected the ISO 4217 code of a currency in circulation, as EUR or JPY")]
+pub struct CurrencyError;
+
+impl Currency {
+    /// Looks the code up. Capitals only: `eur` is no code.
+    pub fn new(code: &str) -> Result<Self, CurrencyError> {
+        CODES.split(' ').find(|known| *known == code).map(Self).ok_or(CurrencyError)
+    }
+
+    /// The code.
+    pub fn as_str(&self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// So much of a currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Money {
+    /// How much.
+    pub amount: Amount,
+    /// Of which.
+    pub currency: Currency,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_goes_from_nothing_to_ten_to_the_fifteenth() {
+        assert_eq!(Amount::new(0).map(Amount::get), Ok(0));
+        assert_eq!(Amount::new(1_000_000_000_000_000).map(Amount::get), Ok(1_000_000_000_000_000));
+        assert_eq!(Amount::new(1_000_000_000_000_001), Err(AmountError));
+    }
+
+    #[test]
+    fn only_codes_of_money_in_circulation_are_currencies() {
+        for code in ["AED", "EUR", "JPY", "USD", "VES", "ZWG"] {
+            assert_eq!(Currency::new(code).map(|currency| currency.to_string()), Ok(code.to_owned()));
+        }
+        for code in ["", "eur", "EURO", "EU", "DEM", "XAU", "XXX", "AED AFN", " EUR", "€"] {
+            assert_eq!(Currency::new(code), Err(CurrencyError), "{code:?}");
+        }
+        assert!(CODES.split(' ').all(|code| code.len() == 3) && CODES.split(' ').is_sorted());
+    }
+}
