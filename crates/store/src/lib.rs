@@ -9,6 +9,7 @@ pub mod game;
 mod item;
 pub mod journal;
 mod series;
+pub mod shop;
 
 pub use error::StoreError;
 pub use series::{Direction, DirectionError, Page};

@@ -1,0 +1,349 @@
+//! How a product is changed: read it, decide, and write the product, the ledger's row and the request's marker in one transaction on the condition
+//! that nobody has been faster.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, Put, TransactWriteItem, Update};
+use domain::Moment;
+use domain::shop::{Product, ProductId};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, sleep};
+
+use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl, n, product, read, s};
+use super::product::{product_item, read_product};
+use crate::StoreError;
+use crate::error::canceled;
+
+/// How often a change is decided anew before its caller is told of the conflict.
+const ATTEMPTS_MAX: u32 = 12;
+
+/// After this it is not decided anew either: a function has 10 seconds, and one attempt may take some, with the SDK's own retries.
+const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The longest wait before the second attempt, milliseconds; it doubles with each further one up to [`WAIT_MS_MAX`].
+const WAIT_MS: u64 = 10;
+const WAIT_MS_MAX: u64 = 400;
+
+/// How often DynamoDB is asked for what it left out of a batched read.
+const READS_MAX: u32 = 4;
+
+/// What an earlier request had been that used the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reused {
+    /// The idempotency key came with another request.
+    Key,
+    /// The order moved something else.
+    Order,
+}
+
+/// Why a change was not made. `R` is what the rules have against it.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError<R> {
+    /// The rules refuse it, as of the state that was read last.
+    #[error("refused")]
+    Refused(R),
+    /// Its name stands for something else. Nothing was written.
+    #[error("the same name was used for something else: {0:?}")]
+    Reused(Reused),
+    /// Others were faster, each time. Nothing was written.
+    #[error("others changed the product each time")]
+    Conflict,
+    /// Anything else; what is not [`StoreError::Refused`] may have been written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed<T> {
+    /// It is made.
+    Now(T),
+    /// The same request had made it before.
+    Before(T),
+}
+
+/// What a request is remembered by, so that it takes effect once.
+#[derive(Debug, Clone)]
+pub(super) struct Marker {
+    /// Its sort key in the product's partition.
+    pub(super) sort: String,
+    /// What the request means; see [`meaning`].
+    pub(super) meaning: String,
+    /// What it is to find another meaning there.
+    pub(super) reused: Reused,
+}
+
+/// The hash of all that makes two requests the same.
+pub(super) fn meaning(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        // The length keeps a character from moving between the parts.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a change is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) product_id: &'a ProductId,
+    /// What the request is remembered by. None for a change that comes to the same, however often it is asked for.
+    pub(super) markers: &'a [Marker],
+    /// Sort keys of other items in the product's partition that the decision needs.
+    pub(super) beside: &'a [String],
+    pub(super) now: Moment,
+}
+
+/// What a decision is made of.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) product: Option<Product>,
+    item: Option<Item>,
+    beside: BTreeMap<String, Item>,
+}
+
+impl Before {
+    /// One of the other items that were asked for.
+    pub(super) fn beside(&self, sort: &str) -> Option<&Item> {
+        self.beside.get(sort)
+    }
+
+    /// What the first marker that is there says. Another meaning weighs more than the same: a known order under a key of another request is refused.
+    fn known(&self, markers: &[Marker]) -> Result<Option<Known>, StoreError> {
+        let mut same = None;
+        for marker in markers {
+            let Some(item) = self.beside(&marker.sort) else { continue };
+            let row: MarkerRow = read(item.clone())?;
+            if row.hash != marker.meaning {
+                return Ok(Some(Known::Other(marker.reused)));
+            }
+            same.get_or_insert(Known::Same(row.row));
+        }
+        Ok(same)
+    }
+}
+
+/// What is decided.
+#[derive(Debug)]
+pub(super) enum Decision<T> {
+    /// Nothing has to be written, and nothing is remembered.
+    Nothing(T),
+    /// All of it is written, or nothing.
+    Write(Plan<T>),
+}
+
+/// What is to be written.
+#[derive(Debug)]
+pub(super) struct Plan<T> {
+    /// The product, in its next version.
+    pub(super) product: Product,
+    /// The items that go with it.
+    pub(super) writes: Vec<Write>,
+    /// The sort key of the item that says what the request came to. The markers lead to it.
+    pub(super) row: String,
+    /// What the caller learns.
+    pub(super) outcome: T,
+}
+
+/// An item to be put, and what it depends on beyond the product's version.
+#[derive(Debug)]
+pub(super) struct Write {
+    item: Item,
+    on: Condition,
+}
+
+#[derive(Debug)]
+enum Condition {
+    NothingThere,
+    Always,
+    State(String),
+}
+
+impl Write {
+    /// Where there is nothing yet. Stops a row of the ledger from being written over another, and a request from taking effect twice.
+    pub(super) fn new(item: Item) -> Self {
+        Self { item, on: Condition::NothingThere }
+    }
+
+    /// Over whatever is there: only changes of the product write it, and of those one wins.
+    pub(super) fn any(item: Item) -> Self {
+        Self { item, on: Condition::Always }
+    }
+
+    /// Over an item that is there and says of itself that its `State` is this. Stops what TTL took away meanwhile from coming back.
+    pub(super) fn over_state(item: Item, state: &str) -> Self {
+        Self { item, on: Condition::State(state.to_owned()) }
+    }
+
+    fn build(self, table: &str) -> Result<TransactWriteItem, StoreError> {
+        let put = Put::builder().table_name(table).set_item(Some(self.item));
+        let put = match self.on {
+            Condition::NothingThere => put.condition_expression("attribute_not_exists(PK)"),
+            Condition::Always => put,
+            Condition::State(state) => put
+                .condition_expression("#State = :state")
+                .expression_attribute_names("#State", "State")
+                .expression_attribute_values(":state", s(state)),
+        };
+        Ok(TransactWriteItem::builder().put(put.build().map_err(refused)?).build())
+    }
+}
+
+fn refused(error: aws_sdk_dynamodb::error::BuildError) -> StoreError {
+    StoreError::Refused(error.to_string())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct MarkerRow {
+    hash: String,
+    row: String,
+}
+
+/// What a known request came to: the sort key of its row.
+enum Known {
+    Same(String),
+    Other(Reused),
+}
+
+/// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates and puts.
+#[derive(Debug, Clone)]
+pub(super) struct Changes {
+    pub(super) client: Client,
+    pub(super) table: String,
+}
+
+impl Changes {
+    /// Reads, decides and writes, and decides again where others were faster. What a marker says to be known is given by `known`, from the row that
+    /// the first request wrote.
+    pub(super) async fn change<T, R>(
+        &self,
+        subject: Subject<'_>,
+        decide: impl Fn(&Before) -> Result<Decision<T>, ChangeError<R>>,
+        known: impl Fn(Item) -> Result<T, StoreError>,
+    ) -> Result<Changed<T>, ChangeError<R>> {
+        let begin = Instant::now();
+        let mut written: Vec<String> = Vec::new();
+        for attempt in 1..=ATTEMPTS_MAX {
+            let before = self.read(&subject).await?;
+            match before.known(subject.markers)? {
+                Some(Known::Other(reused)) => return Err(ChangeError::Reused(reused)),
+                Some(Known::Same(row)) => {
+                    // The SDK sends a request again whose reply got lost, and the condition then meets this change's own work.
+                    let is_own = written.contains(&row);
+                    let outcome = known(self.row(subject.product_id, &row).await?)?;
+                    return Ok(if is_own { Changed::Now(outcome) } else { Changed::Before(outcome) });
+                }
+                None => {}
+            }
+            let plan = match decide(&before)? {
+                Decision::Nothing(outcome) => return Ok(Changed::Before(outcome)),
+                Decision::Write(plan) => plan,
+            };
+            written.push(plan.row.clone());
+            if let Some(outcome) = self.write(&subject, &before, plan).await? {
+                return Ok(Changed::Now(outcome));
+            }
+            if begin.elapsed() > TIME_MAX {
+                break;
+            }
+            // Full jitter: those that met once are unlikely to meet again.
+            let wait_ms = WAIT_MS_MAX.min(WAIT_MS << attempt);
+            sleep(Duration::from_millis(fastrand::u64(..=wait_ms))).await;
+        }
+        Err(ChangeError::Conflict)
+    }
+
+    /// The product, its markers and what else is asked for, each as of its last write. They may be of different moments: whatever changes any of them
+    /// changes the product's version too, and then nothing is written.
+    async fn read(&self, subject: &Subject<'_>) -> Result<Before, StoreError> {
+        let partition = product(subject.product_id);
+        let markers = subject.markers.iter().map(|marker| marker.sort.as_str());
+        let sorts = [METADATA].into_iter().chain(markers).chain(subject.beside.iter().map(String::as_str));
+        let mut keys: Vec<_> = sorts.map(|sort| key(&partition, sort)).collect();
+        let mut beside = BTreeMap::new();
+        for _ in 0..READS_MAX {
+            let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+            let answer =
+                self.client.batch_get_item().request_items(&self.table, wanted.map_err(refused)?).send().await?;
+            for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
+                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
+                beside.insert(sort.unwrap_or_default(), item);
+            }
+            let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
+            keys = left.map(|left| left.keys).unwrap_or_default();
+            if keys.is_empty() {
+                let item = beside.remove(METADATA);
+                return Ok(Before { product: item.clone().map(read_product).transpose()?, item, beside });
+            }
+        }
+        Err(StoreError::Busy("items of a product were left unread".to_owned()))
+    }
+
+    async fn row(&self, product_id: &ProductId, sort: &str) -> Result<Item, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(product(product_id), sort)));
+        let item = request.consistent_read(true).send().await?.item;
+        item.ok_or_else(|| StoreError::unreadable(format!("{product_id} {sort} is remembered and is not there")))
+    }
+
+    /// Writes all of it; `None` when somebody was faster, and nothing was written.
+    async fn write<T>(&self, subject: &Subject<'_>, before: &Before, plan: Plan<T>) -> Result<Option<T>, StoreError> {
+        let after = product_item(&plan.product)?;
+        let first = match &before.item {
+            Some(item) => self.update(item, after)?,
+            None => Write::new(after).build(&self.table)?,
+        };
+        let markers = subject.markers.iter().map(|marker| {
+            let mut item = key(product(subject.product_id), &marker.sort);
+            item.extend([
+                ("Hash".to_owned(), s(&marker.meaning)),
+                ("Row".to_owned(), s(&plan.row)),
+                (TTL.to_owned(), n(marker_ttl(subject.now))),
+            ]);
+            Write::new(item)
+        });
+        let others = plan.writes.into_iter().chain(markers).map(|write| write.build(&self.table));
+        let actions: Vec<_> = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+        match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
+            Ok(_) => Ok(Some(plan.outcome)),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(why)) => match canceled(why) {
+                    Ok(()) => Ok(None),
+                    // Another change of the product is being written at this very moment.
+                    Err(StoreError::Busy(codes)) if codes.contains("TransactionConflict") => Ok(None),
+                    Err(error) => Err(error),
+                },
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Sets what differs. Attributes that this version of the code does not know stay.
+    fn update(&self, before: &Item, after: Item) -> Result<TransactWriteItem, StoreError> {
+        let key = before.iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&name.as_str()));
+        let version =
+            before.get("Version").cloned().ok_or_else(|| StoreError::unreadable("a product without a version"))?;
+        let mut update = Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(key.map(|(name, value)| (name.clone(), value.clone())).collect()))
+            // Stops a change that was decided on an older state. The version, and not the value that changes: a value may come back.
+            .condition_expression("attribute_exists(PK) AND #Version = :read")
+            .expression_attribute_names("#Version", "Version")
+            .expression_attribute_values(":read", version);
+        let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
+        let mut sets = Vec::new();
+        for (index, (name, value)) in changed.enumerate() {
+            sets.push(format!("#n{index} = :v{index}"));
+            update = update
+                .expression_attribute_names(format!("#n{index}"), name)
+                .expression_attribute_values(format!(":v{index}"), value);
+        }
+        let update = update.update_expression(format!("SET {}", sets.join(", ")));
+        Ok(TransactWriteItem::builder().update(update.build().map_err(refused)?).build())
+    }
+}

@@ -1,0 +1,170 @@
+//! Reading a ledger of a product: one access pattern for each way in which a sort key can be compared.
+//!
+//! | rows | the sort key |
+//! |---|---|
+//! | one, by its id | `=` |
+//! | of a moment, of a day, all | `begins_with` |
+//! | from a moment up to another | `BETWEEN` |
+//! | before a moment, newest first | `<` |
+//! | at a moment or before it, newest first | `<=` |
+//! | at a moment or after it, oldest first | `>=` |
+//! | after a row, oldest first | `>` |
+//!
+//! A row's sort key begins with its moment and goes on with `#`, so it comes after the bare text of its moment and before that of the next
+//! nanosecond: `BETWEEN` two bare moments is half open. A partition has more than one ledger; where a comparison is open to one side, the
+//! list ends at the first row that is of none.
+
+use aws_sdk_dynamodb::Client;
+use domain::shop::{ProductId, RowId};
+use domain::{Moment, TimeRange};
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::keys::{Item, SORT_KEY, key, product, row, s};
+use crate::StoreError;
+use crate::series::{Direction, Page};
+
+/// The pages that DynamoDB may take to fill one of ours. A thousand rows fit the first
+/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
+const PAGES_MAX: usize = 20;
+
+/// Follows every id: `~` comes after all that a UUID is made of.
+const AFTER_IDS: &str = "~";
+
+/// Which rows of a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slice {
+    /// The one of this id.
+    Row(RowId),
+    /// Those of one nanosecond.
+    At(Moment),
+    /// Those of a UTC day.
+    Day(Date),
+    /// Those of a range, half open; of the whole history when both its ends are open.
+    Range(TimeRange),
+    /// Those at a moment and before it.
+    UpTo(Moment),
+    /// Those after a row.
+    After(RowId),
+}
+
+/// Where a page of a ledger ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerPosition(String);
+
+/// One kind of rows in products' partitions.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger {
+    pub(super) client: Client,
+    pub(super) table: String,
+    /// What its sort keys begin with; ends with `#`.
+    pub(super) prefix: &'static str,
+}
+
+/// How a sort key is compared, and with what.
+#[derive(Debug, PartialEq, Eq)]
+enum Comparison {
+    Is(String),
+    BeginsWith(String),
+    Between(String, String),
+    Before(String),
+    UpTo(String),
+    From(String),
+    After(String),
+}
+
+impl Slice {
+    fn comparison(self, prefix: &str, direction: Direction) -> Comparison {
+        use Comparison::{After, Before, BeginsWith, Between, From, Is, UpTo};
+        let bare = |moment: Moment| format!("{prefix}{moment}");
+        // `$` follows `#`.
+        let end = || prefix.replace('#', "$");
+        let asc = direction == Direction::Asc;
+        match self {
+            Self::Row(id) => Is(row(prefix, id)),
+            Self::At(moment) => BeginsWith(format!("{}#", bare(moment))),
+            Self::Day(day) => BeginsWith(format!("{prefix}{day}")),
+            Self::Range(range) => match (range.from(), range.to()) {
+                (Some(from), Some(to)) => Between(bare(from), bare(to)),
+                (Some(from), None) if asc => From(bare(from)),
+                (Some(from), None) => Between(bare(from), end()),
+                (None, Some(to)) if asc => Between(prefix.to_owned(), bare(to)),
+                (None, Some(to)) => Before(bare(to)),
+                (None, None) => BeginsWith(prefix.to_owned()),
+            },
+            Self::UpTo(moment) if asc => Between(prefix.to_owned(), format!("{}#{AFTER_IDS}", bare(moment))),
+            Self::UpTo(moment) => UpTo(format!("{}#{AFTER_IDS}", bare(moment))),
+            Self::After(id) if asc => After(row(prefix, id)),
+            Self::After(id) => Between(format!("{}{AFTER_IDS}", row(prefix, id)), end()),
+        }
+    }
+}
+
+impl Comparison {
+    /// The key condition, and the values of `:a` and `:b`.
+    fn condition(self) -> (&'static str, String, Option<String>) {
+        match self {
+            Self::Is(a) => ("PK = :pk AND SK = :a", a, None),
+            Self::BeginsWith(a) => ("PK = :pk AND begins_with(SK, :a)", a, None),
+            Self::Between(a, b) => ("PK = :pk AND SK BETWEEN :a AND :b", a, Some(b)),
+            Self::Before(a) => ("PK = :pk AND SK < :a", a, None),
+            Self::UpTo(a) => ("PK = :pk AND SK <= :a", a, None),
+            Self::From(a) => ("PK = :pk AND SK >= :a", a, None),
+            Self::After(a) => ("PK = :pk AND SK > :a", a, None),
+        }
+    }
+}
+
+impl Ledger {
+    /// Rows in the order of time, or against it: at most `limit`, and fewer only where the list ends. Eventually consistent.
+    pub(super) async fn page<T>(
+        &self,
+        product_id: &ProductId,
+        slice: Slice,
+        direction: Direction,
+        limit: usize,
+        after: Option<&LedgerPosition>,
+        read: impl Fn(Item) -> Result<T, StoreError>,
+    ) -> Result<Page<T, LedgerPosition>, StoreError> {
+        let partition = product(product_id);
+        let (condition, a, b) = slice.comparison(self.prefix, direction).condition();
+        let mut start = after.map(|LedgerPosition(sort)| key(&partition, sort));
+        // One more than is wanted says whether there is more.
+        let wanted = limit.saturating_add(1);
+        let mut items = Vec::new();
+        for _ in 0..PAGES_MAX {
+            let query = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .key_condition_expression(condition)
+                .expression_attribute_values(":pk", s(&partition))
+                .expression_attribute_values(":a", s(&a))
+                .set_exclusive_start_key(start)
+                .scan_index_forward(direction == Direction::Asc)
+                .limit(i32::try_from(wanted - items.len()).unwrap_or(i32::MAX));
+            let query = match &b {
+                Some(b) => query.expression_attribute_values(":b", s(b)),
+                None => query,
+            };
+            let answer = query.send().await?;
+            start = answer.last_evaluated_key;
+            for item in answer.items.unwrap_or_default() {
+                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
+                if !sort.starts_with(self.prefix) {
+                    start = None;
+                    break;
+                }
+                items.push((sort, item));
+            }
+            if start.is_none() || items.len() >= wanted {
+                break;
+            }
+        }
+        let has_more = items.len() > limit || start.is_some();
+        items.truncate(limit);
+        let next = items.last().filter(|_| has_more).map(|(sort, _)| LedgerPosition(sort.clone()));
+        let items = items.into_iter().map(|(_, item)| read(item)).collect::<Result<_, _>>()?;
+        Ok(Page { items, next })
+    }
+}

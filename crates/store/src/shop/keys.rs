@@ -1,0 +1,59 @@
+//! How the keys of the shop's table are spelled. Nothing outside of this module's siblings knows.
+
+use domain::Moment;
+use domain::shop::{ProductId, RequestKey, RowId};
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+pub(crate) use crate::item::{Item, n, s};
+
+pub(crate) const PARTITION_KEY: &str = "PK";
+pub(crate) const SORT_KEY: &str = "SK";
+pub(crate) const TTL: &str = "ttl";
+
+/// The list of products.
+pub(crate) const PRODUCTS: &str = "PRODUCTS";
+pub(crate) const METADATA: &str = "METADATA";
+
+pub(crate) const PRICE_PREFIX: &str = "PRICE#";
+pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
+
+/// How long a marker stays after its request, seconds.
+const MARKER_TTL_S: i64 = 30 * 24 * 60 * 60;
+
+pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {
+    Item::from([(PARTITION_KEY.to_owned(), s(partition)), (SORT_KEY.to_owned(), s(sort))])
+}
+
+pub(crate) fn product(id: &ProductId) -> String {
+    format!("PRODUCT#{id}")
+}
+
+pub(crate) fn request(key: &RequestKey) -> String {
+    format!("REQUEST#{key}")
+}
+
+/// The sort key of a ledger's row.
+pub(crate) fn row(prefix: &str, id: RowId) -> String {
+    format!("{prefix}{}#{}", id.at, id.id)
+}
+
+/// The id of the row at a sort key.
+pub(crate) fn row_id(prefix: &str, sort: &str) -> Result<RowId, StoreError> {
+    let id = sort.strip_prefix(prefix).and_then(|rest| rest.replacen('#', "~", 1).parse().ok());
+    id.ok_or_else(|| StoreError::unreadable(format!("`{sort}` is not the key of a row")))
+}
+
+/// Epoch seconds, as TTL wants them, at which a marker of now may go.
+pub(crate) fn marker_ttl(now: Moment) -> i64 {
+    now.timestamp().as_second() + MARKER_TTL_S
+}
+
+/// Reads an item; one that is not what its key promises is an error that names the key.
+pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    let key = [PARTITION_KEY, SORT_KEY].map(|name| item.get(name).and_then(|value| value.as_s().ok()).cloned());
+    serde_dynamo::from_item(item).map_err(|error| {
+        let [partition, sort] = key.map(Option::unwrap_or_default);
+        StoreError::unreadable(format!("{partition} {sort}: {error}"))
+    })
+}

@@ -1,0 +1,31 @@
+//! The shop's table: PK `PK`, SK `SK`, TTL `ttl`.
+//!
+//! | item | `PK` | `SK` | written |
+//! |---|---|---|---|
+//! | product: price, stock, and the version that every change of it meets at | `PRODUCT#<product>` | `METADATA` | with each change |
+//! | price that came into effect | `PRODUCT#<product>` | `PRICE#<moment>#<uuid>` | once, together with the product |
+//! | movement of stock | `PRODUCT#<product>` | `INVLOG#<moment>#<uuid>` | once, together with the product |
+//! | reservation | `PRODUCT#<product>` | `RESERVATION#<order>` | together with the product |
+//! | what a request came to | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product; stays 30 days |
+//! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
+//! | a product's name, for the list | `PRODUCTS` | `<product>` | together with the product |
+//!
+//! Moments are UTC with nine digits of a second, so that sort keys are in the order of time.
+
+mod change;
+mod history;
+mod keys;
+mod prices;
+mod product;
+
+pub use change::{ChangeError, Changed, Reused};
+pub use history::{LedgerPosition, Slice};
+pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};
+pub use product::{IsNew, Listed, ProductPosition, Products, Put};
+
+/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+    let nothing = keys::key(keys::PRODUCTS, "#");
+    client.get_item().table_name(table).set_key(Some(nothing)).send().await?;
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Products: what they are, and the list of them.
+
+use aws_sdk_dynamodb::Client;
+use domain::Moment;
+use domain::shop::{Amount, Currency, Price, Product, ProductForm, ProductId, ProductRefusal, ShortText};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject, Write};
+use super::keys::{Item, METADATA, PRODUCTS, key, product, read, s};
+use super::prices::{PriceEntry, price_item};
+use crate::StoreError;
+use crate::series::Page;
+
+/// A product's row. Moments are texts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ProductRow {
+    entity_type: String,
+    product_id: String,
+    name: String,
+    price: u64,
+    currency: String,
+    priced_at: String,
+    lowest_price: u64,
+    lowest_at: String,
+    highest_price: u64,
+    highest_at: String,
+    stock: u64,
+    reserved: u64,
+    low_stock_threshold: u64,
+    version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stocked_at: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+/// The product's item.
+pub(super) fn product_item(of: &Product) -> Result<Item, StoreError> {
+    let row = ProductRow {
+        entity_type: "PRODUCT".to_owned(),
+        product_id: of.id.to_string(),
+        name: of.name.to_string(),
+        price: of.price.amount.get(),
+        currency: of.currency.to_string(),
+        priced_at: of.price.since.to_string(),
+        lowest_price: of.lowest.amount.get(),
+        lowest_at: of.lowest.since.to_string(),
+        highest_price: of.highest.amount.get(),
+        highest_at: of.highest.since.to_string(),
+        stock: of.stock,
+        reserved: of.reserved,
+        low_stock_threshold: of.low_stock_threshold,
+        version: of.version,
+        stocked_at: of.stocked_at.map(|at| at.to_string()),
+        created_at: of.created_at.to_string(),
+        updated_at: of.updated_at.to_string(),
+    };
+    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+    item.extend(key(product(&of.id), METADATA));
+    Ok(item)
+}
+
+/// The product of an item, or of an image of it in the stream.
+pub(super) fn read_product(item: Item) -> Result<Product, StoreError> {
+    let row: ProductRow = read(item)?;
+    row.product().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{} {METADATA}", row.product_id)))
+}
+
+impl ProductRow {
+    fn product(&self) -> Option<Product> {
+        let moment = |text: &str| Moment::parse(text).ok();
+        let price = |amount, since: &str| Some(Price { amount: Amount::new(amount).ok()?, since: moment(since)? });
+        Some(Product {
+            id: ProductId::new(&self.product_id).ok()?,
+            name: ShortText::new(&self.name).ok()?,
+            currency: Currency::new(&self.currency).ok()?,
+            price: price(self.price, &self.priced_at)?,
+            lowest: price(self.lowest_price, &self.lowest_at)?,
+            highest: price(self.highest_price, &self.highest_at)?,
+            stock: self.stock,
+            reserved: self.reserved,
+            low_stock_threshold: self.low_stock_threshold,
+            version: self.version,
+            stocked_at: match &self.stocked_at {
+                Some(at) => Some(moment(at)?),
+                None => None,
+            },
+            created_at: moment(&self.created_at)?,
+            updated_at: moment(&self.updated_at)?,
+        })
+    }
+}
+
+/// A product in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Which.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+}
+
+/// Where a page of the list ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProductPosition(String);
+
+/// A product to be created or changed.
+#[derive(Debug, Clone)]
+pub struct Put {
+    /// Which.
+    pub id: ProductId,
+    /// What it is to be.
+    pub form: ProductForm,
+    /// Who wants it.
+    pub changed_by: Option<ShortText>,
+    /// The time.
+    pub now: Moment,
+    /// A fresh UUIDv7 for the first row of its prices.
+    pub row_id: Uuid,
+}
+
+/// Creates, changes, shows and lists products. Its requests are those of a change, `GetItem` and `Query`.
+#[derive(Debug, Clone)]
+pub struct Products {
+    changes: Changes,
+}
+
+impl Products {
+    /// The products of `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { changes: Changes { client, table: table.into() } }
+    }
+
+    /// A product; `None` when there is none.
+    pub async fn get(&self, id: &ProductId) -> Result<Option<Product>, StoreError> {
+        let Changes { client, table } = &self.changes;
+        let request = client.get_item().table_name(table).set_key(Some(key(product(id), METADATA)));
+        request.send().await?.item.map(read_product).transpose()
+    }
+
+    /// Creates a product, or gives a known one its form. The same again changes nothing.
+    pub async fn put(&self, put: &Put) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
+        let subject = Subject { product_id: &put.id, markers: &[], beside: &[], now: put.now };
+        let decide = |before: &Before| {
+            let listed = |of: &Product| {
+                let mut item = key(PRODUCTS, of.id.as_str());
+                item.insert("Name".to_owned(), s(of.name.as_str()));
+                Write::any(item)
+            };
+            let (of, is_new, mut writes) = match &before.product {
+                Some(known) => match put.form.update(known, put.now).map_err(ChangeError::Refused)? {
+                    None => return Ok(Decision::Nothing((known.clone(), IsNew(false)))),
+                    Some(changed) => (changed, IsNew(false), Vec::new()),
+                },
+                None => {
+                    let created = put.form.create(put.id.clone(), put.now).map_err(ChangeError::Refused)?;
+                    let entry = PriceEntry {
+                        change: created.first_price(put.row_id),
+                        product_id: created.id.clone(),
+                        reason: None,
+                        changed_by: put.changed_by.clone(),
+                        request_key: None,
+                    };
+                    let writes = vec![Write::new(price_item(&entry)?)];
+                    (created, IsNew(true), writes)
+                }
+            };
+            writes.push(listed(&of));
+            let row = METADATA.to_owned();
+            Ok(Decision::Write(Plan { product: of.clone(), writes, row, outcome: (of, is_new) }))
+        };
+        // Without a marker, no request is known from before.
+        let known = |_| Err(StoreError::unreadable("a product without a marker is remembered"));
+        match self.changes.change(subject, decide, known).await? {
+            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+        }
+    }
+
+    /// Products in the order of their ids, at most `limit` of them.
+    pub async fn list(
+        &self,
+        limit: u16,
+        after: Option<&ProductPosition>,
+    ) -> Result<Page<Listed, ProductPosition>, StoreError> {
+        let Changes { client, table } = &self.changes;
+        let query = client.query().table_name(table).key_condition_expression("PK = :pk");
+        let query = query.expression_attribute_values(":pk", s(PRODUCTS)).limit(i32::from(limit) + 1);
+        let start = after.map(|ProductPosition(id)| key(PRODUCTS, id));
+        // A thousand names are less than the megabyte at which a page ends.
+        let answer = query.set_exclusive_start_key(start).send().await?;
+        let mut items = Vec::new();
+        for item in answer.items.unwrap_or_default() {
+            #[derive(Deserialize)]
+            struct Row {
+                #[serde(rename = "SK")]
+                id: String,
+                #[serde(rename = "Name")]
+                name: String,
+            }
+            let Row { id, name } = read(item)?;
+            items.push(Listed { id, name });
+        }
+        let has_more = answer.last_evaluated_key.is_some() || items.len() > usize::from(limit);
+        items.truncate(limit.into());
+        let next = items.last().filter(|_| has_more).map(|last| ProductPosition(last.id.clone()));
+        Ok(Page { items, next })
+    }
+}
+
+/// Whether a product was created just now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsNew(pub bool);
