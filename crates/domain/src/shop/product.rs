@@ -1,6 +1,6 @@
 //! A product: what it is called, what it costs, and how much of it there is.
 
-use super::{Currency, Money, Price, ProductId, ShortText};
+use super::{Counted, Currency, Money, Price, ProductId, ShortText, StockLevel};
 use crate::Moment;
 
 /// A product as it stands.
@@ -18,12 +18,10 @@ pub struct Product {
     pub lowest: Price,
     /// The highest, likewise.
     pub highest: Price,
-    /// Pieces that are there, those that are reserved among them.
-    pub stock: u64,
-    /// Pieces that are promised to orders; never more than `stock`.
-    pub reserved: u64,
-    /// At this level and below, stock is low.
-    pub low_stock_threshold: u64,
+    /// How many there are, and how many of them are promised.
+    pub level: StockLevel,
+    /// The stock at which it is low; of 0, it is never low before all is gone.
+    pub low_stock_threshold: Counted,
     /// Counts every change of any of it, from 1 on: what concurrent changes meet at.
     pub version: u64,
     /// The moment of its newest row of stock, if there is one.
@@ -34,14 +32,6 @@ pub struct Product {
     pub updated_at: Moment,
 }
 
-/// The largest stock, and the largest threshold.
-pub const STOCK_MAX: u64 = 1_000_000_000_000;
-
-/// A number that is no stock and no threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a whole number from 0 to {STOCK_MAX}")]
-pub struct StockError;
-
 /// What a product is to be: a new one, or a known one by another name or with another threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductForm {
@@ -49,10 +39,10 @@ pub struct ProductForm {
     pub name: ShortText,
     /// What it costs; for a known product, what it costs already.
     pub price: Option<Money>,
-    /// Pieces that are there from the beginning; for a known product, what is there already.
-    pub stock: Option<u64>,
-    /// At this level and below, stock is low. A new product that does not say has 0, a known one keeps what it has.
-    pub low_stock_threshold: Option<u64>,
+    /// How many are there from the beginning; for a known product, how many there are already.
+    pub stock: Option<Counted>,
+    /// The stock at which it is low. A new product that does not say has 0, a known one keeps what it has.
+    pub low_stock_threshold: Option<Counted>,
 }
 
 /// Why a product cannot be what it is asked to be.
@@ -81,8 +71,7 @@ impl ProductForm {
             price,
             lowest: price,
             highest: price,
-            stock: 0,
-            reserved: 0,
+            level: StockLevel::default(),
             low_stock_threshold: self.low_stock_threshold.unwrap_or_default(),
             version: 1,
             stocked_at: None,
@@ -96,7 +85,7 @@ impl ProductForm {
         if self.price.is_some_and(|price| price != product.money()) {
             return Err(ProductRefusal::OtherPrice);
         }
-        if self.stock.is_some_and(|stock| stock != product.stock) {
+        if self.stock.is_some_and(|stock| stock.get() != product.level.stock()) {
             return Err(ProductRefusal::OtherStock);
         }
         let low_stock_threshold = self.low_stock_threshold.unwrap_or(product.low_stock_threshold);
@@ -106,16 +95,6 @@ impl ProductForm {
 }
 
 impl Product {
-    /// Checks a stock or a threshold.
-    pub fn level(pieces: u64) -> Result<u64, StockError> {
-        (pieces <= STOCK_MAX).then_some(pieces).ok_or(StockError)
-    }
-
-    /// Pieces that nobody has reserved.
-    pub fn available(&self) -> u64 {
-        self.stock.saturating_sub(self.reserved)
-    }
-
     /// What it costs.
     pub fn money(&self) -> Money {
         Money { amount: self.price.amount, currency: self.currency }
@@ -142,7 +121,7 @@ mod tests {
             currency: Currency::new("EUR").expect("a currency"),
         };
         let name = ShortText::new(name).expect("a text");
-        ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Some(3) }
+        ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Counted::new(3).ok() }
     }
 
     fn cup() -> Product {
@@ -153,7 +132,7 @@ mod tests {
     #[test]
     fn a_new_product_needs_a_price_and_has_no_stock_yet() {
         let product = cup();
-        assert_eq!((product.version, product.stock, product.reserved, product.available()), (1, 0, 0, 0));
+        assert_eq!((product.version, product.level), (1, StockLevel::default()));
         assert_eq!(product.price.since, product.created_at);
         let free = ProductForm { price: None, ..form("Cup") };
         assert_eq!(free.create(product.id, product.created_at), Err(ProductRefusal::PriceMissing));
@@ -174,7 +153,7 @@ mod tests {
         let cheaper = Money { amount: Amount::new(1).expect("an amount"), ..cup().money() };
         let cheaper = ProductForm { price: Some(cheaper), ..form("Mug") };
         assert_eq!(cheaper.update(&cup(), now), Err(ProductRefusal::OtherPrice));
-        let stocked = ProductForm { stock: Some(1), ..form("Mug") };
+        let stocked = ProductForm { stock: Counted::new(1).ok(), ..form("Mug") };
         assert_eq!(stocked.update(&cup(), now), Err(ProductRefusal::OtherStock));
     }
 

@@ -46,7 +46,7 @@ pub struct Quantity(u32);
 pub struct Adjustment(i32);
 
 /// The goods that somebody counted: 0 to [`StockLevel::MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted(u64);
 
 /// Why a number is not the quantity of a movement.

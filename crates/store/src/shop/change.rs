@@ -134,7 +134,7 @@ pub(super) enum Decision<T> {
     /// Nothing has to be written, and nothing is remembered.
     Nothing(T),
     /// All of it is written, or nothing.
-    Write(Plan<T>),
+    Write(Box<Plan<T>>),
 }
 
 /// What is to be written.
@@ -246,7 +246,7 @@ impl Changes {
                 Decision::Write(plan) => plan,
             };
             written.push(plan.row.clone());
-            if let Some(outcome) = self.write(&subject, &before, plan).await? {
+            if let Some(outcome) = self.write(&subject, &before, *plan).await? {
                 return Ok(Changed::Now(outcome));
             }
             if begin.elapsed() > TIME_MAX {

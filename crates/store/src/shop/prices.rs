@@ -183,7 +183,7 @@ impl Prices {
             };
             let writes = vec![Write::new(price_item(&entry)?)];
             let row = keys::row(PRICE_PREFIX, change.row);
-            Ok(Decision::Write(Plan { product, writes, row, outcome: Repriced::Entry(entry) }))
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: Repriced::Entry(entry) })))
         };
         self.changes.change(subject, decide, |item| read_price(item).map(Repriced::Entry)).await
     }

@@ -2,7 +2,9 @@
 
 use aws_sdk_dynamodb::Client;
 use domain::Moment;
-use domain::shop::{Amount, Currency, Price, Product, ProductForm, ProductId, ProductRefusal, ShortText};
+use domain::shop::{
+    Amount, Counted, Currency, Price, Product, ProductForm, ProductId, ProductRefusal, ShortText, StockLevel,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -49,9 +51,9 @@ pub(super) fn product_item(of: &Product) -> Result<Item, StoreError> {
         lowest_at: of.lowest.since.to_string(),
         highest_price: of.highest.amount.get(),
         highest_at: of.highest.since.to_string(),
-        stock: of.stock,
-        reserved: of.reserved,
-        low_stock_threshold: of.low_stock_threshold,
+        stock: of.level.stock(),
+        reserved: of.level.reserved(),
+        low_stock_threshold: of.low_stock_threshold.get(),
         version: of.version,
         stocked_at: of.stocked_at.map(|at| at.to_string()),
         created_at: of.created_at.to_string(),
@@ -79,9 +81,8 @@ impl ProductRow {
             price: price(self.price, &self.priced_at)?,
             lowest: price(self.lowest_price, &self.lowest_at)?,
             highest: price(self.highest_price, &self.highest_at)?,
-            stock: self.stock,
-            reserved: self.reserved,
-            low_stock_threshold: self.low_stock_threshold,
+            level: StockLevel::new(self.stock, self.reserved).ok()?,
+            low_stock_threshold: Counted::new(i64::try_from(self.low_stock_threshold).ok()?).ok()?,
             version: self.version,
             stocked_at: match &self.stocked_at {
                 Some(at) => Some(moment(at)?),
@@ -170,7 +171,7 @@ impl Products {
             };
             writes.push(listed(&of));
             let row = METADATA.to_owned();
-            Ok(Decision::Write(Plan { product: of.clone(), writes, row, outcome: (of, is_new) }))
+            Ok(Decision::Write(Box::new(Plan { product: of.clone(), writes, row, outcome: (of, is_new) })))
         };
         // Without a marker, no request is known from before.
         let known = |_| Err(StoreError::unreadable("a product without a marker is remembered"));
