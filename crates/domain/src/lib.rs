@@ -5,6 +5,7 @@
 //! A type's constructor is the only way to a value of it, so a [`UserId`] or a [`calendar::DateRange`] that exists is
 //! a valid one.
 
+mod attributes;
 pub mod calendar;
 pub mod clicks;
 pub mod game;
@@ -13,5 +14,6 @@ pub mod shop;
 mod time;
 mod user_id;
 
+pub use attributes::{Attributes, AttributesError};
 pub use time::{Moment, MomentError, TimeRange, TimeRangeError};
 pub use user_id::{UserId, UserIdError};

@@ -10,7 +10,7 @@ mod news;
 mod retention;
 mod stream;
 
-pub use entry::{Attributes, AttributesError, Entry, Message, MessageError};
+pub use entry::{Entry, Message, MessageError};
 pub use id::{EntryId, EntryIdError};
 pub use news::{MovementKind, News};
 pub use retention::{Retention, RetentionError};

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Attributes, Entry, EntryId, Message, Stream};
+use super::{Entry, EntryId, Message, Stream};
+use crate::Attributes;
 
 /// Something that has happened in the suite. Its entry has a sentence, and the facts as attributes, `kind` first among them: pages put them into their
 /// reader's language.

@@ -1,5 +1,6 @@
 //! The shop: products, their prices and stock, and what people do with them.
 
+mod activity;
 mod ids;
 mod money;
 mod price;
@@ -9,6 +10,7 @@ mod row;
 mod stock;
 mod text;
 
+pub use activity::{Action, ActionError, Activity, ActivityRange, ActivityRangeError, ActivityTimeError};
 pub use ids::{IdError, OrderId, ProductId};
 pub use money::{Amount, AmountError, Currency, CurrencyError, Money};
 pub use price::{CurrencyMismatch, LOWEST_WINDOW, Price, PriceChange, lowest, window_start};
