@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use itertools::Itertools;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// Oldest or newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,14 @@ pub struct Page<T, P> {
     pub items: Vec<T>,
     /// `None` on the last page.
     pub next: Option<P>,
+}
+
+/// Which of `shards` partitions a row goes to, by what tells it from others: always the same one, and each as often as any other.
+pub(crate) fn shard(identity: &[u8], shards: u8) -> u8 {
+    let hash = Sha256::digest(identity);
+    let number = u16::from_be_bytes([hash[0], hash[1]]) % u16::from(shards);
+    // Below `shards`, so it fits.
+    number as u8
 }
 
 /// Merges what several queries brought, each sorted by `position` in the direction, into the first `limit` rows of them all.

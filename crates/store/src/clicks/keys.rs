@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
 pub(crate) use crate::item::{Item, n, s};
+use crate::series::shard;
 
 pub(crate) const PARTITION_KEY: &str = "userId";
 pub(crate) const SORT_KEY: &str = "createDateTime";
@@ -91,11 +92,7 @@ impl DateShards {
     pub(crate) fn date_key(self, date: Date, user_id: &str) -> String {
         match self.0 {
             1 => date_key(date),
-            shards => {
-                let hash = Sha256::digest(user_id.as_bytes());
-                let shard = u16::from_be_bytes([hash[0], hash[1]]) % u16::from(shards);
-                format!("{}#{shard:02}", date_key(date))
-            }
+            shards => format!("{}#{:02}", date_key(date), shard(user_id.as_bytes(), shards)),
         }
     }
 

@@ -8,16 +8,20 @@
 //! | reservation | `PRODUCT#<product>` | `RESERVATION#<order>` | together with the product |
 //! | what a request came to | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product; stays 30 days |
 //! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
+//! | activity of a user | `USER#<user>` | `ACTIVITY#<moment>#<uuid>` | once |
+//! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<moment>#<uuid>` | once, after the user's |
 //! | a product's name, for the list | `PRODUCTS` | `<product>` | together with the product |
 //!
 //! Moments are UTC with nine digits of a second, so that sort keys are in the order of time.
 
+mod activities;
 mod change;
 mod history;
 mod keys;
 mod prices;
 mod product;
 
+pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
 pub use change::{ChangeError, Changed, Reused};
 pub use history::{LedgerPosition, Slice};
 pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};

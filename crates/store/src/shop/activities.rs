@@ -1,0 +1,357 @@
+//! What people do: a row in the partition of the user, and another one where it is about a product.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use domain::journal::EntryId;
+use domain::shop::{Action, Activity, ActivityRange, ProductId, RowId};
+use domain::{Attributes, Moment, TimeRange, UserId};
+use futures::future::try_join_all;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::keys::{Item, SORT_KEY, key, read, row, row_id, s};
+use crate::StoreError;
+use crate::series::{Direction, Page, Rows, merge, shard};
+
+/// What `EntityType` says.
+const ENTITY: &str = "ACTIVITY";
+const PREFIX: &str = "ACTIVITY#";
+/// The first text after all that begin with [`PREFIX`]: `$` follows `#`.
+const PREFIX_END: &str = "ACTIVITY$";
+
+/// The most queries in flight for one page.
+const QUERIES_AT_ONCE_MAX: usize = 100;
+
+/// The most queries that look through a user's activities for those of one action.
+const FILTERED_QUERIES_MAX: usize = 20;
+
+/// How many rows each of them looks at.
+const FILTERED_ROWS: i32 = 1_000;
+
+/// Over how many partitions the activities of a product's day are spread.
+///
+/// One is the plain layout, in which a product's day is one partition, and 1,000 write units a second are its end
+/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)). The number may grow: a row written before
+/// lies under a number that is still looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActivitySuffixes(u8);
+
+impl ActivitySuffixes {
+    /// The most: all of a day's partitions are read at once.
+    pub const MAX: u8 = 100;
+
+    /// 1 to [`ActivitySuffixes::MAX`].
+    pub fn new(suffixes: u8) -> Option<Self> {
+        (1..=Self::MAX).contains(&suffixes).then_some(Self(suffixes))
+    }
+
+    fn of(self, id: EntryId) -> u8 {
+        shard(id.uuid().as_bytes(), self.0)
+    }
+}
+
+impl Default for ActivitySuffixes {
+    fn default() -> Self {
+        Self(10)
+    }
+}
+
+/// What became of an activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is stored.
+    New,
+    /// It was stored before, as it is.
+    Known,
+    /// Its moment and id stand for another activity. Nothing is stored.
+    Reused,
+}
+
+/// Where a page ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivityPosition(String);
+
+/// A row of either kind of partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ActivityRow {
+    #[serde(rename = "PK")]
+    partition: String,
+    #[serde(rename = "SK")]
+    sort: String,
+    entity_type: String,
+    user_id: String,
+    action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    product_id: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    attributes: BTreeMap<String, String>,
+    created_at: String,
+    /// Where the product's row of it lies: it stays there when the number of suffixes grows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suffix: Option<u8>,
+}
+
+impl ActivityRow {
+    fn item(&self) -> Result<Item, StoreError> {
+        serde_dynamo::to_item(self).map_err(StoreError::unreadable)
+    }
+
+    fn activity(self) -> Result<Activity, StoreError> {
+        let key = format!("{} {}", self.partition, self.sort);
+        let unreadable = |why: String| StoreError::unreadable(format!("{key}: {why}"));
+        let RowId { at, id } = row_id(PREFIX, &self.sort)?;
+        if at.to_string() != self.created_at {
+            return Err(unreadable(format!("the sort key says {at}, `CreatedAt` {}", self.created_at)));
+        }
+        let product_id = self.product_id.as_deref().map(ProductId::new).transpose();
+        Ok(Activity {
+            user_id: UserId::new(self.user_id).map_err(|error| unreadable(format!("`UserId` {error}")))?,
+            action: Action::new(&self.action).map_err(|error| unreadable(format!("`Action`: {error}")))?,
+            product_id: product_id.map_err(|error| unreadable(format!("`ProductId`: {error}")))?,
+            attributes: Attributes::new(self.attributes)
+                .map_err(|error| unreadable(format!("`Attributes`: {error}")))?,
+            at,
+            id: EntryId::new(id).map_err(|error| unreadable(format!("the id {error}")))?,
+        })
+    }
+}
+
+fn activity(item: Item) -> Result<Activity, StoreError> {
+    read::<ActivityRow>(item)?.activity()
+}
+
+/// `USER#<id>`: as no user is expected to write more than a thousand activities a second, a user is one partition.
+fn of_user(user_id: &UserId) -> String {
+    format!("USER#{user_id}")
+}
+
+/// `PRODUCT#<id>#<date>#<n>`. A product's id has no `#`, so this is not the partition of another product.
+fn of_product(product_id: &ProductId, day: Date, suffix: u8) -> String {
+    format!("PRODUCT#{product_id}#{day}#{suffix}")
+}
+
+fn sort(at: Moment, id: EntryId) -> String {
+    row(PREFIX, RowId { at, id: id.uuid() })
+}
+
+fn position(activity: &Activity) -> ActivityPosition {
+    ActivityPosition(sort(activity.at, activity.id))
+}
+
+/// Stores and lists activities. Its requests are `PutItem`, `Query`, and `DeleteItem` where an id is reused.
+#[derive(Debug, Clone)]
+pub struct Activities {
+    client: Client,
+    table: String,
+    suffixes: ActivitySuffixes,
+}
+
+impl Activities {
+    /// The activities in `table`, whose writers spread a product's day over `suffixes`, or over fewer at some earlier time.
+    pub fn new(client: Client, table: impl Into<String>, suffixes: ActivitySuffixes) -> Self {
+        Self { client, table: table.into(), suffixes }
+    }
+
+    /// Stores an activity, once however often it is told.
+    ///
+    /// The user's row comes first and is what makes it one; it names the suffix of the product's row, which follows. They are no transaction: that would cost twice the
+    /// units, and so halve what a product's partitions take. A call that fails in between leaves the user's row alone, and the same call again adds the other.
+    pub async fn record(&self, activity: &Activity) -> Result<Recorded, StoreError> {
+        let Activity { user_id, product_id, at, id, .. } = activity;
+        let stored = |partition: String, suffix| ActivityRow {
+            partition,
+            sort: sort(*at, *id),
+            entity_type: ENTITY.to_owned(),
+            user_id: user_id.to_string(),
+            action: activity.action.to_string(),
+            product_id: product_id.as_ref().map(ProductId::to_string),
+            attributes: activity.attributes.pairs().clone(),
+            created_at: at.to_string(),
+            suffix,
+        };
+        let suffix = product_id.as_ref().map(|_| self.suffixes.of(*id));
+        let users = stored(of_user(user_id), suffix);
+        let (recorded, suffix) = match self.put(&users).await? {
+            None => (Recorded::New, suffix),
+            Some(holder) if holder == (ActivityRow { suffix: holder.suffix, ..users.clone() }) => {
+                (Recorded::Known, holder.suffix)
+            }
+            Some(_) => return Ok(Recorded::Reused),
+        };
+        let Some((product_id, suffix)) = product_id.as_ref().zip(suffix) else { return Ok(recorded) };
+        let products = stored(of_product(product_id, at.date(), suffix), None);
+        match self.put(&products).await? {
+            Some(holder) if holder != products => {
+                // Another user's activity has this moment and id, and the product's row is theirs.
+                let key = key(users.partition, users.sort);
+                self.client.delete_item().table_name(&self.table).set_key(Some(key)).send().await?;
+                Ok(Recorded::Reused)
+            }
+            _ => Ok(recorded),
+        }
+    }
+
+    /// Puts a row, or gives the one that has its key.
+    async fn put(&self, row: &ActivityRow) -> Result<Option<ActivityRow>, StoreError> {
+        let outcome = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(row.item()?))
+            // Stops a repetition, or another activity of the same moment and id, from overwriting what is there: whoever comes
+            // second learns who holds the key.
+            .condition_expression("attribute_not_exists(PK)")
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match outcome {
+            Ok(_) => Ok(None),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(failure)) => {
+                    let holder = failure.item();
+                    let holder =
+                        holder.ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
+                    read(holder.clone()).map(Some)
+                }
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// A user's activities of a range, those of one action where there is one. A page of these may be short: after some thousands of rows it is given as it is.
+    pub async fn of_user(
+        &self,
+        user_id: &UserId,
+        range: TimeRange,
+        action: Option<&Action>,
+        direction: Direction,
+        limit: u16,
+        after: Option<&ActivityPosition>,
+    ) -> Result<Page<Activity, ActivityPosition>, StoreError> {
+        let limit = usize::from(limit);
+        let partition = of_user(user_id);
+        let mut start = after.map(|ActivityPosition(sort)| key(&partition, sort));
+        let mut items = Vec::new();
+        for _ in 0..FILTERED_QUERIES_MAX {
+            let query = self.between(&partition, range.from(), range.to(), direction).set_exclusive_start_key(start);
+            let query = match action {
+                None => query.limit(i32::try_from(limit - items.len()).unwrap_or(FILTERED_ROWS)),
+                Some(action) => {
+                    let query =
+                        query.filter_expression("#action = :action").expression_attribute_names("#action", "Action");
+                    query.expression_attribute_values(":action", s(action.as_str())).limit(FILTERED_ROWS)
+                }
+            };
+            let answer = query.send().await?;
+            let found = answer.items.unwrap_or_default().into_iter().map(activity).collect::<Result<Vec<_>, _>>()?;
+            items.extend(found);
+            start = answer.last_evaluated_key;
+            let is_cut = items.len() > limit;
+            items.truncate(limit);
+            if items.len() == limit && (is_cut || start.is_some()) {
+                let next = items.last().map(position);
+                return Ok(Page { items, next });
+            }
+            if start.is_none() {
+                return Ok(Page { items, next: None });
+            }
+        }
+        let next = start.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok()).cloned().map(ActivityPosition);
+        Ok(Page { items, next })
+    }
+
+    /// A product's activities of a range: the partitions of each day are queried at once and merged, the next days when the page is not full. Only a page without `next` is
+    /// the last; the one before it may be full to the last row, and it empty.
+    pub async fn of_product(
+        &self,
+        product_id: &ProductId,
+        range: ActivityRange,
+        direction: Direction,
+        limit: u16,
+        after: Option<&ActivityPosition>,
+    ) -> Result<Page<Activity, ActivityPosition>, StoreError> {
+        let limit = usize::from(limit);
+        let days: Vec<_> = match direction {
+            Direction::Asc => range.days().collect(),
+            Direction::Desc => range.days().rev().collect(),
+        };
+        let day_of = |ActivityPosition(sort): &ActivityPosition| sort.get(PREFIX.len()..)?.get(..10)?.parse().ok();
+        let last_day: Option<Date> = after.and_then(day_of);
+        let is_behind = |day: &Date| match (last_day, direction) {
+            (None, _) => true,
+            (Some(last), Direction::Asc) => *day >= last,
+            (Some(last), Direction::Desc) => *day <= last,
+        };
+        let mut days: &[Date] = &days.into_iter().filter(is_behind).collect::<Vec<_>>();
+        let days_at_once_max = (QUERIES_AT_ONCE_MAX / usize::from(self.suffixes.0)).max(1);
+        let mut days_at_once = 1;
+        let mut items = Vec::new();
+        while !days.is_empty() {
+            let (wave, rest) = days.split_at(days_at_once.min(days.len()));
+            let queries = wave.iter().flat_map(|day| (0..self.suffixes.0).map(move |suffix| (*day, suffix)));
+            let queries = queries.map(|(day, suffix)| {
+                let partition = of_product(product_id, day, suffix);
+                let start = after.filter(|_| last_day == Some(day)).map(|ActivityPosition(sort)| key(&partition, sort));
+                let query = self.between(&partition, Some(range.from()), Some(range.to()), direction);
+                query.set_exclusive_start_key(start).limit(limit as i32).send()
+            });
+            let mut rows = Vec::new();
+            for answer in try_join_all(queries).await? {
+                let has_more = answer.last_evaluated_key.is_some();
+                let found = answer.items.unwrap_or_default().into_iter().map(activity);
+                rows.push(Rows { rows: found.collect::<Result<_, _>>()?, has_more });
+            }
+            let merged = merge(rows, direction, limit - items.len(), |activity| (activity.at, activity.id));
+            items.extend(merged.rows);
+            if merged.has_more || (items.len() == limit && !rest.is_empty()) {
+                let next = items.last().map(position).or_else(|| after.cloned());
+                return Ok(Page { items, next });
+            }
+            days = rest;
+            // Quiet days are passed over faster and faster.
+            days_at_once = (2 * days_at_once).min(days_at_once_max);
+        }
+        Ok(Page { items, next: None })
+    }
+
+    /// The rows of a partition from one moment to before another. A row's sort key goes on behind its moment, so a bound of the moment alone lies before all of its rows.
+    fn between(
+        &self,
+        partition: &str,
+        from: Option<Moment>,
+        to: Option<Moment>,
+        direction: Direction,
+    ) -> QueryFluentBuilder {
+        let bound = |at: Option<Moment>, open: &str| at.map_or_else(|| open.to_owned(), |at| format!("{PREFIX}{at}"));
+        self.client
+            .query()
+            .table_name(&self.table)
+            .key_condition_expression("PK = :pk AND SK BETWEEN :from AND :to")
+            .expression_attribute_values(":pk", s(partition))
+            .expression_attribute_values(":from", s(bound(from, PREFIX)))
+            .expression_attribute_values(":to", s(bound(to, PREFIX_END)))
+            .scan_index_forward(direction == Direction::Asc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_spreads_evenly_over_its_suffixes() {
+        let suffixes = ActivitySuffixes::default();
+        let mut counts = [0; 10];
+        for n in 0..10_000 {
+            let id = format!("0199a478-bc40-7abc-8def-{n:012x}").parse().expect("an id");
+            counts[usize::from(suffixes.of(id))] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
+        assert_eq!((ActivitySuffixes::new(0), ActivitySuffixes::new(101)), (None, None));
+    }
+}

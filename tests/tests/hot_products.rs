@@ -1,0 +1,53 @@
+//! What happens when a product is hotter than one partition can take, and what days and suffixes do about it.
+
+#![allow(clippy::unwrap_used)]
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use domain::shop::{Action, Activity, ProductId};
+use domain::{Attributes, Moment, UserId};
+use engine::EngineFaults;
+use store::StoreError;
+use store::shop::{Activities, ActivitySuffixes};
+use tidemark_tests::Database;
+
+/// What a product receives in one second.
+const OFFERED: u32 = 5_000;
+
+/// Tells as many activities with one product in a second, and gives the refusals. Nothing is retried: what is throttled once is throttled.
+async fn offer(suffixes: u8) -> Vec<StoreError> {
+    let db = Database::start().await.unwrap();
+    // A clock that stands still: each partition has one second's units to give.
+    db.engine.throttle_clock().hold();
+    db.engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
+    let client = aws_sdk_dynamodb::Client::from_conf(config);
+    let store = Activities::new(client, Database::SHOP, ActivitySuffixes::new(suffixes).unwrap());
+    let mut refusals = Vec::new();
+    for n in 0..OFFERED {
+        let activity = Activity {
+            user_id: UserId::new(format!("user-{n}")).unwrap(),
+            action: Action::new("view").unwrap(),
+            product_id: Some(ProductId::new("p-1").unwrap()),
+            attributes: Attributes::default(),
+            at: Moment::parse(&format!("2025-10-02T10:30:00.{n:09}Z")).unwrap(),
+            id: format!("0199a478-bc40-7abc-8def-{n:012x}").parse().unwrap(),
+        };
+        refusals.extend(store.record(&activity).await.err());
+    }
+    refusals
+}
+
+#[tokio::test]
+async fn a_product_of_one_partition_a_day_is_throttled_beyond_a_thousand_activities_a_second() {
+    let refusals = offer(1).await;
+    // Each user has a partition to themselves; it is the product's that is full.
+    assert_eq!(refusals.len(), 4_000);
+    for refusal in &refusals {
+        assert!(matches!(refusal, StoreError::Busy(why) if why.contains("TableWriteKeyRangeThroughputExceeded")));
+    }
+}
+
+#[tokio::test]
+async fn ten_suffixes_take_five_thousand_activities_a_second() {
+    assert_eq!(offer(10).await.len(), 0);
+}
