@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::journal::{Attributes, Entry, EntryId, Message, Stream};
-use domain::{Moment, TimeRange};
+use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::{Attributes, Moment, TimeRange};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

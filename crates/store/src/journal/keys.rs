@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::Attributes;
 use domain::calendar::parse_date;
-use domain::journal::{Attributes, Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, Message, Stream};
 use jiff::civil::Date;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
