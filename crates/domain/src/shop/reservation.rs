@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{OrderId, Quantity};
-use crate::Moment;
+use crate::{Moment, MomentError};
 
 /// Goods promised to an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,22 @@ pub enum Settled {
 }
 
 impl Reservation {
+    /// A new one.
+    ///
+    /// # Errors
+    /// At the end of time.
+    pub fn new(order_id: OrderId, quantity: Quantity, hold_time: HoldTime, now: Moment) -> Result<Self, MomentError> {
+        let expires_at = now.timestamp().checked_add(hold_time.duration()).map_err(|_| MomentError::OutOfRange)?;
+        let expires_at = Moment::new(expires_at)?;
+        Ok(Self { order_id, quantity, created_at: now, expires_at, state: ReservationState::Open })
+    }
+
+    /// Whether somebody who asks for so many for so long asks for this one.
+    pub fn is_for(&self, quantity: Quantity, hold_time: HoldTime) -> bool {
+        let held = self.expires_at.timestamp().duration_since(self.created_at.timestamp());
+        self.quantity == quantity && held.unsigned_abs() == hold_time.duration()
+    }
+
     /// Whether its time is over and the goods are still kept.
     pub fn is_overdue(&self, now: Moment) -> bool {
         self.state == ReservationState::Open && now >= self.expires_at
@@ -179,14 +195,23 @@ mod tests {
         Moment::parse(text).expect("a moment")
     }
 
+    fn quantity(number: i64) -> Quantity {
+        Quantity::new(number).expect("a quantity")
+    }
+
     fn reservation(state: ReservationState) -> Reservation {
-        Reservation {
-            order_id: OrderId::new("o-1").expect("an order"),
-            quantity: Quantity::new(2).expect("a quantity"),
-            created_at: moment("2024-01-15T10:00:00Z"),
-            expires_at: moment("2024-01-15T10:15:00Z"),
-            state,
-        }
+        let order_id = OrderId::new("o-1").expect("an order");
+        let created_at = moment("2024-01-15T10:00:00Z");
+        let new = Reservation::new(order_id, quantity(2), HoldTime::default(), created_at).expect("a reservation");
+        Reservation { state, ..new }
+    }
+
+    #[test]
+    fn a_reservation_ends_when_its_time_is_over_and_knows_who_asks_for_it_again() {
+        let open = reservation(ReservationState::Open);
+        assert_eq!(open.expires_at, moment("2024-01-15T10:15:00Z"));
+        assert!(open.is_for(quantity(2), HoldTime::default()) && !open.is_for(quantity(3), HoldTime::default()));
+        assert!(!open.is_for(quantity(2), HoldTime::new(901).expect("a time")));
     }
 
     #[test]

@@ -180,6 +180,17 @@ impl StockLevel {
     }
 }
 
+impl StockRefusal {
+    /// How much is there.
+    pub fn level(self) -> StockLevel {
+        match self {
+            Self::Insufficient(level) | Self::Reserved(level) | Self::Overflow(level) | Self::NotReserved(level) => {
+                level
+            }
+        }
+    }
+}
+
 impl Moved {
     /// By how much the stock has grown, or fallen.
     pub fn delta(self) -> i64 {

@@ -77,6 +77,19 @@ pub(super) struct Marker {
     pub(super) reused: Reused,
 }
 
+impl Marker {
+    /// Puts it with the change of `subject`; it leads to the item at the sort key `row`.
+    pub(super) fn write(&self, subject: &Subject<'_>, row: &str) -> Write {
+        let mut item = key(product(subject.product_id), &self.sort);
+        item.extend([
+            ("Hash".to_owned(), s(&self.meaning)),
+            ("Row".to_owned(), s(row)),
+            (TTL.to_owned(), n(marker_ttl(subject.now))),
+        ]);
+        Write::new(item)
+    }
+}
+
 /// The hash of all that makes two requests the same.
 pub(super) fn meaning(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
@@ -298,15 +311,7 @@ impl Changes {
             Some(item) => self.update(item, after)?,
             None => Write::new(after).build(&self.table)?,
         };
-        let markers = subject.markers.iter().map(|marker| {
-            let mut item = key(product(subject.product_id), &marker.sort);
-            item.extend([
-                ("Hash".to_owned(), s(&marker.meaning)),
-                ("Row".to_owned(), s(&plan.row)),
-                (TTL.to_owned(), n(marker_ttl(subject.now))),
-            ]);
-            Write::new(item)
-        });
+        let markers = subject.markers.iter().map(|marker| marker.write(subject, &plan.row));
         let others = plan.writes.into_iter().chain(markers).map(|write| write.build(&self.table));
         let actions: Vec<_> = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
         match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {

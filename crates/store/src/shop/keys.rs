@@ -1,7 +1,7 @@
 //! How the keys of the shop's table are spelled. Nothing outside of this module's siblings knows.
 
 use domain::Moment;
-use domain::shop::{ProductId, RequestKey, RowId};
+use domain::shop::{ChangeType, OrderId, ProductId, RequestKey, RowId};
 use serde::de::DeserializeOwned;
 
 use crate::StoreError;
@@ -17,6 +17,7 @@ pub(crate) const METADATA: &str = "METADATA";
 
 pub(crate) const PRICE_PREFIX: &str = "PRICE#";
 pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
+pub(crate) const RESERVATION_PREFIX: &str = "RESERVATION#";
 
 /// How long a marker stays after its request, seconds.
 const MARKER_TTL_S: i64 = 30 * 24 * 60 * 60;
@@ -31,6 +32,20 @@ pub(crate) fn product(id: &ProductId) -> String {
 
 pub(crate) fn request(key: &RequestKey) -> String {
     format!("REQUEST#{key}")
+}
+
+/// What an order's movement of a type came to.
+pub(crate) fn order(change_type: ChangeType, order_id: &OrderId) -> String {
+    format!("ORDER#{change_type}#{order_id}")
+}
+
+pub(crate) fn reservation(order_id: &OrderId) -> String {
+    format!("{RESERVATION_PREFIX}{order_id}")
+}
+
+/// That a reservation's item has expired and the goods were given back. No client's key has a `#`.
+pub(crate) fn expiry(order_id: &OrderId, created_at: Moment) -> String {
+    format!("REQUEST#expire#{order_id}#{created_at}")
 }
 
 /// The sort key of a ledger's row.

@@ -20,12 +20,16 @@ mod history;
 mod keys;
 mod prices;
 mod product;
+mod reservations;
+mod stock;
 
 pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
 pub use change::{ChangeError, Changed, Reused};
 pub use history::{LedgerPosition, Slice};
 pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};
 pub use product::{IsNew, Listed, ProductPosition, Products, Put};
+pub use reservations::{ReservationRequest, Reservations, Unsettled};
+pub use stock::{Stock, StockEntry, StockRequest, Unmoved};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {

@@ -1,0 +1,366 @@
+//! Reservations: goods that are kept for an order.
+//!
+//! One that is overdue gives its goods back in two ways. Whoever wants for goods looks for overdue ones first. And the item of an open one
+//! expires, so that the stream tells of it; the goods are then given back under a marker of their own, since a record may come twice.
+
+use std::convert::Infallible;
+use std::future::Future;
+
+use aws_sdk_dynamodb::Client;
+use domain::Moment;
+use domain::shop::{
+    ChangeType, HoldTime, Movement, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId,
+    SettleError, Settled, Settlement, StockRefusal,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write};
+use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TTL, key, marker_ttl, n, read, s};
+use super::stock::{StockEntry, Unmoved, order_marker, stock_item, unmoved};
+use crate::StoreError;
+
+/// The overdue reservations that one transaction settles. It takes 100 items.
+const SETTLED_AT_ONCE: usize = 50;
+
+/// The pages of a product's reservations that are looked through for overdue ones: 10 MB.
+const PAGES_MAX: usize = 10;
+
+/// How often a change is tried again after overdue reservations have given goods back.
+const GIVEN_BACK_MAX: u32 = 5;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ReservationRow {
+    entity_type: String,
+    product_id: String,
+    order_id: String,
+    quantity: i64,
+    state: String,
+    created_at: String,
+    expires_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<String>,
+}
+
+/// The item. An open one expires with the promise, a settled one is kept as long as the markers of its order.
+fn reservation_item(product_id: &ProductId, of: &Reservation) -> Result<Item, StoreError> {
+    let (settled_at, ttl) = match of.state {
+        // The second after: TTL knows no fractions.
+        ReservationState::Open => (None, of.expires_at.timestamp().as_second() + 1),
+        ReservationState::Settled(_, at) => (Some(at.to_string()), marker_ttl(at)),
+    };
+    let row = ReservationRow {
+        entity_type: "RESERVATION".to_owned(),
+        product_id: product_id.to_string(),
+        order_id: of.order_id.to_string(),
+        quantity: of.quantity.get() as i64,
+        state: of.state.as_str().to_owned(),
+        created_at: of.created_at.to_string(),
+        expires_at: of.expires_at.to_string(),
+        settled_at,
+    };
+    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+    item.extend(key(keys::product(product_id), keys::reservation(&of.order_id)));
+    item.insert(TTL.to_owned(), n(ttl));
+    Ok(item)
+}
+
+/// The reservation of an item, or of an image of it in the stream, and of which product it is.
+pub(super) fn read_reservation(item: Item) -> Result<(ProductId, Reservation), StoreError> {
+    let row: ReservationRow = read(item)?;
+    let moment = |text: &str| Moment::parse(text).ok();
+    let reservation = || {
+        let state = match (row.state.as_str(), &row.settled_at) {
+            ("OPEN", None) => ReservationState::Open,
+            (state, Some(at)) => ReservationState::Settled(state.parse().ok()?, moment(at)?),
+            _ => return None,
+        };
+        let reservation = Reservation {
+            order_id: OrderId::new(&row.order_id).ok()?,
+            quantity: Quantity::new(row.quantity).ok()?,
+            created_at: moment(&row.created_at)?,
+            expires_at: moment(&row.expires_at)?,
+            state,
+        };
+        Some((ProductId::new(&row.product_id).ok()?, reservation))
+    };
+    reservation().ok_or_else(|| {
+        StoreError::unreadable(format!("PRODUCT#{} {RESERVATION_PREFIX}{}", row.product_id, row.order_id))
+    })
+}
+
+/// Goods that an order wants to be kept.
+#[derive(Debug, Clone)]
+pub struct ReservationRequest {
+    /// Of which product.
+    pub product_id: ProductId,
+    /// For which order. It names the reservation: sent again, it changes nothing.
+    pub order_id: OrderId,
+    /// How many.
+    pub quantity: Quantity,
+    /// For how long.
+    pub hold_time: HoldTime,
+    /// The time.
+    pub now: Moment,
+}
+
+/// Why a reservation does not end so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsettled {
+    /// There is no such reservation.
+    NotFound,
+    /// It has ended otherwise.
+    Settled(SettleError),
+}
+
+/// Keeps goods, hands them over and gives them back. Its requests are those of a change, `GetItem` and `Query`.
+#[derive(Debug, Clone)]
+pub struct Reservations {
+    changes: Changes,
+}
+
+impl Reservations {
+    /// The reservations in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { changes: Changes { client, table: table.into() } }
+    }
+
+    /// A reservation as of its last write; `None` when there is none, or it was settled more than 30 days ago.
+    pub async fn get(&self, product_id: &ProductId, order_id: &OrderId) -> Result<Option<Reservation>, StoreError> {
+        let Changes { client, table } = &self.changes;
+        let key = key(keys::product(product_id), keys::reservation(order_id));
+        let answer = client.get_item().table_name(table).set_key(Some(key)).consistent_read(true).send().await?;
+        answer.item.map(|item| read_reservation(item).map(|(_, reservation)| reservation)).transpose()
+    }
+
+    /// Keeps goods for an order. Where too few are free, overdue reservations are given back first.
+    pub async fn reserve(&self, request: &ReservationRequest) -> Result<Changed<Reservation>, ChangeError<Unmoved>> {
+        let ReservationRequest { product_id, order_id, quantity, hold_time, now } = request;
+        let sort = keys::reservation(order_id);
+        let beside = [sort.clone()];
+        let subject = Subject { product_id, markers: &[], beside: &beside, now: *now };
+        let decide = |before: &Before| {
+            if let Some(known) = before.beside(&sort) {
+                let (_, known) = read_reservation(known.clone())?;
+                let is_same = known.is_for(*quantity, *hold_time);
+                return if is_same { Ok(Decision::Nothing(known)) } else { Err(ChangeError::Reused(Reused::Order)) };
+            }
+            let product = before.product.as_ref().ok_or(ChangeError::Refused(Unmoved::NotFound))?;
+            let level = product.level.reserve(*quantity).map_err(unmoved)?;
+            let new =
+                Reservation::new(order_id.clone(), *quantity, *hold_time, *now).map_err(StoreError::unreadable)?;
+            let writes = vec![Write::new(reservation_item(product_id, &new)?)];
+            let product = Product { level, ..product.changed(*now) };
+            Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: new })))
+        };
+        self.giving_back_overdue(product_id, *now, || self.changes.change(subject, decide, nothing_remembered)).await
+    }
+
+    /// Hands the goods over: they leave, and the ledger says so. `row_id` becomes part of the row's id.
+    pub async fn commit(
+        &self,
+        product_id: &ProductId,
+        order_id: &OrderId,
+        now: Moment,
+        row_id: Uuid,
+    ) -> Result<Changed<Reservation>, ChangeError<Unsettled>> {
+        let sort = keys::reservation(order_id);
+        let left = keys::order(ChangeType::Out, order_id);
+        let beside = [sort.clone(), left.clone()];
+        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let decide = |before: &Before| {
+            let (product, open) = found(before, &sort)?;
+            let settlement = match open.commit(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
+                Settled::Before => return Ok(Decision::Nothing(open)),
+                Settled::Now(settlement) => settlement,
+            };
+            // The order's goods have left in another way: they do not leave twice.
+            if before.beside(&left).is_some() {
+                return Err(ChangeError::Reused(Reused::Order));
+            }
+            let moved = product.level.hand_over(open.quantity).map_err(unreadable(product_id))?;
+            let row = RowId::following(product.stocked_at, now, row_id);
+            let entry = StockEntry {
+                order_id: Some(order_id.clone()),
+                ..StockEntry::new(product_id, row, ChangeType::Out, moved)
+            };
+            let product = Product { level: moved.after, stocked_at: Some(row.at), ..product.changed(now) };
+            let row = keys::row(INVENTORY_PREFIX, row);
+            let marker = order_marker(order_id, Movement::Out(open.quantity));
+            let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
+            let writes = vec![
+                Write::new(stock_item(&entry)?),
+                marker.write(&subject, &row),
+                Write::over_state(reservation_item(product_id, &settled)?, ReservationState::Open.as_str()),
+            ];
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: settled })))
+        };
+        self.changes.change(subject, decide, nothing_remembered).await
+    }
+
+    /// Gives the goods back before the order's time is over. Of one that is overdue, the goods are given back likewise.
+    pub async fn release(
+        &self,
+        product_id: &ProductId,
+        order_id: &OrderId,
+        now: Moment,
+    ) -> Result<Changed<Reservation>, ChangeError<Unsettled>> {
+        let sort = keys::reservation(order_id);
+        let beside = [sort.clone()];
+        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let decide = |before: &Before| {
+            let (product, open) = found(before, &sort)?;
+            let settlement = match open.release(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
+                Settled::Before => return Ok(Decision::Nothing(open)),
+                Settled::Now(settlement) => settlement,
+            };
+            let level = product.level.give_back(open.quantity.get()).map_err(unreadable(product_id))?;
+            let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
+            let item = reservation_item(product_id, &settled)?;
+            let writes = vec![Write::over_state(item, ReservationState::Open.as_str())];
+            let product = Product { level, ..product.changed(now) };
+            Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: settled })))
+        };
+        self.changes.change(subject, decide, nothing_remembered).await
+    }
+
+    /// Gives back what was kept by a reservation that TTL has deleted while it was open; `false` when that had been done before. The order
+    /// finds it expired from now on, as it would have been found a moment before.
+    pub async fn give_back_deleted(
+        &self,
+        product_id: &ProductId,
+        deleted: &Reservation,
+        now: Moment,
+    ) -> Result<bool, ChangeError<Infallible>> {
+        let sort = keys::reservation(&deleted.order_id);
+        // Of the one reservation: the order may have made another one meanwhile.
+        let marker = Marker {
+            sort: keys::expiry(&deleted.order_id, deleted.created_at),
+            meaning: String::new(),
+            reused: Reused::Order,
+        };
+        let beside = [sort.clone(), marker.sort.clone()];
+        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let decide = |before: &Before| {
+            // Stops a record that comes twice from giving the goods back twice.
+            let is_known = before.beside(&marker.sort).is_some();
+            let product = before.product.as_ref().filter(|_| !is_known);
+            // Somebody has deleted the product: there is nothing to give the goods back to.
+            let Some(product) = product else { return Ok(Decision::Nothing(false)) };
+            let level = product.level.give_back(deleted.quantity.get()).map_err(unreadable(product_id))?;
+            let mut writes = vec![marker.write(&subject, &sort)];
+            if before.beside(&sort).is_none() {
+                let state = ReservationState::Settled(Settlement::Expired, now);
+                let expired = Reservation { state, ..deleted.clone() };
+                writes.push(Write::new(reservation_item(product_id, &expired)?));
+            }
+            let product = Product { level, ..product.changed(now) };
+            Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: true })))
+        };
+        match self.changes.change(subject, decide, nothing_remembered).await? {
+            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+        }
+    }
+
+    /// Tries a change, and again after overdue reservations have given goods back, as long as goods are what it wants for.
+    pub(super) async fn giving_back_overdue<T, F>(
+        &self,
+        product_id: &ProductId,
+        now: Moment,
+        change: impl Fn() -> F,
+    ) -> Result<Changed<T>, ChangeError<Unmoved>>
+    where
+        F: Future<Output = Result<Changed<T>, ChangeError<Unmoved>>>,
+    {
+        let mut outcome = change().await;
+        for _ in 0..GIVEN_BACK_MAX {
+            let Err(ChangeError::Refused(Unmoved::Stock(refusal))) = &outcome else { break };
+            let wants = matches!(refusal, StockRefusal::Insufficient(_) | StockRefusal::Reserved(_));
+            if !wants || refusal.level().reserved() == 0 || self.give_back_overdue(product_id, now).await? == 0 {
+                break;
+            }
+            outcome = change().await;
+        }
+        outcome
+    }
+
+    /// Settles what is overdue of a product, up to [`SETTLED_AT_ONCE`] reservations, and gives their number.
+    async fn give_back_overdue<R>(&self, product_id: &ProductId, now: Moment) -> Result<usize, ChangeError<R>> {
+        let beside = self.overdue(product_id, now).await?;
+        if beside.is_empty() {
+            return Ok(0);
+        }
+        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let decide = |before: &Before| {
+            let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
+            let known = items.map(|item| Ok(read_reservation(item)?.1)).collect::<Result<Vec<_>, StoreError>>()?;
+            // Some may have been settled, or deleted, since they were found.
+            let overdue: Vec<_> = known.into_iter().filter(|reservation| reservation.is_overdue(now)).collect();
+            let Some(product) = before.product.as_ref().filter(|_| !overdue.is_empty()) else {
+                return Ok(Decision::Nothing(0));
+            };
+            let quantity = overdue.iter().map(|reservation| reservation.quantity.get()).sum();
+            let level = product.level.give_back(quantity).map_err(unreadable(product_id))?;
+            let writes = overdue.iter().map(|reservation| {
+                let state = ReservationState::Settled(Settlement::Expired, now);
+                let item = reservation_item(product_id, &Reservation { state, ..reservation.clone() })?;
+                Ok(Write::over_state(item, ReservationState::Open.as_str()))
+            });
+            let writes = writes.collect::<Result<_, StoreError>>()?;
+            let product = Product { level, ..product.changed(now) };
+            let row = keys::METADATA.to_owned();
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: overdue.len() })))
+        };
+        match self.changes.change(subject, decide, nothing_remembered).await? {
+            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+        }
+    }
+
+    /// The sort keys of reservations that are open and overdue, at most [`SETTLED_AT_ONCE`].
+    async fn overdue(&self, product_id: &ProductId, now: Moment) -> Result<Vec<String>, StoreError> {
+        let Changes { client, table } = &self.changes;
+        let (mut overdue, mut start) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let answer = client
+                .query()
+                .table_name(table)
+                .key_condition_expression("PK = :pk AND begins_with(SK, :reservations)")
+                .filter_expression("#State = :open AND ExpiresAt <= :now")
+                .projection_expression("SK")
+                .expression_attribute_names("#State", "State")
+                .expression_attribute_values(":pk", s(keys::product(product_id)))
+                .expression_attribute_values(":reservations", s(RESERVATION_PREFIX))
+                .expression_attribute_values(":open", s(ReservationState::Open.as_str()))
+                .expression_attribute_values(":now", s(now.to_string()))
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            let sorts = answer.items.unwrap_or_default();
+            overdue.extend(sorts.into_iter().filter_map(|item| item.get(SORT_KEY)?.as_s().ok().cloned()));
+            start = answer.last_evaluated_key;
+            if start.is_none() || overdue.len() >= SETTLED_AT_ONCE {
+                break;
+            }
+        }
+        overdue.truncate(SETTLED_AT_ONCE);
+        Ok(overdue)
+    }
+}
+
+/// The product and the reservation that a decision is about.
+fn found<'a>(before: &'a Before, sort: &str) -> Result<(&'a Product, Reservation), ChangeError<Unsettled>> {
+    let found = before.product.as_ref().zip(before.beside(sort));
+    let (product, item) = found.ok_or(ChangeError::Refused(Unsettled::NotFound))?;
+    Ok((product, read_reservation(item.clone())?.1))
+}
+
+/// A product that has not reserved what its reservations keep: somebody else has written to the table.
+fn unreadable(product_id: &ProductId) -> impl Fn(StockRefusal) -> StoreError {
+    move |why| StoreError::unreadable(format!("PRODUCT#{product_id}: {why}"))
+}
+
+/// Reservations are found by their orders and need no markers.
+fn nothing_remembered<T>(_: Item) -> Result<T, StoreError> {
+    Err(StoreError::unreadable("a reservation goes by its order, and a marker was found"))
+}

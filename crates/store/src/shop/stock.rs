@@ -1,0 +1,242 @@
+//! Stock: how goods move, and the ledger of it.
+
+use aws_sdk_dynamodb::Client;
+use domain::Moment;
+use domain::shop::{
+    ChangeType, Moved, Movement, OrderId, Product, ProductId, RequestKey, RowId, ShortText, StockRefusal,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write, meaning};
+use super::history::{Ledger, LedgerPosition, Slice};
+use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
+use super::reservations::Reservations;
+use crate::StoreError;
+use crate::series::{Direction, Page};
+
+/// A row of the ledger. It begins with the stock that the row before it has left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StockEntry {
+    /// Whose stock.
+    pub product_id: ProductId,
+    /// Which row.
+    pub row: RowId,
+    /// What it is about.
+    pub change_type: ChangeType,
+    /// By how much the stock grew; negative where it fell.
+    pub quantity: i64,
+    /// The stock before.
+    pub previous_stock: u64,
+    /// The stock after. Of a count, it is what was counted.
+    pub new_stock: u64,
+    /// Why.
+    pub reason: Option<ShortText>,
+    /// For which order.
+    pub order_id: Option<OrderId>,
+    /// By whom.
+    pub changed_by: Option<ShortText>,
+    /// The request that made it.
+    pub request_key: Option<RequestKey>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct StockRow {
+    entity_type: String,
+    product_id: String,
+    change_type: String,
+    quantity: i64,
+    previous_stock: u64,
+    new_stock: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    created_at: String,
+}
+
+/// The row's item.
+pub(super) fn stock_item(entry: &StockEntry) -> Result<Item, StoreError> {
+    let row = StockRow {
+        entity_type: "INVENTORY_LOG".to_owned(),
+        product_id: entry.product_id.to_string(),
+        change_type: entry.change_type.to_string(),
+        quantity: entry.quantity,
+        previous_stock: entry.previous_stock,
+        new_stock: entry.new_stock,
+        counted: (entry.change_type == ChangeType::Count).then_some(entry.new_stock),
+        reason: entry.reason.as_ref().map(ShortText::to_string),
+        order_id: entry.order_id.as_ref().map(OrderId::to_string),
+        changed_by: entry.changed_by.as_ref().map(ShortText::to_string),
+        request_id: entry.request_key.as_ref().map(RequestKey::to_string),
+        created_at: entry.row.at.to_string(),
+    };
+    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+    item.extend(key(keys::product(&entry.product_id), keys::row(INVENTORY_PREFIX, entry.row)));
+    Ok(item)
+}
+
+/// The row of an item, or of an image of it in the stream.
+pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
+    let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
+    let row: StockRow = read(item)?;
+    let id = keys::row_id(INVENTORY_PREFIX, &sort)?;
+    let entry = || {
+        let text = |text: &Option<String>| text.as_deref().map(ShortText::new).transpose().ok();
+        Some(StockEntry {
+            product_id: ProductId::new(&row.product_id).ok()?,
+            row: id,
+            change_type: row.change_type.parse().ok()?,
+            quantity: row.quantity,
+            previous_stock: row.previous_stock,
+            new_stock: row.new_stock,
+            reason: text(&row.reason)?,
+            order_id: row.order_id.as_deref().map(OrderId::new).transpose().ok()?,
+            changed_by: text(&row.changed_by)?,
+            request_key: row.request_id.as_deref().map(RequestKey::new).transpose().ok()?,
+        })
+    };
+    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{} {sort}", row.product_id)))
+}
+
+impl StockEntry {
+    /// A row that says nothing but what moved.
+    pub(super) fn new(product_id: &ProductId, row: RowId, change_type: ChangeType, moved: Moved) -> Self {
+        Self {
+            product_id: product_id.clone(),
+            row,
+            change_type,
+            quantity: moved.delta(),
+            previous_stock: moved.before.stock(),
+            new_stock: moved.after.stock(),
+            reason: None,
+            order_id: None,
+            changed_by: None,
+            request_key: None,
+        }
+    }
+}
+
+/// A movement of goods that somebody asks for.
+#[derive(Debug, Clone)]
+pub struct StockRequest {
+    /// Of which product.
+    pub product_id: ProductId,
+    /// What the request is called: sent again, it changes nothing.
+    pub key: Option<RequestKey>,
+    /// What moves.
+    pub movement: Movement,
+    /// For which order. It names one movement of each type: sent again, that changes nothing either.
+    pub order_id: Option<OrderId>,
+    /// Why.
+    pub reason: Option<ShortText>,
+    /// By whom.
+    pub changed_by: Option<ShortText>,
+    /// The time.
+    pub now: Moment,
+    /// A fresh UUIDv7 for the row.
+    pub row_id: Uuid,
+}
+
+/// Why goods do not move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmoved {
+    /// There is no such product.
+    NotFound,
+    /// There are too few of it, or too many.
+    Stock(StockRefusal),
+}
+
+/// Moves goods and shows the ledger. Its requests are those of a change, and `Query`.
+#[derive(Debug, Clone)]
+pub struct Stock {
+    changes: Changes,
+    ledger: Ledger,
+    reservations: Reservations,
+}
+
+impl Stock {
+    /// The stock in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        let table = table.into();
+        let ledger = Ledger { client: client.clone(), table: table.clone(), prefix: INVENTORY_PREFIX };
+        let reservations = Reservations::new(client.clone(), table.clone());
+        Self { changes: Changes { client, table }, ledger, reservations }
+    }
+
+    /// Moves goods. Where too few are free, overdue reservations are given back first.
+    pub async fn change(&self, request: &StockRequest) -> Result<Changed<StockEntry>, ChangeError<Unmoved>> {
+        let StockRequest { product_id, movement, order_id, now, .. } = request;
+        let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
+        let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
+        let order = order_id.as_ref().map(OrderId::as_str);
+        let by_key = request.key.as_ref().map(|key| Marker {
+            sort: keys::request(key),
+            meaning: meaning(&[
+                "stock",
+                change_type,
+                &number,
+                order.unwrap_or_default(),
+                &text(&request.reason),
+                &text(&request.changed_by),
+            ]),
+            reused: Reused::Key,
+        });
+        let by_order = order_id.as_ref().map(|order_id| order_marker(order_id, *movement));
+        let markers: Vec<_> = by_key.into_iter().chain(by_order).collect();
+        let subject = Subject { product_id, markers: &markers, beside: &[], now: *now };
+        let decide = |before: &Before| {
+            let product = before.product.as_ref().ok_or(ChangeError::Refused(Unmoved::NotFound))?;
+            let moved = product.level.apply(*movement).map_err(unmoved)?;
+            let row = RowId::following(product.stocked_at, *now, request.row_id);
+            let entry = StockEntry {
+                reason: request.reason.clone(),
+                order_id: order_id.clone(),
+                changed_by: request.changed_by.clone(),
+                request_key: request.key.clone(),
+                ..StockEntry::new(product_id, row, movement.change_type(), moved)
+            };
+            let product = Product { level: moved.after, stocked_at: Some(row.at), ..product.changed(*now) };
+            let writes = vec![Write::new(stock_item(&entry)?)];
+            let row = keys::row(INVENTORY_PREFIX, row);
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: entry })))
+        };
+        self.reservations
+            .giving_back_overdue(product_id, *now, || self.changes.change(subject, decide, read_stock))
+            .await
+    }
+
+    /// Rows of a product's ledger.
+    pub async fn page(
+        &self,
+        product_id: &ProductId,
+        slice: Slice,
+        direction: Direction,
+        limit: u16,
+        after: Option<&LedgerPosition>,
+    ) -> Result<Page<StockEntry, LedgerPosition>, StoreError> {
+        self.ledger.page(product_id, slice, direction, limit.into(), after, read_stock).await
+    }
+}
+
+/// What an order's movement is remembered by. Its reason may be worded anew.
+pub(super) fn order_marker(order_id: &OrderId, movement: Movement) -> Marker {
+    let change_type = movement.change_type();
+    Marker {
+        sort: keys::order(change_type, order_id),
+        meaning: meaning(&[change_type.as_str(), &movement.number().to_string()]),
+        reused: Reused::Order,
+    }
+}
+
+/// What the goods do not allow.
+pub(super) fn unmoved(why: StockRefusal) -> ChangeError<Unmoved> {
+    ChangeError::Refused(Unmoved::Stock(why))
+}
