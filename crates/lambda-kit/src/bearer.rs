@@ -17,6 +17,11 @@ impl AdminToken {
         Self(token)
     }
 
+    /// Whether a request of a public route comes with the token, and so may see more. A token that is sent has to be right.
+    pub fn came_with(&self, request: &Request) -> Result<bool, Problem> {
+        request.header("authorization").map_or(Ok(false), |_| self.authorize(request).map(|()| true))
+    }
+
     /// Refuses a request without the token in its `Authorization` header.
     pub fn authorize(&self, request: &Request) -> Result<(), Problem> {
         let Some(header) = request.header("authorization") else {

@@ -14,8 +14,11 @@
 //! nanosecond: `BETWEEN` two bare moments is half open. A partition has more than one ledger; where a comparison is open to one side, the
 //! list ends at the first row that is of none.
 
+use std::fmt::Display;
+
 use aws_sdk_dynamodb::Client;
-use domain::shop::{ProductId, RowId};
+use domain::calendar::parse_date;
+use domain::shop::{ProductId, RowId, RowIdError};
 use domain::{Moment, TimeRange};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -46,6 +49,54 @@ pub enum Slice {
     UpTo(Moment),
     /// Those after a row.
     After(RowId),
+}
+
+/// How a client says which rows it wants, parameter by parameter: a range from `from` up to `to`, moments or days, or one of the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// The first moment, or day.
+    pub from: Option<&'a str>,
+    /// The first moment, or day, that is not wanted any more.
+    pub to: Option<&'a str>,
+    /// One moment.
+    pub at: Option<&'a str>,
+    /// One UTC day.
+    pub day: Option<&'a str>,
+    /// The id of the last row that is not wanted.
+    pub after: Option<&'a str>,
+}
+
+/// Which parameter does not say which rows are wanted, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedError {
+    /// The parameter's name.
+    pub parameter: &'static str,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Asked<'_> {
+    /// The rows that are asked for; all of them when nothing is said.
+    pub fn slice(self) -> Result<Slice, AskedError> {
+        let because = |parameter| move |why: &dyn Display| AskedError { parameter, why: why.to_string() };
+        let moment =
+            |name, text: Option<&str>| text.map(Moment::parse_or_day).transpose().map_err(|why| because(name)(&why));
+        let others = [("at", self.at), ("day", self.day), ("after", self.after)];
+        let mut others = others.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        let slice = match others.next() {
+            None => {
+                let range = TimeRange::new(moment("from", self.from)?, moment("to", self.to)?);
+                return range.map(Slice::Range).map_err(|why| because("from")(&why));
+            }
+            Some((name, _)) if self.from.or(self.to).is_some() || others.next().is_some() => {
+                return Err(because(name)(&"goes with no other time"));
+            }
+            Some(("at", text)) => Moment::parse(text).map(Slice::At).map_err(|why| because("at")(&why)),
+            Some(("day", text)) => parse_date(text).map(Slice::Day).map_err(|why| because("day")(&why)),
+            Some((_, text)) => text.parse().map(Slice::After).map_err(|why: RowIdError| because("after")(&why)),
+        };
+        slice
+    }
 }
 
 /// Where a page of a ledger ended.

@@ -25,7 +25,7 @@ mod stock;
 
 pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
 pub use change::{ChangeError, Changed, Reused};
-pub use history::{LedgerPosition, Slice};
+pub use history::{Asked, AskedError, LedgerPosition, Slice};
 pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};
 pub use product::{IsNew, Listed, ProductPosition, Products, Put};
 pub use reservations::{ReservationRequest, Reservations, Unsettled};

@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::shop::{
-    Amount, Counted, Currency, Price, Product, ProductForm, ProductId, ProductRefusal, ShortText, StockLevel,
+    Amount, ChangeType, Counted, Currency, Movement, Price, Product, ProductForm, ProductId, ProductRefusal, RowId,
+    ShortText, StockLevel,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -11,6 +12,7 @@ use uuid::Uuid;
 use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject, Write};
 use super::keys::{Item, METADATA, PRODUCTS, key, product, read, s};
 use super::prices::{PriceEntry, price_item};
+use super::stock::{StockEntry, stock_item};
 use crate::StoreError;
 use crate::series::Page;
 
@@ -152,6 +154,10 @@ impl Products {
                 Write::any(item)
             };
             let (of, is_new, mut writes) = match &before.product {
+                // The SDK sends a request again whose reply got lost, and finds the product that it has created.
+                Some(known) if known.version == 1 && known.created_at == put.now => {
+                    return Ok(Decision::Nothing((known.clone(), IsNew(true))));
+                }
                 Some(known) => match put.form.update(known, put.now).map_err(ChangeError::Refused)? {
                     None => return Ok(Decision::Nothing((known.clone(), IsNew(false)))),
                     Some(changed) => (changed, IsNew(false), Vec::new()),
@@ -165,7 +171,22 @@ impl Products {
                         changed_by: put.changed_by.clone(),
                         request_key: None,
                     };
-                    let writes = vec![Write::new(price_item(&entry)?)];
+                    let mut writes = vec![Write::new(price_item(&entry)?)];
+                    // What is there from the beginning was counted.
+                    let created = match put.form.stock.filter(|counted| counted.get() > 0) {
+                        None => created,
+                        Some(counted) => {
+                            let moved =
+                                created.level.apply(Movement::Count(counted)).map_err(StoreError::unreadable)?;
+                            let row = RowId::following(None, put.now, put.row_id);
+                            let entry = StockEntry {
+                                changed_by: put.changed_by.clone(),
+                                ..StockEntry::new(&put.id, row, ChangeType::Count, moved)
+                            };
+                            writes.push(Write::new(stock_item(&entry)?));
+                            Product { level: moved.after, stocked_at: Some(row.at), ..created }
+                        }
+                    };
                     (created, IsNew(true), writes)
                 }
             };
