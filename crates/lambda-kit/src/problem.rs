@@ -3,7 +3,7 @@
 //! A problem's `type` is `urn:tidemark:problem:<name>` and stays what it is; `docs/problems.md` lists them. What is logged is
 //! another matter: a problem never carries a secret, a whole request or the words of an internal error.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http::Reply;
 
@@ -17,18 +17,25 @@ pub struct Problem {
     name: &'static str,
     title: &'static str,
     detail: Option<String>,
+    members: Vec<(&'static str, Value)>,
     headers: Vec<(&'static str, &'static str)>,
 }
 
 impl Problem {
     /// A kind of problem. `name` is the stable end of its type; `title` is the same for all of the kind.
     pub const fn new(status: u16, name: &'static str, title: &'static str) -> Self {
-        Self { status, name, title, detail: None, headers: Vec::new() }
+        Self { status, name, title, detail: None, members: Vec::new(), headers: Vec::new() }
     }
 
     /// What is wrong in this case, for people.
     pub fn detail(mut self, detail: impl ToString) -> Self {
         self.detail = Some(detail.to_string());
+        self
+    }
+
+    /// What a program may want to know of this case: a member beside those that every problem has.
+    pub fn member(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.members.push((name, value.into()));
         self
     }
 
@@ -49,7 +56,7 @@ impl Problem {
     }
 
     /// The members of the problem.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> Value {
         let mut body = json!({
             "type": format!("{TYPE_PREFIX}{}", self.name),
             "title": self.title,
@@ -57,6 +64,9 @@ impl Problem {
         });
         if let Some(detail) = &self.detail {
             body["detail"] = json!(detail);
+        }
+        for (name, value) in &self.members {
+            body[name] = value.clone();
         }
         body
     }
@@ -81,6 +91,17 @@ pub const INVALID_PARAMETER: Problem = Problem::new(400, "invalid-parameter", "A
 pub const INVALID_CURSOR: Problem = Problem::new(400, "invalid-cursor", "The cursor is not valid");
 /// The cursor was valid once.
 pub const EXPIRED_CURSOR: Problem = Problem::new(400, "expired-cursor", "The cursor has expired");
+/// Nothing says which request this is, so that sending it again might change something twice.
+pub const MISSING_IDEMPOTENCY_KEY: Problem =
+    Problem::new(400, "missing-idempotency-key", "An idempotency key is needed");
+/// What came as the request's name cannot be one.
+pub const INVALID_IDEMPOTENCY_KEY: Problem =
+    Problem::new(400, "invalid-idempotency-key", "The idempotency key is not valid");
+/// The request's name is another request's.
+pub const IDEMPOTENCY_KEY_REUSED: Problem =
+    Problem::new(409, "idempotency-key-reused", "The idempotency key was used for another request");
+/// Others were faster each time that the change was decided.
+pub const CONFLICT: Problem = Problem::new(409, "conflict", "Others change the same at the same time, try again");
 /// The route needs a token, and none came.
 pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer token is needed");
 /// The token is not the right one.
@@ -95,6 +116,11 @@ pub fn failed(is_transient: bool) -> Problem {
 /// [`BUSY`], with when to try again.
 pub fn busy() -> Problem {
     BUSY.header("retry-after", "1")
+}
+
+/// [`CONFLICT`], with when to try again.
+pub fn conflict() -> Problem {
+    CONFLICT.header("retry-after", "1")
 }
 
 /// A fault of ours; the log knows more.

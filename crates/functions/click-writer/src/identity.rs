@@ -4,13 +4,12 @@ use std::fmt;
 
 use domain::clicks::ClickTime;
 use jiff::Timestamp;
-use lambda_kit::problem::{INTERNAL, Problem};
+use lambda_kit::problem::{INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
 use uuid::{Uuid, Variant};
 
 /// The header that carries it.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-const INVALID_KEY: Problem = Problem::new(400, "invalid-idempotency-key", "The idempotency key is not valid");
 const KEY_TOO_FAR: Problem = Problem::new(400, "idempotency-key-time", "The idempotency key is not of this time");
 
 /// The header cannot stand for several clicks.
@@ -30,8 +29,8 @@ pub(crate) struct ClickId {
 impl ClickId {
     /// A client's key. Its time is the click's, so it has to be about now.
     pub(crate) fn parse(key: &str, now: Timestamp) -> Result<Self, Problem> {
-        let id = Uuid::try_parse(key).map_err(|_| INVALID_KEY.detail("must be a UUIDv7"))?;
-        let id = Self::new(id).ok_or_else(|| INVALID_KEY.detail("must be a UUID of version 7"))?;
+        let id = Uuid::try_parse(key).map_err(|_| INVALID_IDEMPOTENCY_KEY.detail("must be a UUIDv7"))?;
+        let id = Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))?;
         if !id.time.is_near(now) {
             return Err(KEY_TOO_FAR.detail("its time is more than 5 minutes away from the server's"));
         }

@@ -18,7 +18,7 @@ use std::fmt::Display;
 
 use aws_sdk_dynamodb::Client;
 use domain::calendar::parse_date;
-use domain::shop::{ProductId, RowId, RowIdError};
+use domain::shop::{ProductId, RowId};
 use domain::{Moment, TimeRange};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -78,25 +78,25 @@ pub struct AskedError {
 impl Asked<'_> {
     /// The rows that are asked for; all of them when nothing is said.
     pub fn slice(self) -> Result<Slice, AskedError> {
-        let because = |parameter| move |why: &dyn Display| AskedError { parameter, why: why.to_string() };
-        let moment =
-            |name, text: Option<&str>| text.map(Moment::parse_or_day).transpose().map_err(|why| because(name)(&why));
         let others = [("at", self.at), ("day", self.day), ("after", self.after)];
         let mut others = others.into_iter().filter_map(|(name, text)| Some((name, text?)));
-        let slice = match others.next() {
-            None => {
-                let range = TimeRange::new(moment("from", self.from)?, moment("to", self.to)?);
-                return range.map(Slice::Range).map_err(|why| because("from")(&why));
-            }
-            Some((name, _)) if self.from.or(self.to).is_some() || others.next().is_some() => {
-                return Err(because(name)(&"goes with no other time"));
-            }
-            Some(("at", text)) => Moment::parse(text).map(Slice::At).map_err(|why| because("at")(&why)),
-            Some(("day", text)) => parse_date(text).map(Slice::Day).map_err(|why| because("day")(&why)),
-            Some((_, text)) => text.parse().map(Slice::After).map_err(|why: RowIdError| because("after")(&why)),
+        let Some((name, text)) = others.next() else {
+            let end = |name, text: Option<&str>| text.map(|text| asked(name, Moment::parse_or_day(text))).transpose();
+            return asked("from", TimeRange::new(end("from", self.from)?, end("to", self.to)?)).map(Slice::Range);
         };
-        slice
+        if self.from.or(self.to).is_some() || others.next().is_some() {
+            return asked(name, Err("goes with no other time"));
+        }
+        match name {
+            "at" => asked(name, Moment::parse(text)).map(Slice::At),
+            "day" => asked(name, parse_date(text)).map(Slice::Day),
+            _ => asked(name, text.parse()).map(|row: RowId| Slice::After(row)),
+        }
     }
+}
+
+fn asked<T, E: Display>(parameter: &'static str, read: Result<T, E>) -> Result<T, AskedError> {
+    read.map_err(|why| AskedError { parameter, why: why.to_string() })
 }
 
 /// Where a page of a ledger ended.
@@ -217,5 +217,33 @@ impl Ledger {
         let next = items.last().filter(|_| has_more).map(|(sort, _)| LedgerPosition(sort.clone()));
         let items = items.into_iter().map(|(_, item)| read(item)).collect::<Result<_, _>>()?;
         Ok(Page { items, next })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(asked: Asked<'_>) -> Result<Slice, &'static str> {
+        asked.slice().map_err(|error| error.parameter)
+    }
+
+    #[test]
+    fn a_ledger_is_asked_for_a_range_or_for_one_thing() {
+        let moment = |text| Moment::parse(text).expect("a moment");
+        let january = Asked { from: Some("2024-01-01"), to: Some("2024-02-01T00:00:00Z"), ..Asked::default() };
+        let range = TimeRange::new(Some(moment("2024-01-01T00:00:00Z")), Some(moment("2024-02-01T00:00:00Z")));
+        assert_eq!(slice(january), Ok(Slice::Range(range.expect("a range"))));
+        assert_eq!(slice(Asked::default()), Ok(Slice::Range(TimeRange::default())));
+        let at = Asked { at: Some("2024-01-01T09:00:00+09:00"), ..Asked::default() };
+        assert_eq!(slice(at), Ok(Slice::At(moment("2024-01-01T00:00:00Z"))));
+        assert_eq!(slice(Asked { day: Some("2024-01-01"), ..at }), Err("at"));
+        assert_eq!(slice(Asked { to: Some("2025-01-01"), ..at }), Err("at"));
+        assert_eq!(slice(Asked { day: Some("2024-01-01"), ..january }), Err("day"));
+        assert_eq!(slice(Asked { from: Some("2024-02-01"), ..january }), Err("from"));
+        assert_eq!(slice(Asked { from: Some("2024-02-02"), ..january }), Err("from"));
+        assert_eq!(slice(Asked { to: Some("2024-02-01T00:00:00"), ..january }), Err("to"));
+        assert_eq!(slice(Asked { at: Some("2024-01-01"), ..Asked::default() }), Err("at"));
+        assert_eq!(slice(Asked { after: Some("2024-01-01"), ..Asked::default() }), Err("after"));
     }
 }

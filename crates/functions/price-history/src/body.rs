@@ -1,0 +1,110 @@
+//! Bodies: of a product, and of a new price. Members are checked one by one, so that a problem names its member.
+
+use std::fmt::Display;
+
+use domain::shop::{Amount, Counted, Currency, Money, ProductForm, ShortText};
+use lambda_kit::http::Request;
+use lambda_kit::problem::{INVALID_BODY, Problem};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::problems::{INVALID_CURRENCY, INVALID_PRICE};
+
+/// The largest body: names and a reason of 200 characters each take 5 KB, escaped.
+pub const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// The body of `PUT /products/{productId}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ProductBody {
+    name: Option<Value>,
+    price: Option<Value>,
+    currency: Option<Value>,
+    stock: Option<Value>,
+    low_stock_threshold: Option<Value>,
+    changed_by: Option<Value>,
+}
+
+/// The body of `POST /products/{productId}/price`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PriceBody {
+    price: Option<Value>,
+    currency: Option<Value>,
+    reason: Option<Value>,
+    changed_by: Option<Value>,
+}
+
+/// A product with valid members.
+#[derive(Debug, PartialEq)]
+pub(crate) struct NewProduct {
+    pub(crate) form: ProductForm,
+    pub(crate) changed_by: Option<ShortText>,
+}
+
+/// A price with valid members.
+#[derive(Debug, PartialEq)]
+pub(crate) struct NewPrice {
+    pub(crate) price: Money,
+    pub(crate) reason: Option<ShortText>,
+    pub(crate) changed_by: Option<ShortText>,
+}
+
+impl NewProduct {
+    pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
+        let body: ProductBody = members(request)?;
+        let price = match (body.price, body.currency) {
+            (None, None) => None,
+            (price, currency) => Some(money(price, currency)?),
+        };
+        let name = text("name", body.name)?.ok_or_else(|| INVALID_BODY.detail("`name` is needed"))?;
+        let stock = counted("stock", body.stock)?;
+        let low_stock_threshold = counted("lowStockThreshold", body.low_stock_threshold)?;
+        let form = ProductForm { name, price, stock, low_stock_threshold };
+        Ok(Self { form, changed_by: text("changedBy", body.changed_by)? })
+    }
+}
+
+impl NewPrice {
+    pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
+        let body: PriceBody = members(request)?;
+        Ok(Self {
+            price: money(body.price, body.currency)?,
+            reason: text("reason", body.reason)?,
+            changed_by: text("changedBy", body.changed_by)?,
+        })
+    }
+}
+
+/// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
+fn members<T: DeserializeOwned>(request: &Request) -> Result<T, Problem> {
+    let object: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
+    serde_json::from_value(Value::Object(object)).map_err(|error| INVALID_BODY.detail(error))
+}
+
+/// Whole minor units of a currency. A fraction is no price, and neither is one that is spelled as text.
+fn money(price: Option<Value>, currency: Option<Value>) -> Result<Money, Problem> {
+    let price = price.ok_or_else(|| INVALID_PRICE.detail("`price` is needed"))?;
+    let amount = Amount::new(price.as_u64().unwrap_or(u64::MAX)).map_err(|why| INVALID_PRICE.detail(why))?;
+    let currency = currency.ok_or_else(|| INVALID_CURRENCY.detail("`currency` is needed"))?;
+    let currency = Currency::new(currency.as_str().unwrap_or_default());
+    Ok(Money { amount, currency: currency.map_err(|why| INVALID_CURRENCY.detail(why))? })
+}
+
+fn counted(name: &str, value: Option<Value>) -> Result<Option<Counted>, Problem> {
+    let counted = value.map(|value| Counted::new(value.as_i64().unwrap_or(-1))).transpose();
+    counted.map_err(|why| wrong(name, why))
+}
+
+fn text(name: &str, value: Option<Value>) -> Result<Option<ShortText>, Problem> {
+    match value {
+        None => Ok(None),
+        Some(Value::String(text)) => ShortText::new(&text).map(Some).map_err(|why| wrong(name, why)),
+        Some(_) => Err(wrong(name, "must be a string")),
+    }
+}
+
+fn wrong(name: &str, why: impl Display) -> Problem {
+    INVALID_BODY.detail(format!("`{name}` {why}"))
+}

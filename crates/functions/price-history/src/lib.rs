@@ -1,0 +1,84 @@
+//! Products, what they cost, and what they have cost.
+//!
+//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it: the admin's token opens both.
+
+mod body;
+mod config;
+mod prices;
+mod problems;
+mod products;
+
+use domain::Moment;
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
+use secrecy::SecretString;
+use store::shop::{Prices, Products};
+use uuid::Uuid;
+
+pub use body::BODY_BYTES_MAX;
+pub use config::Config;
+
+/// Items of a page that does not say how many.
+pub const LIMIT_DEFAULT: u16 = 25;
+
+/// The most items of a page.
+pub const LIMIT_MAX: u16 = 1_000;
+
+/// What the function works with. Time and ids are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct Shop {
+    products: Products,
+    prices: Prices,
+    cursors: Cursors,
+    admin: AdminToken,
+    now: fn() -> Timestamp,
+    new_id: fn() -> Uuid,
+}
+
+impl Shop {
+    /// The products in `table`, with the system's clock and randomness.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        table: &str,
+        cursor_key: SecretString,
+        admin_token: SecretString,
+    ) -> Self {
+        Self {
+            products: Products::new(client.clone(), table),
+            prices: Prices::new(client, table),
+            cursors: Cursors::new(cursor_key),
+            admin: AdminToken::new(admin_token),
+            now: Timestamp::now,
+            new_id: Uuid::now_v7,
+        }
+    }
+
+    /// The same with another clock and other ids.
+    pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
+        Self { now, new_id, ..self }
+    }
+
+    fn now(&self) -> Result<Moment, Problem> {
+        Moment::new((self.now)()).map_err(|_| INTERNAL)
+    }
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// A problem, for the client.
+pub async fn handle(shop: &Shop, request: Request) -> Result<Reply, Problem> {
+    match request.route() {
+        "GET /products" => products::list(shop, &request).await,
+        "GET /products/{productId}" => products::show(shop, &request).await,
+        "PUT /products/{productId}" => products::put(shop, &request).await,
+        "POST /products/{productId}/price" => prices::change(shop, &request).await,
+        "GET /products/{productId}/prices" => prices::list(shop, &request).await,
+        "GET /products/{productId}/prices/summary" => prices::summary(shop, &request).await,
+        "GET /products/{productId}/prices/{priceId}" => prices::show(shop, &request).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}

@@ -1,0 +1,47 @@
+//! What can be wrong with a request, and what of the rules' refusals becomes of it.
+
+use domain::shop::ProductRefusal;
+use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INVALID_BODY, Problem, conflict};
+use store::StoreError;
+use store::shop::{ChangeError, PriceRefusal};
+
+pub(crate) const INVALID_PRICE: Problem = Problem::new(400, "invalid-price", "The price is not valid");
+pub(crate) const INVALID_CURRENCY: Problem = Problem::new(400, "invalid-currency", "The currency is not valid");
+pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-found", "There is no such product");
+pub(crate) const PRICE_NOT_FOUND: Problem =
+    Problem::new(404, "price-not-found", "There is no such price in the history");
+const CURRENCY_MISMATCH: Problem = Problem::new(409, "currency-mismatch", "The product is priced in another currency");
+const PRODUCT_EXISTS: Problem = Problem::new(409, "product-exists", "The product exists, with another price or stock");
+
+/// What a client learns of a failed request to DynamoDB.
+pub(crate) fn failed(error: StoreError) -> Problem {
+    tracing::error!(%error, "a request to DynamoDB failed");
+    problem::failed(error.is_transient())
+}
+
+/// Why a change was not made.
+pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+    match error {
+        ChangeError::Refused(refusal) => refused(refusal),
+        // No order is named here.
+        ChangeError::Reused(_) => IDEMPOTENCY_KEY_REUSED,
+        ChangeError::Conflict => conflict(),
+        ChangeError::Store(error) => failed(error),
+    }
+}
+
+/// Why a product cannot be what it is asked to be.
+pub(crate) fn unmade(refusal: ProductRefusal) -> Problem {
+    match refusal {
+        ProductRefusal::PriceMissing => INVALID_BODY.detail(refusal),
+        ProductRefusal::OtherPrice | ProductRefusal::OtherStock => PRODUCT_EXISTS.detail(refusal),
+    }
+}
+
+/// Why a price does not change.
+pub(crate) fn unpriced(refusal: PriceRefusal) -> Problem {
+    match refusal {
+        PriceRefusal::NotFound => PRODUCT_NOT_FOUND,
+        PriceRefusal::Currency(why) => CURRENCY_MISMATCH.detail(why).member("currency", why.of_product.as_str()),
+    }
+}

@@ -1,0 +1,58 @@
+//! Products: made, renamed, shown and listed.
+
+use domain::shop::{Product, ProductId};
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::page::{Listing, limit};
+use lambda_kit::problem::Problem;
+use serde_json::{Value, json};
+use store::shop::{IsNew, Put};
+
+use crate::body::NewProduct;
+use crate::problems::{PRODUCT_NOT_FOUND, failed, unchanged, unmade};
+use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
+
+/// Makes a product: 201. Gives one that is known another name or threshold, or leaves it as it is: 200.
+pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
+    shop.admin.authorize(request)?;
+    let id = request.parse_path("productId", ProductId::new)?;
+    let NewProduct { form, changed_by } = NewProduct::of(request)?;
+    let put = Put { id, form, changed_by, now: shop.now()?, row_id: (shop.new_id)() };
+    let (product, IsNew(is_new)) = shop.products.put(&put).await.map_err(|error| unchanged(error, unmade))?;
+    Ok(Reply::json(if is_new { 201 } else { 200 }, &to_json(&product)))
+}
+
+/// Shows a product.
+pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
+    Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
+}
+
+/// Names and ids of products.
+pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
+    let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
+    let listing = Listing::new(&shop.cursors, "products".to_owned(), (shop.now)());
+    let after = listing.position(request)?;
+    let page = shop.products.list(limit, after.as_ref()).await.map_err(failed)?;
+    listing.reply(&page.items, page.next.as_ref())
+}
+
+/// The product that a request is about.
+pub(crate) async fn find(shop: &Shop, request: &Request) -> Result<Product, Problem> {
+    let id = request.parse_path("productId", ProductId::new)?;
+    shop.products.get(&id).await.map_err(failed)?.ok_or(PRODUCT_NOT_FOUND)
+}
+
+pub(crate) fn to_json(product: &Product) -> Value {
+    json!({
+        "id": product.id.as_str(),
+        "name": product.name.as_str(),
+        "price": product.price.amount.get(),
+        "currency": product.currency.as_str(),
+        "stock": product.level.stock(),
+        "reserved": product.level.reserved(),
+        "available": product.level.available(),
+        "lowStockThreshold": product.low_stock_threshold.get(),
+        "version": product.version,
+        "createdAt": product.created_at.to_string(),
+        "updatedAt": product.updated_at.to_string(),
+    })
+}
