@@ -242,6 +242,7 @@ impl Changes {
     ) -> Result<Changed<T>, ChangeError<R>> {
         let begin = Instant::now();
         let mut written: Vec<String> = Vec::new();
+        let mut is_refused = false;
         for attempt in 1..=ATTEMPTS_MAX {
             let before = self.read(&subject).await?;
             match before.known(subject.markers)? {
@@ -254,9 +255,16 @@ impl Changes {
                 }
                 None => {}
             }
-            let plan = match decide(&before)? {
-                Decision::Nothing(outcome) => return Ok(Changed::Before(outcome)),
-                Decision::Write(plan) => plan,
+            let plan = match decide(&before) {
+                // The markers may have been read before the product, and this very request have taken effect in between: nobody shall be told
+                // that there is too little left for what they have just got.
+                Err(ChangeError::Refused(_)) if !subject.markers.is_empty() && !is_refused => {
+                    is_refused = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+                Ok(Decision::Nothing(outcome)) => return Ok(Changed::Before(outcome)),
+                Ok(Decision::Write(plan)) => plan,
             };
             written.push(plan.row.clone());
             if let Some(outcome) = self.write(&subject, &before, *plan).await? {
