@@ -5,11 +5,15 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::Attributes;
 use domain::game::{
     Choice, Command, Game, GameId, Hiragana, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId,
 };
+use domain::journal::{Entry, EntryId, Message, Retention, Stream};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use store::game::{Connections, NewConnection, Role, Rooms};
+use store::journal::{Journal, JournalShards};
 use tidemark_tests::{Database, Stack, games, repository, sample_event};
 
 /// Every sample event of a function, by name.
@@ -73,6 +77,23 @@ async fn check(stack: &Stack, function: &str, changing: &[&str]) {
     }
 }
 
+/// The entries that the journal's events ask for: one two days ago, and two of today in the order in which they are named.
+async fn append_samples(stack: &Stack) {
+    let shards = JournalShards::new(4).unwrap();
+    let journal = Journal::new(stack.dynamodb(), Database::JOURNAL, shards, Retention::default());
+    let now = Timestamp::now();
+    for (seconds_ago, message) in [(2 * 24 * 60 * 60, "oldest"), (2, "older"), (1, "newest")] {
+        let at = now - SignedDuration::from_secs(seconds_ago);
+        let entry = Entry {
+            stream: Stream::new("samples").unwrap(),
+            id: EntryId::derived(at, message),
+            message: Message::new(message).unwrap(),
+            attributes: Attributes::new([("kind".to_owned(), "sample".to_owned())].into()).unwrap(),
+        };
+        journal.append(&entry, now).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn every_sample_event_is_answered_as_recorded() {
     // With its data kept, and so with the key that the tokens of the game's events are signed with.
@@ -92,11 +113,14 @@ async fn every_sample_event_is_answered_as_recorded() {
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
 
+    append_samples(&stack).await;
+
     check(&stack, "stats-reader", &["cursor"]).await;
     check(&stack, "stats-aggregator", &[]).await;
     check(&stack, "click-writer", &["clickId", "createDateTime"]).await;
     check(&stack, "game-archiver", &[]).await;
     check(&stack, "game-api", &GAME_CHANGING).await;
+    check(&stack, "journal", &["id", "at", "cursor"]).await;
 }
 
 /// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.

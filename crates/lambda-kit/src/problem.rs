@@ -97,6 +97,9 @@ pub const MISSING_IDEMPOTENCY_KEY: Problem =
 /// What came as the request's name cannot be one.
 pub const INVALID_IDEMPOTENCY_KEY: Problem =
     Problem::new(400, "invalid-idempotency-key", "The idempotency key is not valid");
+/// What came as the request's name is a UUIDv7 of another time than the request's.
+pub const IDEMPOTENCY_KEY_TIME: Problem =
+    Problem::new(400, "idempotency-key-time", "The idempotency key is not of this time");
 /// The request's name is another request's.
 pub const IDEMPOTENCY_KEY_REUSED: Problem =
     Problem::new(409, "idempotency-key-reused", "The idempotency key was used for another request");

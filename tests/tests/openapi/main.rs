@@ -15,6 +15,7 @@ use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
+use domain::journal::{Message, Stream};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 use tidemark_tests::repository;
@@ -25,10 +26,12 @@ use recorded::{Recorded, recorded, template_routes};
 const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
 /// Sample events that are refused as a whole, while each part is as the schema says.
-const REFUSED_BEYOND_SCHEMAS: [&str; 5] = [
+const REFUSED_BEYOND_SCHEMAS: [&str; 7] = [
     "range-upside-down",
     "range-too-long",
     "months-too-many",
+    "list-range-empty",
+    "list-range-upside-down",
     // A letter that leaves no ink.
     "create-name-that-cannot-be-seen",
     // Enough for a list, and too few for the settings.
@@ -36,7 +39,7 @@ const REFUSED_BEYOND_SCHEMAS: [&str; 5] = [
 ];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
-const PROBLEMS_OF_SHAPE: [&str; 9] = [
+const PROBLEMS_OF_SHAPE: [&str; 10] = [
     "invalid-body",
     "invalid-user-id",
     "invalid-click-count",
@@ -46,6 +49,7 @@ const PROBLEMS_OF_SHAPE: [&str; 9] = [
     "invalid-settings",
     "invalid-words",
     "invalid-role",
+    "invalid-entry",
 ];
 
 /// Every `.rs` file under a folder.
@@ -123,6 +127,11 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/ClickPage/properties/items/maxItems", json!(stats_reader::LIMIT_MAX)),
         ("parameters/Limit/schema/maximum", json!(stats_reader::LIMIT_MAX)),
         ("parameters/Limit/schema/default", json!(stats_reader::LIMIT_DEFAULT)),
+        ("schemas/Message/maxLength", json!(Message::CHARS_MAX)),
+        ("schemas/EntryPage/properties/items/maxItems", json!(journal::LIMIT_MAX)),
+        ("parameters/EntriesLimit/schema/maximum", json!(journal::LIMIT_MAX)),
+        ("parameters/EntriesLimit/schema/default", json!(journal::LIMIT_DEFAULT)),
+        ("parameters/Stream/schema/pattern", json!(format!("^[a-z0-9-]{{1,{}}}$", Stream::CHARS_MAX))),
         ("parameters/GamesLimit/schema/maximum", json!(store::game::GAMES_MAX)),
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
         ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),

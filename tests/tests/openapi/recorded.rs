@@ -49,6 +49,7 @@ fn remember(value: &mut Value) {
     match value {
         Value::Object(members) => {
             let is_turn = members.contains_key("turnNumber");
+            let is_entry = members.contains_key("message");
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
                     ("clickId", Some("[...]")) => *member = json!("0199a4a0-9640-7000-8000-000000000000"),
@@ -57,6 +58,7 @@ fn remember(value: &mut Value) {
                     ("playerId" | "gameId" | "hostId", Some("[...]")) => {
                         *member = json!("0199c0de-0000-7000-8000-000000000001");
                     }
+                    ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),
                     // A turn's or a line's.
                     ("id", Some("[...]")) if is_turn => *member = json!("01.01"),
                     ("id", Some("[...]")) => *member = json!("0199c0de-0000-7000-8000-000000000001"),

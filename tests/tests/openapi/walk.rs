@@ -17,6 +17,7 @@ const NOT_SHOWN: [(&str, u16, &str, &str); 2] = [
 ];
 
 const CLICKS: &str = "POST /clicks";
+const JOURNAL: &str = "POST /journal/{stream}";
 
 /// Any second, more requests than an API of this rate takes.
 const RATE_OF_ONE: [&str; 5] =
@@ -123,6 +124,28 @@ impl Walk {
         }
     }
 
+    /// What becomes of entries: stored, stored before, refused because another one has their id or nobody may write, too large for the function, too
+    /// large for Lambda.
+    async fn append(&mut self, stack: &Stack) {
+        let (path, id) = ("/journal/audit", uuid::Uuid::now_v7().to_string());
+        let (token, key) = (("authorization", &*self.token(JOURNAL)), ("idempotency-key", &*id));
+        for (message, headers, status) in [
+            ("one", &[token, key][..], 201),
+            ("one", &[token, key], 200),
+            ("another", &[token, key], 409),
+            ("without a key", &[token], 201),
+            ("without a token", &[], 401),
+        ] {
+            let body = json!({ "message": message }).to_string();
+            let answer = stack.request(Method::POST, path, headers, Some(body)).await.unwrap();
+            assert_eq!(self.show(JOURNAL, answer), status, "{message}");
+        }
+        for size_bytes in [journal::BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
+            let answer = stack.request(Method::POST, path, &[token], Some("x".repeat(size_bytes))).await.unwrap();
+            assert_eq!(self.show(JOURNAL, answer), 413);
+        }
+    }
+
     /// What the game's routes answer to a body that is too large for the function, and too large for Lambda.
     async fn flood(&mut self, stack: &Stack) {
         for route in ["POST /games", "POST /games/{gameId}/players"] {
@@ -179,6 +202,7 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     stack.wait_for_games().await.unwrap();
     walk.ask(&stack).await;
     walk.click(&stack).await;
+    walk.append(&stack).await;
     walk.flood(&stack).await;
     walk.hurt(&stack).await;
     walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;

@@ -4,13 +4,11 @@ use std::fmt;
 
 use domain::clicks::ClickTime;
 use jiff::Timestamp;
-use lambda_kit::problem::{INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
+use lambda_kit::problem::{IDEMPOTENCY_KEY_TIME, INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
 use uuid::{Uuid, Variant};
 
 /// The header that carries it.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
-
-const KEY_TOO_FAR: Problem = Problem::new(400, "idempotency-key-time", "The idempotency key is not of this time");
 
 /// The header cannot stand for several clicks.
 pub(crate) const KEY_IN_BATCH: Problem = Problem::new(
@@ -32,7 +30,7 @@ impl ClickId {
         let id = Uuid::try_parse(key).map_err(|_| INVALID_IDEMPOTENCY_KEY.detail("must be a UUIDv7"))?;
         let id = Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))?;
         if !id.time.is_near(now) {
-            return Err(KEY_TOO_FAR.detail("its time is more than 5 minutes away from the server's"));
+            return Err(IDEMPOTENCY_KEY_TIME.detail("its time is more than 5 minutes away from the server's"));
         }
         Ok(id)
     }

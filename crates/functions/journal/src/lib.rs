@@ -1,0 +1,81 @@
+//! Appends to streams of entries, which needs the admin's token, and reads them newest first, which for some streams anybody may.
+
+mod append;
+mod config;
+mod list;
+
+use std::collections::BTreeSet;
+
+use domain::Moment;
+use domain::journal::{Entry, Stream};
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{NOT_FOUND, Problem, failed};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use store::StoreError;
+use store::journal::{Journal, JournalReader};
+use uuid::Uuid;
+
+pub use append::BODY_BYTES_MAX;
+pub use config::Config;
+pub use list::{LIMIT_DEFAULT, LIMIT_MAX};
+
+/// What the function works with. Time and ids are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct Journals {
+    writer: Journal,
+    reader: JournalReader,
+    public: BTreeSet<Stream>,
+    cursors: Cursors,
+    admin: AdminToken,
+    now: fn() -> Timestamp,
+    new_id: fn() -> Uuid,
+}
+
+impl Journals {
+    /// Journals with the system's clock and randomness, whose cursors are signed with `cursor_key`.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        config: Config,
+        cursor_key: SecretString,
+        admin_token: SecretString,
+    ) -> Self {
+        Self {
+            writer: Journal::new(client.clone(), &config.table, config.shards, config.retention.clone()),
+            reader: JournalReader::new(client, config.table, config.retention),
+            public: config.public,
+            cursors: Cursors::new(cursor_key),
+            admin: AdminToken::new(admin_token),
+            now: Timestamp::now,
+            new_id: Uuid::now_v7,
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn handle(journals: &Journals, request: Request) -> Result<Reply, Problem> {
+    match request.route() {
+        "POST /journal/{stream}" => append::append(journals, &request).await,
+        "GET /journal/{stream}" => list::list(journals, &request).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}
+
+/// An entry as clients see it.
+fn shown(entry: &Entry) -> Value {
+    json!({
+        "id": entry.id.to_string(),
+        "at": Moment::new(entry.id.at()).ok().map(|at| at.to_string()),
+        "message": entry.message.as_str(),
+        "attributes": entry.attributes.pairs(),
+    })
+}
+
+/// What a client learns of a store that failed.
+fn problem(error: StoreError) -> Problem {
+    tracing::error!(%error, "the journal's table failed");
+    failed(error.is_transient())
+}
