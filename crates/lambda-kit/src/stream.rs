@@ -4,10 +4,12 @@
 //! record's problem and not the batch's; a record then borrows from the envelope whatever it can.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::future::Future;
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
+use metrics::counter;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -42,6 +44,25 @@ pub struct StreamRecord<'a, I, O = IgnoredAny> {
     /// What changed.
     #[serde(rename = "dynamodb", borrow)]
     pub change: Change<'a, I, O>,
+    #[serde(borrow, default)]
+    user_identity: Option<UserIdentity<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserIdentity<'a> {
+    #[serde(borrow)]
+    principal_id: Cow<'a, str>,
+}
+
+impl<I, O> StreamRecord<'_, I, O> {
+    /// Whether it tells that [TTL](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html), and nobody
+    /// else, has deleted an item.
+    pub fn is_expiry(&self) -> bool {
+        let identity = self.user_identity.as_ref();
+        self.event_name == "REMOVE"
+            && identity.is_some_and(|identity| identity.principal_id == "dynamodb.amazonaws.com")
+    }
 }
 
 /// What changed.
@@ -65,6 +86,84 @@ impl<I> Change<'_, I> {
         // Read only when it is asked for: of a batch, that is one record.
         let seconds: f64 = serde_json::from_str(self.approximate_creation_date_time?.get()).ok()?;
         Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
+    }
+}
+
+/// A record of a batch, read as far as it can be.
+#[derive(Debug)]
+pub struct Read<'a, T> {
+    number: Option<String>,
+    /// What it tells, or why it cannot be read.
+    pub content: Result<T, String>,
+    raw: &'a RawValue,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Records that could not be read, and were left out.
+    pub unreadable: u64,
+    /// The first record that is not done, as its number is spelled.
+    pub failed_from: Option<String>,
+}
+
+impl StreamEvent<'_> {
+    /// Each record as `read` understands it.
+    pub fn read<'a, I, O, T, E>(&'a self, read: impl Fn(&StreamRecord<'a, I, O>) -> Result<T, E>) -> Vec<Read<'a, T>>
+    where
+        I: Deserialize<'a>,
+        O: Deserialize<'a>,
+        E: Display,
+    {
+        let records = self.records.iter().map(|raw| match serde_json::from_str(raw.get()) {
+            Ok(record) => {
+                let content = read(&record).map_err(|error| error.to_string());
+                Read { number: Some(record.change.sequence_number.into_owned()), content, raw }
+            }
+            Err(error) => Read { number: None, content: Err(error.to_string()), raw },
+        });
+        records.collect()
+    }
+}
+
+impl Progress {
+    /// Handles records one after the other, up to the first that fails. One that cannot be read, or turns out to be so while it is handled, would not be
+    /// readable the next time either: it is left out, and the metric `RecordsUnreadable` tells.
+    ///
+    /// # Errors
+    /// That of a record which has no number that the batch could go on from: all of it comes again.
+    pub async fn through<T, E: Display>(
+        records: Vec<Read<'_, T>>,
+        is_unreadable: impl Fn(&E) -> bool,
+        mut handle: impl AsyncFnMut(T) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut progress = Self::default();
+        for Read { number, content, raw } in records {
+            let outcome = match content {
+                Ok(content) => handle(content).await,
+                Err(why) => {
+                    progress.leave_out(&why, number.as_deref(), raw);
+                    continue;
+                }
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(error) if is_unreadable(&error) => progress.leave_out(&error, number.as_deref(), raw),
+                Err(error) => {
+                    tracing::warn!(%error, sequence_number = number, "a record is not done; it comes again");
+                    let Some(number) = number else { return Err(error) };
+                    progress.failed_from = Some(number);
+                    break;
+                }
+            }
+        }
+        counter!("RecordsUnreadable").increment(progress.unreadable);
+        Ok(progress)
+    }
+
+    fn leave_out(&mut self, error: &dyn Display, sequence_number: Option<&str>, raw: &RawValue) {
+        self.unreadable += 1;
+        tracing::error!(%error, sequence_number, size_bytes = raw.get().len(), "a record cannot be read");
     }
 }
 

@@ -29,6 +29,11 @@ impl StoreError {
         matches!(self, Self::Busy(_) | Self::Unavailable(_))
     }
 
+    /// Whether an item is not what it should be. It will not be the next time either.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Unreadable(_))
+    }
+
     pub(crate) fn unreadable(what: impl std::fmt::Display) -> Self {
         Self::Unreadable(what.to_string())
     }

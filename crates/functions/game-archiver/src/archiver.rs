@@ -1,11 +1,10 @@
 //! Doing it.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use domain::game::{GameId, Room};
-use lambda_kit::stream::{StreamEvent, StreamRecord};
+use lambda_kit::stream::{Progress, StreamEvent, StreamRecord};
 use metrics::counter;
-use serde_json::value::RawValue;
 use store::StoreError;
 use store::game::{Archive, Drawing, Drawings, GameChange, GameImage, Rounds, Strokes};
 
@@ -20,36 +19,13 @@ pub struct Archiver {
     archive: Archive,
 }
 
-/// What became of a batch.
+/// What was done.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Archived {
     pub(crate) turns: u64,
     pub(crate) drawings: u64,
     pub(crate) games: u64,
     pub(crate) lines_deleted: u64,
-    pub(crate) unreadable: u64,
-    /// The first record that is not done, as its number is spelled.
-    pub(crate) failed_from: Option<String>,
-}
-
-/// A record, read as far as it can be.
-struct Record<'a> {
-    number: Option<String>,
-    change: Result<Option<GameChange>, StoreError>,
-    raw: &'a RawValue,
-}
-
-impl<'a> Record<'a> {
-    fn read(raw: &'a RawValue) -> Self {
-        match serde_json::from_str::<StreamRecord<'_, GameImage, GameImage>>(raw.get()) {
-            Ok(record) => {
-                let (before, after) = (record.change.old_image.as_ref(), record.change.new_image.as_ref());
-                let number = Some(record.change.sequence_number.into_owned());
-                Self { number, change: GameChange::of(before, after), raw }
-            }
-            Err(error) => Self { number: None, change: Err(StoreError::Unreadable(error.to_string())), raw },
-        }
-    }
 }
 
 impl Archiver {
@@ -63,48 +39,29 @@ impl Archiver {
         }
     }
 
-    /// Does what a batch tells, record by record, up to the first that fails. A record that cannot be read would not be
-    /// readable the next time either: it is left out, and an alarm tells.
-    pub(crate) async fn archive(&self, event: &StreamEvent<'_>) -> Result<Archived, StoreError> {
-        let records: Vec<_> = event.records.iter().map(|raw| Record::read(raw)).collect();
+    /// Does what a batch tells, record by record, up to the first that fails.
+    pub(crate) async fn archive(&self, event: &StreamEvent<'_>) -> Result<(Archived, Progress), StoreError> {
+        let of = |record: &StreamRecord<'_, GameImage, GameImage>| {
+            GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
+        };
+        let mut records = event.read(of);
         // One look at a game's chat is enough for all that a batch brings: at its last line.
-        let mut last_line = HashMap::new();
-        for (index, record) in records.iter().enumerate() {
-            if let Ok(Some(GameChange::Said(game_id))) = record.change {
-                last_line.insert(game_id, index);
+        let mut looked_at = HashSet::new();
+        for record in records.iter_mut().rev() {
+            if let Ok(Some(GameChange::Said(game_id))) = record.content
+                && !looked_at.insert(game_id)
+            {
+                record.content = Ok(None);
             }
         }
         let mut archived = Archived::default();
-        for (index, Record { number, change, raw }) in records.into_iter().enumerate() {
-            let outcome = match change {
-                Ok(Some(GameChange::Room { before, after })) => self.change(&before, &after, &mut archived).await,
-                Ok(Some(GameChange::Said(game_id))) if last_line.get(&game_id) == Some(&index) => {
-                    self.trim(game_id, &mut archived).await
-                }
-                Ok(_) => Ok(()),
-                Err(error) => Err(error),
-            };
-            match outcome {
-                Ok(()) => {}
-                Err(StoreError::Unreadable(error)) => {
-                    archived.unreadable += 1;
-                    tracing::error!(
-                        error,
-                        sequence_number = number,
-                        size_bytes = raw.get().len(),
-                        "a record cannot be read"
-                    );
-                }
-                Err(error) => {
-                    tracing::warn!(%error, sequence_number = number, "a record is not done; it comes again");
-                    // Without a number there is no place to go on from: the whole batch comes again.
-                    let Some(number) = number else { return Err(error) };
-                    archived.failed_from = Some(number);
-                    break;
-                }
-            }
-        }
-        Ok(archived)
+        let progress = Progress::through(records, StoreError::is_unreadable, async |change| match change {
+            Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut archived).await,
+            Some(GameChange::Said(game_id)) => self.trim(game_id, &mut archived).await,
+            None => Ok(()),
+        });
+        let progress = progress.await?;
+        Ok((archived, progress))
     }
 
     async fn change(&self, before: &Room, after: &Room, archived: &mut Archived) -> Result<(), StoreError> {

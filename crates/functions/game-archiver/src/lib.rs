@@ -7,7 +7,7 @@
 mod archiver;
 mod plan;
 
-use lambda_kit::stream::{StreamEvent, StreamReply};
+use lambda_kit::stream::{Progress, StreamEvent, StreamReply};
 use lambda_runtime::Diagnostic;
 use metrics::counter;
 use serde_json::value::RawValue;
@@ -44,15 +44,15 @@ impl From<ArchiveError> for Diagnostic {
 /// [`ArchiveError`]. What DynamoDB fails at is answered with the first record that has to come again.
 pub async fn handle(archiver: &Archiver, event: Box<RawValue>) -> Result<StreamReply, ArchiveError> {
     let event: StreamEvent = serde_json::from_str(event.get())?;
-    let archived = archiver.archive(&event).await?;
-    report(&event, &archived);
-    Ok(StreamReply::new(&event, archived.failed_from))
+    let (archived, progress) = archiver.archive(&event).await?;
+    report(&event, &archived, &progress);
+    Ok(StreamReply::new(&event, progress.failed_from))
 }
 
 /// One log line and the metrics of a batch.
-fn report(event: &StreamEvent<'_>, archived: &Archived) {
-    let Archived { turns, drawings, games, lines_deleted, unreadable, failed_from } = archived;
+fn report(event: &StreamEvent<'_>, archived: &Archived, progress: &Progress) {
+    let Archived { turns, drawings, games, lines_deleted } = archived;
+    let Progress { unreadable, failed_from } = progress;
     counter!("GamesFinished").increment(*games);
-    counter!("RecordsUnreadable").increment(*unreadable);
     tracing::info!(records = event.records.len(), turns, drawings, games, lines_deleted, unreadable, failed_from);
 }
