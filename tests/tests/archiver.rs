@@ -6,11 +6,15 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::TimeRange;
 use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, Talk};
+use domain::journal::{Entry, Retention, Stream};
 use engine::{Chance, EngineFaults};
 use game_archiver::{ArchiveError, Archiver};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use store::game::{CHAT_LINES_MAX, Chat, Drawings, Lobby, Rounds, StoredLine};
+use store::journal::{Journal, JournalReader, JournalShards};
 use tidemark_tests::games::{Play, game, name, player, settings};
 use tidemark_tests::{Database, sample_event};
 use uuid::Uuid;
@@ -20,10 +24,28 @@ const NOW_MS: u64 = 4_000_000_000_000;
 
 const DAY_S: u64 = 24 * 60 * 60;
 
+fn now() -> Timestamp {
+    Timestamp::from_millisecond(NOW_MS.try_into().unwrap()).unwrap()
+}
+
+fn archiver(db: &Database) -> Archiver {
+    let shards = JournalShards::new(4).unwrap();
+    let journal = Journal::new(db.client.clone(), Database::JOURNAL, shards, Retention::default());
+    Archiver::new(db.client.clone(), Database::GAMES, journal)
+}
+
 async fn deliver(db: &Database, records: &[Value]) -> Result<Value, ArchiveError> {
-    let archiver = Archiver::new(db.client.clone(), Database::GAMES);
+    let archiver = archiver(db);
     let event = serde_json::value::to_raw_value(&json!({ "Records": records })).unwrap();
-    Ok(serde_json::to_value(game_archiver::handle(&archiver, event).await?).unwrap())
+    Ok(serde_json::to_value(game_archiver::handle(&archiver, event, now()).await?).unwrap())
+}
+
+/// What the journal says of games.
+async fn told(db: &Database) -> Vec<Entry> {
+    let reader = JournalReader::new(db.client.clone(), Database::JOURNAL, Retention::default());
+    let page = reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap();
+    assert_eq!(page.next, None);
+    page.items
 }
 
 fn done() -> Value {
@@ -259,7 +281,33 @@ async fn what_was_earned_in_a_turn_that_never_ended_stands() {
 #[tokio::test]
 async fn an_event_of_another_kind_is_refused() {
     let db = Database::start().await.unwrap();
-    let archiver = Archiver::new(db.client.clone(), Database::GAMES);
+    let archiver = archiver(&db);
     let event = serde_json::value::to_raw_value(&sample_event("game-archiver", "not-a-batch")).unwrap();
-    assert!(matches!(game_archiver::handle(&archiver, event).await, Err(ArchiveError::NotABatch(_))));
+    assert!(matches!(game_archiver::handle(&archiver, event, now()).await, Err(ArchiveError::NotABatch(_))));
+}
+
+#[tokio::test]
+async fn the_end_of_a_game_is_told_to_the_journal_once_and_of_nobody_who_played() {
+    let db = Database::start().await.unwrap();
+    let play = played(&db, 2).await;
+    let records = db.game_records().await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(deliver(&db, &records).await.unwrap(), done());
+    }
+    for record in &records {
+        deliver(&db, std::slice::from_ref(record)).await.unwrap();
+    }
+    let told = told(&db).await;
+    let [entry] = &*told else { panic!("{} entries", told.len()) };
+    let Stage::Finished { at_ms, .. } = play.game.room.stage else { panic!("not finished") };
+    assert_eq!(entry.id.at().as_millisecond(), i64::try_from(at_ms).unwrap());
+    let best = play.game.room.players.iter().map(|player| player.score).max().unwrap();
+    let facts: BTreeMap<_, _> = entry.attributes.pairs().iter().map(|(name, text)| (&**name, &**text)).collect();
+    let expected = [("kind", "game-finished"), ("players", "3"), ("rounds", "2"), ("bestScore", &*best.to_string())];
+    let mut expected = BTreeMap::from(expected);
+    let id = game(1).to_string();
+    if play.game.room.public {
+        expected.insert("gameId", &id);
+    }
+    assert_eq!(facts, expected);
 }

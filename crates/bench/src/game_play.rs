@@ -9,12 +9,15 @@ use bytes::Bytes;
 use domain::game::{
     Command, Game, GameId, NewGame, Participant, Phase, PlayerCount, PlayerId, PlayerName, RoundCount, Settings,
 };
+use domain::journal::Retention;
 use engine::{Engine, Options};
 use fastrand::Rng;
 use game_archiver::Archiver;
 use game_room::{GameRoom, PostError, Sockets};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use store::game::{Connections, Freshness, Live, NewConnection, Persisted, Role, Rooms};
+use store::journal::{Journal, JournalShards};
 
 use crate::game_drawing::Hand;
 use crate::game_stream::Stream;
@@ -175,11 +178,16 @@ impl Table {
         let declared = stack::table("GameTable")?;
         let table_name = &*declared.name;
         let past_meter = stack::client(engine);
-        local::tables::ensure(&past_meter, &declared).await?;
+        let journal = stack::table("JournalTable")?;
+        for table in [&declared, &journal] {
+            local::tables::ensure(&past_meter, table).await?;
+        }
         let stream = Stream::open(engine, table_name).await?;
 
         let meter = Arc::new(Meter::new(engine.url()));
         let client = wire::client(meter.clone());
+        let shards = JournalShards::new(4).context("a number of shards")?;
+        let journal = Journal::new(client.clone(), journal.name, shards, Retention::default());
         let settings = Settings {
             round_count: RoundCount::new(rounds)?,
             player_count: PlayerCount::new(PLAYERS.into())?,
@@ -212,7 +220,7 @@ impl Table {
             meter,
             rooms: Rooms::new(past_meter, table_name),
             stream,
-            archiver: Archiver::new(client.clone(), table_name),
+            archiver: Archiver::new(client.clone(), table_name, journal),
             game_id,
             rng: Rng::with_seed(7),
             hand: Hand::new(limit_ms),
@@ -269,7 +277,8 @@ impl Table {
             let records = self.stream.news().await?;
             if !records.is_empty() {
                 let event = serde_json::value::to_raw_value(&json!({ "Records": records }))?;
-                let reply = serde_json::to_value(game_archiver::handle(&self.archiver, event).await?)?;
+                let now = Timestamp::from_millisecond(at_ms.try_into()?)?;
+                let reply = serde_json::to_value(game_archiver::handle(&self.archiver, event, now).await?)?;
                 ensure!(reply["batchItemFailures"].as_array().is_none_or(Vec::is_empty), "{reply}");
                 self.played.archiver_invocations += 1.0;
             }

@@ -16,7 +16,7 @@ pub enum News<'a> {
         /// How many had a seat at its end.
         players: usize,
         /// How many rounds it was set to.
-        rounds: u8,
+        rounds: u16,
         /// The winner's points.
         best_score: u32,
     },

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
-use domain::game::{GameId, Room};
+use domain::game::{GameId, Room, standings};
+use domain::journal::News;
+use jiff::Timestamp;
 use lambda_kit::stream::{Progress, StreamEvent, StreamRecord};
 use metrics::counter;
 use store::StoreError;
 use store::game::{Archive, Drawing, Drawings, GameChange, GameImage, Rounds, Strokes};
+use store::journal::Journal;
 
 use crate::plan::{Step, steps};
 
@@ -17,6 +20,7 @@ pub struct Archiver {
     strokes: Strokes,
     drawings: Drawings,
     archive: Archive,
+    journal: Journal,
 }
 
 /// What was done.
@@ -29,18 +33,23 @@ pub(crate) struct Archived {
 }
 
 impl Archiver {
-    /// An archiver of the games in `table`.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str) -> Self {
+    /// An archiver of the games in `table`, which tells the journal of their ends.
+    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, journal: Journal) -> Self {
         Self {
             rounds: Rounds::new(client.clone(), table),
             strokes: Strokes::new(client.clone(), table),
             drawings: Drawings::new(client.clone(), table),
             archive: Archive::new(client, table),
+            journal,
         }
     }
 
     /// Does what a batch tells, record by record, up to the first that fails.
-    pub(crate) async fn archive(&self, event: &StreamEvent<'_>) -> Result<(Archived, Progress), StoreError> {
+    pub(crate) async fn archive(
+        &self,
+        event: &StreamEvent<'_>,
+        now: Timestamp,
+    ) -> Result<(Archived, Progress), StoreError> {
         let of = |record: &StreamRecord<'_, GameImage, GameImage>| {
             GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
         };
@@ -56,7 +65,7 @@ impl Archiver {
         }
         let mut archived = Archived::default();
         let progress = Progress::through(records, StoreError::is_unreadable, async |change| match change {
-            Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut archived).await,
+            Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut archived, now).await,
             Some(GameChange::Said(game_id)) => self.trim(game_id, &mut archived).await,
             None => Ok(()),
         });
@@ -64,7 +73,13 @@ impl Archiver {
         Ok((archived, progress))
     }
 
-    async fn change(&self, before: &Room, after: &Room, archived: &mut Archived) -> Result<(), StoreError> {
+    async fn change(
+        &self,
+        before: &Room,
+        after: &Room,
+        archived: &mut Archived,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         for step in steps(before, after) {
             match step {
                 Step::Keep(ended) => {
@@ -89,10 +104,26 @@ impl Archiver {
                 }
                 Step::Finish { at_ms } => {
                     self.archive.finish(after, at_ms).await?;
+                    self.tell(after, at_ms, now).await?;
                     archived.games += 1;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Tells the journal that a game is over: how it went, and of nobody who played it. Which one it was is for those who know a private game.
+    async fn tell(&self, room: &Room, at_ms: u64, now: Timestamp) -> Result<(), StoreError> {
+        let id = room.id.to_string();
+        let news = News::GameFinished {
+            game_id: room.public.then_some(&*id),
+            players: room.players.len(),
+            rounds: room.settings.round_count.get(),
+            best_score: standings(room).first().map_or(0, |best| best.score),
+        };
+        let at = i64::try_from(at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
+        let at = at.ok_or_else(|| StoreError::Unreadable("a game that ends after the year 9999".to_owned()))?;
+        self.journal.append(&news.entry(at, &id), now).await?;
         Ok(())
     }
 

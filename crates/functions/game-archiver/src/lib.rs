@@ -1,5 +1,5 @@
 //! Looks after games behind the players' backs, told by the table's stream: what has been played goes into the history, finished
-//! drawings into one item each, old chat away, and a finished game gets its end.
+//! drawings into one item each, old chat away, and a finished game gets its end and an entry in the journal.
 //!
 //! The stream tells at least once. Every item that is written here is named by what it tells of and made of nothing but the
 //! record and what cannot change any more, so a second time writes the same, or finds it done.
@@ -7,6 +7,7 @@
 mod archiver;
 mod plan;
 
+use jiff::Timestamp;
 use lambda_kit::stream::{Progress, StreamEvent, StreamReply};
 use lambda_runtime::Diagnostic;
 use metrics::counter;
@@ -42,9 +43,9 @@ impl From<ArchiveError> for Diagnostic {
 ///
 /// # Errors
 /// [`ArchiveError`]. What DynamoDB fails at is answered with the first record that has to come again.
-pub async fn handle(archiver: &Archiver, event: Box<RawValue>) -> Result<StreamReply, ArchiveError> {
+pub async fn handle(archiver: &Archiver, event: Box<RawValue>, now: Timestamp) -> Result<StreamReply, ArchiveError> {
     let event: StreamEvent = serde_json::from_str(event.get())?;
-    let (archived, progress) = archiver.archive(&event).await?;
+    let (archived, progress) = archiver.archive(&event, now).await?;
     report(&event, &archived, &progress);
     Ok(StreamReply::new(&event, progress.failed_from))
 }

@@ -1,16 +1,22 @@
 //! `game-archiver`: the game table's stream.
 
 use aws_sdk_dynamodb::Client;
+use domain::journal::Retention;
 use game_archiver::{Archiver, handle};
+use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
+use store::journal::{Journal, JournalShards};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let table = env::required("GAME_TABLE")?;
+    let (table, journal) = (env::required("GAME_TABLE")?, env::required("JOURNAL_TABLE")?);
+    let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
+    let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
     let client = Client::new(&aws::config().await);
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
     store::game::connect(&client, &table).await?;
-    let archiver = Archiver::new(client, &table);
-    stream::run(|event, _| handle(&archiver, event)).await
+    let journal = Journal::new(client.clone(), journal, shards, retention);
+    let archiver = Archiver::new(client, &table, journal);
+    stream::run(|event, _| handle(&archiver, event, Timestamp::now())).await
 }
