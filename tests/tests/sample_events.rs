@@ -119,6 +119,7 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "stats-aggregator", &[]).await;
     check(&stack, "click-writer", &["clickId", "createDateTime"]).await;
     check(&stack, "game-archiver", &[]).await;
+    check(&stack, "clicks-watch", &[]).await;
     check(&stack, "game-api", &GAME_CHANGING).await;
     check(&stack, "journal", &["id", "at", "cursor"]).await;
 }

@@ -32,6 +32,7 @@ mod redrive;
 mod repair;
 #[cfg(feature = "recount")]
 mod snapshot;
+mod watch;
 mod writer;
 
 pub use image::{ClickImage, UnreadableClick};
@@ -46,6 +47,7 @@ pub use recount::{ClicksRead, Measured, RecountError, Recounter, TableSize};
 pub use redrive::{Redriven, Redriver};
 #[cfg(feature = "recount")]
 pub use repair::{REPAIR_STATS_MAX, RepairError, Repaired, Repairer};
+pub use watch::{Watched, WatchedImage};
 pub use writer::{ClickWriter, PutClick};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

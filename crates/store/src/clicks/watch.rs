@@ -1,0 +1,135 @@
+//! What the table's stream tells that people want to know of: records put into quarantine, and statistics repaired.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::keys::{PARTITION_KEY, QUARANTINE, SORT_KEY, lane_partition};
+use super::lanes::Lane;
+use crate::StoreError;
+
+/// An item in DynamoDB's JSON.
+#[derive(Debug, Clone, Deserialize)]
+pub struct WatchedImage(serde_dynamo::Item);
+
+/// Something to be told of. `name` is the event's own: two events of one kind differ in it, and one that is told twice has it twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watched {
+    /// A record was put into quarantine.
+    Quarantined {
+        /// A stable code.
+        reason: String,
+        /// When.
+        at: Timestamp,
+        /// The shard's and the record's.
+        name: String,
+    },
+    /// A transaction of a repair took effect.
+    Repaired {
+        /// When.
+        at: Timestamp,
+        /// The repair's number.
+        name: String,
+    },
+}
+
+/// The longest code of a reason that is taken for one.
+const REASON_BYTES_MAX: usize = 64;
+
+impl Watched {
+    /// What a record tells, of an item as it was before and as it is now; `None` when it is nothing of this.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] when an item is not what its key promises.
+    pub fn of(before: Option<&WatchedImage>, after: Option<&WatchedImage>) -> Result<Option<Self>, StoreError> {
+        let Some(after) = after else { return Ok(None) };
+        let (partition, sort) = (after.text(PARTITION_KEY)?, after.text(SORT_KEY)?);
+        let repairs = Lane::repair();
+        // A note of how a record ended is not told of: whoever ended it knows.
+        if partition == QUARANTINE && before.is_none() {
+            let reason = after.text("reason")?;
+            let is_code = reason.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+            if !is_code || !(1..=REASON_BYTES_MAX).contains(&reason.len()) {
+                return Err(StoreError::unreadable("a reason that is no code"));
+            }
+            let at = after.time("quarantinedAt")?;
+            return Ok(Some(Self::Quarantined { reason: reason.to_owned(), at, name: sort.to_owned() }));
+        }
+        if partition == lane_partition(repairs.stream_arn()) && sort == repairs.shard_id() {
+            let (at, name) = (after.time("updatedAt")?, after.text("sequenceNumber")?.to_owned());
+            return Ok(Some(Self::Repaired { at, name }));
+        }
+        Ok(None)
+    }
+}
+
+impl WatchedImage {
+    fn text(&self, name: &str) -> Result<&str, StoreError> {
+        match self.0.get(name) {
+            Some(serde_dynamo::AttributeValue::S(text)) => Ok(text),
+            _ => Err(StoreError::unreadable(format_args!("{name} is missing, or no string"))),
+        }
+    }
+
+    fn time(&self, name: &str) -> Result<Timestamp, StoreError> {
+        self.text(name)?.parse().map_err(StoreError::unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn of(before: Option<Value>, after: Option<Value>) -> Result<Option<Watched>, StoreError> {
+        let image = |json: Value| serde_json::from_value::<WatchedImage>(json).expect("an image");
+        Watched::of(before.map(image).as_ref(), after.map(image).as_ref())
+    }
+
+    fn quarantined(reason: &str) -> Value {
+        json!({
+            "userId": {"S": "QUARANTINE#CLICKS"}, "createDateTime": {"S": "shardId-1#7"},
+            "reason": {"S": reason}, "quarantinedAt": {"S": "2025-10-02T10:30:00Z"},
+        })
+    }
+
+    fn at() -> Timestamp {
+        "2025-10-02T10:30:00Z".parse().expect("a time")
+    }
+
+    #[test]
+    fn a_record_is_told_of_when_it_is_put_aside_and_not_when_its_end_is_noted() {
+        let told = of(None, Some(quarantined("click-count"))).expect("readable");
+        let expected = Watched::Quarantined { reason: "click-count".into(), at: at(), name: "shardId-1#7".into() };
+        assert_eq!(told, Some(expected));
+        let before = Some(quarantined("click-count"));
+        assert!(matches!(of(before.clone(), before.clone()), Ok(None)));
+        assert!(matches!(of(before, None), Ok(None)));
+    }
+
+    #[test]
+    fn each_step_of_a_repair_is_told_of_and_no_other_lane() {
+        let lane = |partition: &str, sort: &str| {
+            json!({
+                "userId": {"S": partition}, "createDateTime": {"S": sort},
+                "sequenceNumber": {"S": "000000000000000000003"}, "updatedAt": {"S": "2025-10-02T10:30:00Z"},
+            })
+        };
+        let repair = lane("LANE#operator", "repair");
+        let expected = Watched::Repaired { at: at(), name: "000000000000000000003".into() };
+        assert_eq!(of(None, Some(repair.clone())).expect("readable"), Some(expected.clone()));
+        assert_eq!(of(Some(repair.clone()), Some(repair)).expect("readable"), Some(expected));
+        for other in [lane("LANE#operator", "redrive#00"), lane("LANE#arn:aws:x", "repair"), lane("STAT#TOTAL", "x")] {
+            assert!(matches!(of(None, Some(other)), Ok(None)));
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_not_what_its_key_promises_is_unreadable() {
+        for reason in ["", "Click Count", "two\nlines", &"a".repeat(65)] {
+            assert!(matches!(of(None, Some(quarantined(reason))), Err(StoreError::Unreadable(_))), "{reason:?}");
+        }
+        let mut untimed = quarantined("record");
+        untimed["quarantinedAt"] = json!({"N": "7"});
+        assert!(matches!(of(None, Some(untimed)), Err(StoreError::Unreadable(_))));
+    }
+}

@@ -1,0 +1,80 @@
+//! `clicks-watch` against a real engine: what it tells the journal, once, of records put aside and of statistics set right.
+
+#![allow(clippy::unwrap_used)]
+
+use clicks_watch::{WatchError, handle};
+use domain::TimeRange;
+use domain::journal::{Entry, Retention, Stream};
+use engine::{Chance, EngineFaults};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use store::journal::{Journal, JournalReader, JournalShards};
+use tidemark_tests::{Database, sample_event};
+
+/// When the sample events are of the last days.
+fn now() -> Timestamp {
+    "2025-10-05T10:30:00Z".parse().unwrap()
+}
+
+async fn deliver(db: &Database, event: &Value) -> Result<Value, WatchError> {
+    let shards = JournalShards::new(4).unwrap();
+    let journal = Journal::new(db.client.clone(), Database::JOURNAL, shards, Retention::default());
+    let event = serde_json::value::to_raw_value(event).unwrap();
+    Ok(serde_json::to_value(handle(&journal, event, now()).await?).unwrap())
+}
+
+async fn told(db: &Database) -> Vec<Entry> {
+    let reader = JournalReader::new(db.client.clone(), Database::JOURNAL, Retention::default());
+    reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap().items
+}
+
+fn kinds(entries: &[Entry]) -> Vec<&str> {
+    entries.iter().map(|entry| &*entry.attributes.pairs()["kind"]).collect()
+}
+
+fn done() -> Value {
+    json!({"batchItemFailures": [], "state": null})
+}
+
+#[tokio::test]
+async fn each_event_is_one_entry_however_often_it_is_told() {
+    let db = Database::start().await.unwrap();
+    for case in ["quarantined", "repaired", "nothing-to-tell", "quarantined-told-twice", "repaired"] {
+        assert_eq!(deliver(&db, &sample_event("clicks-watch", case)).await.unwrap(), done(), "{case}");
+    }
+    let told = told(&db).await;
+    assert_eq!(kinds(&told), ["statistics-repaired", "record-quarantined", "statistics-repaired"]);
+    assert_eq!(told[1].attributes.pairs()["reason"], "click-count");
+    let at = told.iter().map(|entry| entry.id.at().to_string()).collect::<Vec<_>>();
+    assert_eq!(at, ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.123Z", "2025-10-02T10:30:00Z"]);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_does_not_keep_the_others_from_being_told() {
+    let db = Database::start().await.unwrap();
+    assert_eq!(deliver(&db, &sample_event("clicks-watch", "unreadable-records")).await.unwrap(), done());
+    assert_eq!(kinds(&told(&db).await), ["record-quarantined"]);
+}
+
+#[tokio::test]
+async fn what_dynamodb_fails_at_comes_again_from_the_first_record_that_is_not_told() {
+    let event = sample_event("clicks-watch", "repaired");
+    let first = event["Records"][0]["dynamodb"]["SequenceNumber"].clone();
+    for operation in ["UpdateItem", "PutItem"] {
+        let db = Database::start().await.unwrap();
+        let fail_before = [(operation.to_owned(), Chance { next: 100, probability: 0.0 })].into();
+        db.engine.faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+        let failed = json!({"batchItemFailures": [{"itemIdentifier": first}], "state": null});
+        assert_eq!(deliver(&db, &event).await.unwrap(), failed, "{operation}");
+        db.engine.faults().set(EngineFaults::default());
+        assert_eq!(deliver(&db, &event).await.unwrap(), done(), "{operation}");
+        assert_eq!(told(&db).await.len(), 2, "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_batch_is_an_error() {
+    let db = Database::start().await.unwrap();
+    let outcome = deliver(&db, &sample_event("clicks-watch", "not-a-batch")).await;
+    assert!(matches!(outcome, Err(WatchError::NotABatch(_))), "{outcome:?}");
+}
