@@ -1,14 +1,19 @@
-//! The article's way of reading a log backwards, a Scan over negative days and inverted ids, does not bring it backwards.
+//! The article's way of reading a log backwards, a Scan over negative days and inverted ids, does not bring it backwards; and a day that is one partition is
+//! full where a day of several is not.
 
 #![allow(clippy::unwrap_used)]
 
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
-use domain::journal::EntryId;
 use domain::journal::article::{inverted, negative_unix_day};
+use domain::journal::{EntryId, News, Retention};
+use engine::EngineFaults;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
+use store::StoreError;
+use store::journal::{Journal, JournalShards};
 use tidemark_tests::Database;
 use uuid::Uuid;
 
@@ -64,4 +69,31 @@ async fn a_scan_of_the_articles_table_does_not_bring_the_newest_first() {
     assert!(!days.iter().rev().is_sorted(), "the days come in order: {days:?}");
     // Within a day, and nowhere else, ids are in order.
     assert!(scanned.chunk_by(|(a, _), (b, _)| a == b).all(|day| day.len() == 2 && day.is_sorted()), "{scanned:?}");
+}
+
+/// Appends so many entries in one second that the test holds still, and gives how many were refused. Nothing is retried.
+async fn refused(shards: u8, entries: u32) -> usize {
+    let db = Database::start().await.unwrap();
+    db.engine.throttle_clock().hold();
+    db.engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
+    let client = aws_sdk_dynamodb::Client::from_conf(config);
+    let shards = JournalShards::new(shards).unwrap();
+    let journal = Journal::new(client, Database::JOURNAL, shards, Retention::default());
+    let now = Timestamp::now();
+    let mut refused = 0;
+    for number in 0..entries {
+        match journal.append(&News::StatisticsRepaired.entry(now, &number.to_string()), now).await {
+            Ok(_) => {}
+            Err(StoreError::Busy(_)) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    refused
+}
+
+#[tokio::test]
+async fn a_day_of_one_shard_takes_a_thousand_entries_a_second_and_four_take_more() {
+    assert_eq!(refused(1, 1_200).await, 200);
+    assert_eq!(refused(4, 1_200).await, 0);
 }
