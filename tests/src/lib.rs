@@ -2,6 +2,7 @@
 
 mod database;
 pub mod games;
+pub mod journal;
 mod sockets;
 mod stack;
 pub mod table;
