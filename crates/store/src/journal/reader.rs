@@ -142,8 +142,9 @@ impl JournalReader {
         let query = self.between(&days(stream), &span.first_day().to_string(), &span.last_day().to_string());
         let answer = query.limit(DAYS_AT_ONCE).send().await?;
         let has_more = answer.last_evaluated_key.is_some();
-        let days = answer.items.unwrap_or_default().into_iter().map(Day::read);
-        Ok(Rows { rows: days.collect::<Result<_, _>>()?, has_more })
+        let days: Vec<_> = answer.items.unwrap_or_default().into_iter().map(Day::read).collect::<Result<_, _>>()?;
+        // Whoever goes on needs a day to go on from.
+        Ok(Rows { has_more: has_more && !days.is_empty(), rows: days })
     }
 
     /// The newest entries of one day: at most `limit`, or fewer and more to come. All shards are read at once and merged.
