@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use store::game::{Connections, NewConnection, Role, Rooms};
 use store::journal::{Journal, JournalShards};
-use tidemark_tests::{Database, Stack, games, repository, sample_event};
+use tidemark_tests::{Database, Stack, games, repository, sample_event, shop};
 
 /// Every sample event of a function, by name.
 fn cases(function: &str) -> Vec<String> {
@@ -43,6 +43,9 @@ const GAME_CHANGING: [&str; 15] = [
     "remainingMs",
     "nextMs",
 ];
+
+/// What differs from run to run in the shop's answers.
+const SHOP_CHANGING: [&str; 5] = ["cursor", "id", "createdAt", "expiresAt", "settledAt"];
 
 /// A reply of the HTTP API with its body read, without what differs from run to run.
 fn reply(payload: Result<Value, Value>) -> Value {
@@ -112,6 +115,7 @@ async fn every_sample_event_is_answered_as_recorded() {
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
+    shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
 
     append_samples(&stack).await;
 
@@ -122,6 +126,7 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "clicks-watch", &[]).await;
     check(&stack, "game-api", &GAME_CHANGING).await;
     check(&stack, "journal", &["id", "at", "cursor"]).await;
+    check(&stack, "inventory-log", &SHOP_CHANGING).await;
 }
 
 /// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.

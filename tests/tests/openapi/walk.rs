@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games};
+use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, shop};
 
 use crate::document::{Answered, Document, JSON, PROBLEM};
 use crate::recorded::recorded;
@@ -146,13 +146,21 @@ impl Walk {
         }
     }
 
-    /// What the game's routes answer to a body that is too large for the function, and too large for Lambda.
+    /// What the game's and the shop's routes answer to a body that is too large for the function, and too large for Lambda.
     async fn flood(&mut self, stack: &Stack) {
-        for route in ["POST /games", "POST /games/{gameId}/players"] {
+        let (of_games, of_stock) = (game_api::BODY_BYTES_MAX, inventory_log::BODY_BYTES_MAX);
+        for (route, size_bytes_max) in [
+            ("POST /games", of_games),
+            ("POST /games/{gameId}/players", of_games),
+            ("POST /products/{productId}/stock", of_stock),
+            ("POST /products/{productId}/reservations", of_stock),
+        ] {
             let target = self.target(route.trim_start_matches("POST "), self.document.operations()[route], "");
-            for size_bytes in [game_api::BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
+            let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
+            let headers = if size_bytes_max == of_stock { &[token][..] } else { &[] };
+            for size_bytes in [size_bytes_max + 1, 7 * 1024 * 1024] {
                 let body = Some("x".repeat(size_bytes));
-                let answer = stack.request(Method::POST, &target, &[], body).await.unwrap();
+                let answer = stack.request(Method::POST, &target, headers, body).await.unwrap();
                 assert_eq!(self.show(route, answer), 413, "{route}");
             }
         }
@@ -162,7 +170,8 @@ impl Walk {
     /// order, since a function that starts anew needs DynamoDB.
     async fn hurt(&mut self, stack: &Stack) {
         let always = json!({ "probability": 1 });
-        let failing = json!({ "PutItem": always, "GetItem": always, "Query": always, "TransactWriteItems": always });
+        let operations = ["PutItem", "GetItem", "BatchGetItem", "Query", "TransactWriteItems"];
+        let failing: Value = operations.map(|operation| (operation.to_owned(), always.clone())).into_iter().collect();
         stack.set_faults(&json!({ "engine": { "fail_before": failing } })).await.unwrap();
         for route in self.routes().iter().filter(|route| *route != "$default") {
             let token = ("authorization", &*self.token(route));
@@ -200,6 +209,7 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     let now_ms = jiff::Timestamp::now().as_millisecond().unsigned_abs();
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
+    shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     walk.ask(&stack).await;
     walk.click(&stack).await;
     walk.append(&stack).await;

@@ -1,0 +1,83 @@
+//! Moves goods and keeps the ledger of it, and promises goods to orders.
+//!
+//! Everything here is the shop's own business: only the admin's token opens it. What is left of a product is public, and
+//! `price-history` tells it.
+
+mod body;
+mod config;
+mod problems;
+mod reservations;
+mod stock;
+
+use domain::Moment;
+use domain::shop::ProductId;
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
+use secrecy::SecretString;
+use store::shop::{Products, Reservations, Stock};
+use uuid::Uuid;
+
+pub use body::BODY_BYTES_MAX;
+pub use config::Config;
+pub use stock::{LIMIT_DEFAULT, LIMIT_MAX};
+
+/// The header with what a client calls its request.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// What the function works with. Time and ids are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct Inventory {
+    products: Products,
+    stock: Stock,
+    reservations: Reservations,
+    cursors: Cursors,
+    admin: AdminToken,
+    now: fn() -> Timestamp,
+    new_id: fn() -> Uuid,
+}
+
+impl Inventory {
+    /// The stock of the products in `table`, with the system's clock and randomness.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        table: &str,
+        cursor_key: SecretString,
+        admin_token: SecretString,
+    ) -> Self {
+        Self {
+            products: Products::new(client.clone(), table),
+            stock: Stock::new(client.clone(), table),
+            reservations: Reservations::new(client, table),
+            cursors: Cursors::new(cursor_key),
+            admin: AdminToken::new(admin_token),
+            now: Timestamp::now,
+            new_id: Uuid::now_v7,
+        }
+    }
+
+    /// The product that a request is about, if it comes from the admin.
+    fn admit(&self, request: &Request) -> Result<ProductId, Problem> {
+        self.admin.authorize(request)?;
+        request.parse_path("productId", ProductId::new)
+    }
+
+    fn now(&self) -> Result<Moment, Problem> {
+        Moment::new((self.now)()).map_err(|_| INTERNAL)
+    }
+}
+
+/// Answers one request.
+pub async fn handle(inventory: &Inventory, request: Request) -> Result<Reply, Problem> {
+    match request.route() {
+        "POST /products/{productId}/stock" => stock::change(inventory, &request).await,
+        "GET /products/{productId}/inventory" => stock::ledger(inventory, &request).await,
+        "POST /products/{productId}/reservations" => reservations::reserve(inventory, &request).await,
+        "GET /products/{productId}/reservations/{orderId}" => reservations::show(inventory, &request).await,
+        "POST /products/{productId}/reservations/{orderId}/commit" => reservations::commit(inventory, &request).await,
+        "POST /products/{productId}/reservations/{orderId}/release" => reservations::release(inventory, &request).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}

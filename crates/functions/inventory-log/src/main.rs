@@ -1,0 +1,19 @@
+//! `inventory-log`: `/products/{productId}/stock`, `/products/{productId}/inventory` and `/products/{productId}/reservations`.
+
+use aws_sdk_dynamodb::Client;
+use inventory_log::{Config, Inventory, handle};
+use lambda_kit::{aws, http, telemetry};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init()?;
+    let config = Config::from_env()?;
+    let sdk = aws::config().await;
+    let client = Client::new(&sdk);
+    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    store::shop::connect(&client, &config.table).await?;
+    let (cursor_key, admin_token) = (&config.cursor_key_arn, &config.admin_token_arn);
+    let (cursor_key, admin_token) = (aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, admin_token).await?);
+    let inventory = Inventory::new(client, &config.table, cursor_key, admin_token);
+    http::run(|request| handle(&inventory, request)).await
+}

@@ -1,0 +1,65 @@
+//! What can be wrong with a request, and what of the rules' refusals becomes of it.
+
+use domain::shop::{SettleError, StockRefusal};
+use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, Problem, conflict};
+use store::StoreError;
+use store::shop::{ChangeError, Reused, Unmoved, Unsettled};
+
+pub(crate) const INVALID_QUANTITY: Problem = Problem::new(400, "invalid-quantity", "The quantity is not valid");
+pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-found", "There is no such product");
+pub(crate) const RESERVATION_NOT_FOUND: Problem =
+    Problem::new(404, "reservation-not-found", "There is no such reservation");
+const INSUFFICIENT_STOCK: Problem = Problem::new(409, "insufficient-stock", "There are too few of the product");
+const RESERVED_STOCK: Problem = Problem::new(409, "reserved-stock", "Orders are promised more than would be left");
+const STOCK_OVERFLOW: Problem = Problem::new(409, "stock-overflow", "There would be too many of the product");
+const ORDER_ID_REUSED: Problem = Problem::new(409, "order-id-reused", "The order has moved or reserved something else");
+const RESERVATION_SETTLED: Problem = Problem::new(409, "reservation-settled", "The reservation has ended otherwise");
+const RESERVATION_EXPIRED: Problem = Problem::new(409, "reservation-expired", "The reservation has expired");
+
+/// What a client learns of a failed request to DynamoDB.
+pub(crate) fn failed(error: StoreError) -> Problem {
+    tracing::error!(%error, "a request to DynamoDB failed");
+    problem::failed(error.is_transient())
+}
+
+/// Why a change was not made.
+pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+    match error {
+        ChangeError::Refused(refusal) => refused(refusal),
+        ChangeError::Reused(Reused::Key) => IDEMPOTENCY_KEY_REUSED,
+        ChangeError::Reused(Reused::Order) => ORDER_ID_REUSED,
+        ChangeError::Conflict => conflict(),
+        ChangeError::Store(error) => failed(error),
+    }
+}
+
+/// Why goods do not move, and how many there are.
+pub(crate) fn unmoved(refusal: Unmoved) -> Problem {
+    let Unmoved::Stock(refusal) = refusal else { return PRODUCT_NOT_FOUND };
+    let problem = match refusal {
+        StockRefusal::Insufficient(_) => INSUFFICIENT_STOCK,
+        StockRefusal::Reserved(_) => RESERVED_STOCK,
+        StockRefusal::Overflow(_) => STOCK_OVERFLOW,
+        StockRefusal::NotReserved(_) => {
+            tracing::error!(%refusal, "a movement without a reservation has met one");
+            return INTERNAL;
+        }
+    };
+    let level = refusal.level();
+    problem
+        .detail(refusal)
+        .member("stock", level.stock())
+        .member("reserved", level.reserved())
+        .member("available", level.available())
+}
+
+/// Why a reservation does not end so.
+pub(crate) fn unsettled(refusal: Unsettled) -> Problem {
+    match refusal {
+        Unsettled::NotFound => RESERVATION_NOT_FOUND,
+        Unsettled::Settled(why @ SettleError::Expired(_)) => RESERVATION_EXPIRED.detail(why),
+        Unsettled::Settled(why @ SettleError::Settled(settlement, _)) => {
+            RESERVATION_SETTLED.detail(why).member("state", settlement.as_str())
+        }
+    }
+}

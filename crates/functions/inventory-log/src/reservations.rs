@@ -1,0 +1,75 @@
+//! Goods kept for orders. A reservation goes by its order: asking again changes nothing, so no key is needed.
+
+use domain::Moment;
+use domain::shop::{OrderId, ProductId, Reservation, ReservationState, Settlement};
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::Problem;
+use serde_json::{Value, json};
+use store::shop::{Changed, ReservationRequest};
+
+use crate::Inventory;
+use crate::body::NewReservation;
+use crate::problems::{RESERVATION_NOT_FOUND, failed, unchanged, unmoved, unsettled};
+
+/// Keeps goods: 201, or 200 when they had been kept before.
+pub(crate) async fn reserve(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
+    let product_id = inventory.admit(request)?;
+    let NewReservation { order_id, quantity, hold_time } = NewReservation::of(request)?;
+    let now = inventory.now()?;
+    let wanted = ReservationRequest { product_id, order_id, quantity, hold_time, now };
+    let changed = inventory.reservations.reserve(&wanted).await.map_err(|error| unchanged(error, unmoved))?;
+    Ok(match changed {
+        Changed::Now(reservation) => Reply::json(201, &to_json(&wanted.product_id, &reservation, now)),
+        Changed::Before(reservation) => Reply::json(200, &to_json(&wanted.product_id, &reservation, now)),
+    })
+}
+
+/// Shows a reservation.
+pub(crate) async fn show(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
+    let product_id = inventory.admit(request)?;
+    let order_id = request.parse_path("orderId", OrderId::new)?;
+    let found = inventory.reservations.get(&product_id, &order_id).await.map_err(failed)?;
+    let reservation = found.ok_or(RESERVATION_NOT_FOUND)?;
+    Ok(Reply::json(200, &to_json(&product_id, &reservation, inventory.now()?)))
+}
+
+/// Hands the goods over.
+pub(crate) async fn commit(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
+    let product_id = inventory.admit(request)?;
+    let order_id = request.parse_path("orderId", OrderId::new)?;
+    let (now, row_id) = (inventory.now()?, (inventory.new_id)());
+    let changed = inventory.reservations.commit(&product_id, &order_id, now, row_id).await;
+    settled(&product_id, changed.map_err(|error| unchanged(error, unsettled))?, now)
+}
+
+/// Gives the goods back.
+pub(crate) async fn release(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
+    let product_id = inventory.admit(request)?;
+    let order_id = request.parse_path("orderId", OrderId::new)?;
+    let now = inventory.now()?;
+    let changed = inventory.reservations.release(&product_id, &order_id, now).await;
+    settled(&product_id, changed.map_err(|error| unchanged(error, unsettled))?, now)
+}
+
+fn settled(product_id: &ProductId, changed: Changed<Reservation>, now: Moment) -> Result<Reply, Problem> {
+    let (Changed::Now(reservation) | Changed::Before(reservation)) = changed;
+    Ok(Reply::json(200, &to_json(product_id, &reservation, now)))
+}
+
+/// A reservation as it is seen now: an overdue one has expired, whether or not anybody has given its goods back yet.
+fn to_json(product_id: &ProductId, reservation: &Reservation, now: Moment) -> Value {
+    let is_overdue = reservation.is_overdue(now);
+    let state = if is_overdue { Settlement::Expired.as_str() } else { reservation.state.as_str() };
+    let mut body = json!({
+        "productId": product_id.as_str(),
+        "orderId": reservation.order_id.as_str(),
+        "quantity": reservation.quantity.get(),
+        "state": state,
+        "createdAt": reservation.created_at.to_string(),
+        "expiresAt": reservation.expires_at.to_string(),
+    });
+    if let ReservationState::Settled(_, at) = reservation.state {
+        body["settledAt"] = json!(at.to_string());
+    }
+    body
+}

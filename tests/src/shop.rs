@@ -1,0 +1,152 @@
+//! A shop straight on the table: products and stock as the store writes them, and no function is asked.
+
+use anyhow::{Context, Result, anyhow};
+use aws_sdk_dynamodb::Client;
+use domain::Moment;
+use domain::shop::{
+    Amount, Counted, Currency, HoldTime, Money, Movement, OrderId, ProductForm, ProductId, Quantity, RequestKey,
+    ShortText,
+};
+use store::shop::{ChangeError, Products, Put, ReservationRequest, Reservations, Stock, StockRequest};
+use uuid::Uuid;
+
+/// The shop of a table, at a time that goes on when told.
+#[derive(Debug)]
+pub struct Shop {
+    /// The time of whatever is done next.
+    pub now: Moment,
+    products: Products,
+    stock: Stock,
+    reservations: Reservations,
+}
+
+impl Shop {
+    /// The shop in `table`.
+    pub fn new(client: &Client, table: &str, now: Moment) -> Self {
+        Self {
+            now,
+            products: Products::new(client.clone(), table),
+            stock: Stock::new(client.clone(), table),
+            reservations: Reservations::new(client.clone(), table),
+        }
+    }
+
+    /// A product that costs 19.99 EUR, of which so many are there; 3 of them are few.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub async fn product(&self, id: &str, count: i64) -> Result<()> {
+        let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
+        let (name, threshold) = (ShortText::new(id)?, Counted::new(3)?);
+        let form = ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Some(threshold) };
+        let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
+        self.products.put(&put).await.map_err(why)?;
+        if count > 0 { self.move_goods(id, "COUNT", count, None).await } else { Ok(()) }
+    }
+
+    /// Moves goods, the same ones once at a time.
+    ///
+    /// # Errors
+    /// When the rules refuse it, or it cannot be stored.
+    pub async fn move_goods(&self, id: &str, change_type: &str, number: i64, order_id: Option<&str>) -> Result<()> {
+        let request = StockRequest {
+            product_id: ProductId::new(id)?,
+            key: Some(RequestKey::new(&format!("{change_type}-{}", self.now))?),
+            movement: Movement::new(change_type.parse()?, number)?,
+            order_id: order_id.map(OrderId::new).transpose()?,
+            reason: None,
+            changed_by: None,
+            now: self.now,
+            row_id: Uuid::now_v7(),
+        };
+        self.stock.change(&request).await.map_err(why)?;
+        Ok(())
+    }
+
+    /// Keeps goods for an order, a quarter of an hour long.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn reserve(&self, id: &str, order_id: &str, quantity: i64) -> Result<()> {
+        let request = ReservationRequest {
+            product_id: ProductId::new(id)?,
+            order_id: OrderId::new(order_id)?,
+            quantity: Quantity::new(quantity)?,
+            hold_time: HoldTime::default(),
+            now: self.now,
+        };
+        self.reservations.reserve(&request).await.map_err(why)?;
+        Ok(())
+    }
+
+    /// Hands an order's goods over.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn commit(&self, id: &str, order_id: &str) -> Result<()> {
+        let (id, order_id) = (ProductId::new(id)?, OrderId::new(order_id)?);
+        self.reservations.commit(&id, &order_id, self.now, Uuid::now_v7()).await.map_err(why)?;
+        Ok(())
+    }
+
+    /// Gives an order's goods back.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn release(&self, id: &str, order_id: &str) -> Result<()> {
+        let (id, order_id) = (ProductId::new(id)?, OrderId::new(order_id)?);
+        self.reservations.release(&id, &order_id, self.now).await.map_err(why)?;
+        Ok(())
+    }
+
+    /// How many are there, and how many of them are reserved.
+    ///
+    /// # Errors
+    /// When there is no such product.
+    pub async fn level(&self, id: &str) -> Result<(u64, u64)> {
+        let product = self.products.get(&ProductId::new(id)?).await?.context("no such product")?;
+        Ok((product.level.stock(), product.level.reserved()))
+    }
+
+    /// Where a reservation stands, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn state(&self, id: &str, order_id: &str) -> Result<Option<String>> {
+        let reservation = self.reservations.get(&ProductId::new(id)?, &OrderId::new(order_id)?).await?;
+        Ok(reservation.map(|reservation| reservation.state.as_str().to_owned()))
+    }
+}
+
+fn why<R: std::fmt::Debug>(error: ChangeError<R>) -> anyhow::Error {
+    anyhow!("{error:?}")
+}
+
+/// The stock that the sample events ask for: cups enough, no place for more sand, and plates that are reserved in every way.
+///
+/// # Errors
+/// When any of it cannot be stored.
+pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
+    let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
+    for (id, count) in [("cup", 100), ("plate", 20), ("sand", 1_000_000_000_000)] {
+        shop.product(id, count).await?;
+    }
+    // Far from now: nothing of it expires while a test looks at it.
+    shop.now = Moment::parse("2096-10-02T07:00:00Z")?;
+    for (order_id, quantity) in [
+        ("o-committed", 2),
+        ("o-expired", 1),
+        ("o-given-up", 1),
+        ("o-open", 12),
+        ("o-paid", 2),
+        ("o-released", 1),
+        ("o-shipped", 1),
+    ] {
+        shop.reserve("plate", order_id, quantity).await?;
+    }
+    shop.commit("plate", "o-committed").await?;
+    shop.release("plate", "o-released").await?;
+    shop.move_goods("plate", "OUT", 1, Some("o-shipped")).await?;
+    shop.now = Moment::parse("2096-10-02T08:00:00Z")?;
+    shop.release("plate", "o-expired").await
+}
