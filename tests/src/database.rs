@@ -66,14 +66,19 @@ impl Database {
 
     /// What the game table's stream has told so far, as the mapping of `game-archiver` passes it on.
     pub async fn game_records(&self) -> Result<Vec<serde_json::Value>> {
+        self.records_of("game-archiver", Self::GAMES).await
+    }
+
+    /// What a table's stream has told so far, as the mapping of the function that reads it passes it on.
+    pub async fn records_of(&self, function: &str, table: &str) -> Result<Vec<serde_json::Value>> {
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
         let functions = local::template::read(&template, &BTreeMap::new())?.functions;
-        let archiver = functions.iter().find(|function| function.binary == "game-archiver");
-        let mapping =
-            archiver.and_then(|archiver| archiver.stream_mappings.first()).context("the archiver reads no stream")?;
+        let reader = functions.iter().find(|known| known.binary == function);
+        let mapping = reader.and_then(|reader| reader.stream_mappings.first());
+        let mapping = mapping.with_context(|| format!("{function} reads no stream"))?;
         let filters = Filters::compile(&mapping.filters)?;
 
-        let table = self.client.describe_table().table_name(Self::GAMES).send().await?.table;
+        let table = self.client.describe_table().table_name(table).send().await?.table;
         let stream = table.and_then(|table| table.latest_stream_arn).context("the table has no stream")?;
         let streams = local::dynamodb::streams_client(&self.engine.url(), &Identity::local());
         let shards = streams.describe_stream().stream_arn(&stream).send().await?.stream_description;

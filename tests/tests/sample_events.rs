@@ -115,8 +115,6 @@ async fn every_sample_event_is_answered_as_recorded() {
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
-    shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
-
     append_samples(&stack).await;
 
     check(&stack, "stats-reader", &["cursor"]).await;
@@ -126,7 +124,10 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "clicks-watch", &[]).await;
     check(&stack, "game-api", &GAME_CHANGING).await;
     check(&stack, "journal", &["id", "at", "cursor"]).await;
+    // The watcher tells the journal of it, so only now.
+    shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     check(&stack, "inventory-log", &SHOP_CHANGING).await;
+    check(&stack, "stock-watch", &[]).await;
 }
 
 /// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.

@@ -12,6 +12,6 @@ mod stream;
 
 pub use entry::{Entry, Message, MessageError};
 pub use id::{EntryId, EntryIdError};
-pub use news::{MovementKind, News};
+pub use news::News;
 pub use retention::{Retention, RetentionError};
 pub use stream::{Stream, StreamError};

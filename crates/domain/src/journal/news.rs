@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Entry, EntryId, Message, Stream};
 use crate::Attributes;
+use crate::shop::ChangeType;
 
 /// Something that has happened in the suite. Its entry has a sentence, and the facts as attributes, `kind` first among them: pages put them into their
 /// reader's language.
@@ -36,7 +37,7 @@ pub enum News<'a> {
         /// Of which product.
         product_id: &'a str,
         /// How.
-        movement: MovementKind,
+        change_type: ChangeType,
         /// By how many.
         quantity: i64,
         /// How many there are now.
@@ -63,31 +64,6 @@ pub enum News<'a> {
     },
     /// An operator has set statistics right.
     StatisticsRepaired,
-}
-
-/// How stock has moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MovementKind {
-    /// Goods came in.
-    In,
-    /// Goods went out.
-    Out,
-    /// A correction by so many.
-    Adjust,
-    /// Somebody counted.
-    Count,
-}
-
-impl MovementKind {
-    /// As the inventory spells it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::In => "IN",
-            Self::Out => "OUT",
-            Self::Adjust => "ADJUST",
-            Self::Count => "COUNT",
-        }
-    }
 }
 
 impl News<'_> {
@@ -137,9 +113,9 @@ impl News<'_> {
                 facts.extend(previous_price.map(|price| ("previousPrice", price.to_string())));
                 facts
             }
-            Self::StockMoved { product_id, movement, quantity, stock } => vec![
+            Self::StockMoved { product_id, change_type, quantity, stock } => vec![
                 ("productId", product_id.to_owned()),
-                ("changeType", movement.as_str().to_owned()),
+                ("changeType", change_type.as_str().to_owned()),
                 ("quantity", quantity.to_string()),
                 ("stock", stock.to_string()),
             ],
@@ -166,12 +142,12 @@ impl News<'_> {
             Self::PriceChanged { product_id, price, previous_price: Some(previous), currency } => {
                 format!("The price of {product_id} went from {previous} to {price} {currency}, in minor units.")
             }
-            Self::StockMoved { product_id, movement, quantity, stock } => {
-                let what = match movement {
-                    MovementKind::In => "came in",
-                    MovementKind::Out => "went out",
-                    MovementKind::Adjust => "by a correction",
-                    MovementKind::Count => "by a count",
+            Self::StockMoved { product_id, change_type, quantity, stock } => {
+                let what = match change_type {
+                    ChangeType::In => "came in",
+                    ChangeType::Out => "went out",
+                    ChangeType::Adjust => "by a correction",
+                    ChangeType::Count => "by a count",
                 };
                 format!("Stock of {product_id}: {quantity:+} {what}, {stock} now.")
             }
@@ -205,7 +181,7 @@ mod tests {
         News::GameFinished { game_id: None, players: 2, rounds: 3, best_score: 0 },
         News::PriceChanged { product_id: "p-1", price: 1_980, previous_price: Some(2_480), currency: "JPY" },
         News::PriceChanged { product_id: "p-1", price: 2_480, previous_price: None, currency: "JPY" },
-        News::StockMoved { product_id: "p-1", movement: MovementKind::Out, quantity: -3, stock: 7 },
+        News::StockMoved { product_id: "p-1", change_type: ChangeType::Out, quantity: -3, stock: 7 },
         News::LowStock { product_id: "p-1", stock: 2, threshold: 3 },
         News::OutOfStock { product_id: "p-1" },
         News::RecordQuarantined { reason: "click-count" },

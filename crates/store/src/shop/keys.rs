@@ -15,6 +15,8 @@ pub(crate) const TTL: &str = "ttl";
 pub(crate) const PRODUCTS: &str = "PRODUCTS";
 pub(crate) const METADATA: &str = "METADATA";
 
+/// What a product's partition begins with, and with a day and a number behind it those of its activities.
+pub(crate) const PRODUCT_PREFIX: &str = "PRODUCT#";
 pub(crate) const PRICE_PREFIX: &str = "PRICE#";
 pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
 pub(crate) const RESERVATION_PREFIX: &str = "RESERVATION#";
@@ -27,7 +29,7 @@ pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item
 }
 
 pub(crate) fn product(id: &ProductId) -> String {
-    format!("PRODUCT#{id}")
+    format!("{PRODUCT_PREFIX}{id}")
 }
 
 pub(crate) fn request(key: &RequestKey) -> String {

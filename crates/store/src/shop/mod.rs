@@ -17,6 +17,7 @@
 mod activities;
 mod change;
 mod history;
+mod image;
 mod keys;
 mod prices;
 mod product;
@@ -26,6 +27,7 @@ mod stock;
 pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
 pub use change::{ChangeError, Changed, Reused};
 pub use history::{Asked, AskedError, LedgerPosition, Slice};
+pub use image::{ShopChange, ShopImage};
 pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};
 pub use product::{IsNew, Listed, ProductPosition, Products, Put};
 pub use reservations::{ReservationRequest, Reservations, Unsettled};

@@ -232,7 +232,7 @@ impl Reservations {
         product_id: &ProductId,
         deleted: &Reservation,
         now: Moment,
-    ) -> Result<bool, ChangeError<Infallible>> {
+    ) -> Result<bool, StoreError> {
         let sort = keys::reservation(&deleted.order_id);
         // Of the one reservation: the order may have made another one meanwhile.
         let marker = Marker {
@@ -258,8 +258,10 @@ impl Reservations {
             let product = Product { level, ..product.changed(now) };
             Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: true })))
         };
-        match self.changes.change(subject, decide, nothing_remembered).await? {
-            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+        match self.changes.change::<bool, Infallible>(subject, decide, nothing_remembered).await {
+            Ok(Changed::Now(outcome) | Changed::Before(outcome)) => Ok(outcome),
+            Err(ChangeError::Store(error)) => Err(error),
+            Err(_) => Err(StoreError::Busy(format!("others changed {product_id} each time"))),
         }
     }
 

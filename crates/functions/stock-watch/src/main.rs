@@ -1,0 +1,23 @@
+//! `stock-watch`: the shop table's stream.
+
+use aws_sdk_dynamodb::Client;
+use domain::journal::Retention;
+use jiff::Timestamp;
+use lambda_kit::{aws, env, stream, telemetry};
+use stock_watch::{Watcher, handle};
+use store::journal::{Journal, JournalShards};
+use store::shop::Reservations;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init()?;
+    let (table, journal) = (env::required("SHOP_TABLE")?, env::required("JOURNAL_TABLE")?);
+    let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
+    let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
+    let client = Client::new(&aws::config().await);
+    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
+    store::shop::connect(&client, &table).await?;
+    let journal = Journal::new(client.clone(), journal, shards, retention);
+    let watcher = Watcher::new(journal, Reservations::new(client, table));
+    stream::run(|event, _| handle(&watcher, event, Timestamp::now())).await
+}

@@ -1,0 +1,78 @@
+//! What the table's stream tells: an item before and after, read with the same rows as a query reads.
+
+use domain::shop::{Product, ProductId, Reservation, ReservationState};
+use serde::Deserialize;
+
+use super::keys::{INVENTORY_PREFIX, Item, METADATA, PRICE_PREFIX, PRODUCT_PREFIX, RESERVATION_PREFIX};
+use super::prices::{PriceEntry, read_price};
+use super::product::read_product;
+use super::reservations::read_reservation;
+use super::stock::{StockEntry, read_stock};
+use crate::StoreError;
+
+/// An item in DynamoDB's JSON.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ShopImage(serde_dynamo::Item);
+
+/// What has happened to a product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShopChange {
+    /// A price has come into effect.
+    Priced(Box<PriceEntry>),
+    /// Goods have moved.
+    Moved(Box<StockEntry>),
+    /// The product was one thing, and is another.
+    Product(Box<[Product; 2]>),
+    /// TTL has deleted a reservation that was still open.
+    Expired(ProductId, Box<Reservation>),
+}
+
+impl ShopChange {
+    /// What a record tells; `None` when it is about another kind of item, or about another event of its life. `is_expiry`: it was TTL that has
+    /// deleted the item.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] when an item is not what its key promises.
+    pub fn of(
+        before: Option<&ShopImage>,
+        after: Option<&ShopImage>,
+        is_expiry: bool,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(image) = after.or(before) else { return Ok(None) };
+        if !image.text("PK").starts_with(PRODUCT_PREFIX) {
+            return Ok(None);
+        }
+        let sort = image.text("SK");
+        Ok(match (before, after) {
+            (None, Some(row)) if sort.starts_with(PRICE_PREFIX) => {
+                Some(Self::Priced(Box::new(read_price(row.item())?)))
+            }
+            (None, Some(row)) if sort.starts_with(INVENTORY_PREFIX) => {
+                Some(Self::Moved(Box::new(read_stock(row.item())?)))
+            }
+            (Some(before), Some(after)) if sort == METADATA => {
+                let both = [read_product(before.item())?, read_product(after.item())?];
+                Some(Self::Product(Box::new(both)))
+            }
+            (Some(deleted), None) if is_expiry && sort.starts_with(RESERVATION_PREFIX) => {
+                let (product_id, reservation) = read_reservation(deleted.item())?;
+                let is_open = reservation.state == ReservationState::Open;
+                is_open.then(|| Self::Expired(product_id, Box::new(reservation)))
+            }
+            _ => None,
+        })
+    }
+}
+
+impl ShopImage {
+    fn text(&self, name: &str) -> &str {
+        match self.0.get(name) {
+            Some(serde_dynamo::AttributeValue::S(text)) => text,
+            _ => "",
+        }
+    }
+
+    fn item(&self) -> Item {
+        self.0.clone().into()
+    }
+}

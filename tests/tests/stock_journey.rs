@@ -1,0 +1,113 @@
+//! The shop's stock through the running stack: the real functions, the table's stream, and TTL.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use domain::Moment;
+use jiff::Timestamp;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tidemark_tests::shop::Shop;
+use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack};
+
+/// How long the stream and TTL may take: what has expired is deleted once a minute.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A stack with a cup of which there are so many; 3 of them are few.
+async fn with_cups(cups: i64) -> (Stack, Shop) {
+    let stack = Stack::start().await.unwrap();
+    let shop = Shop::new(&stack.dynamodb(), Database::SHOP, Moment::new(Timestamp::now()).unwrap());
+    shop.product("cup", cups).await.unwrap();
+    (stack, shop)
+}
+
+async fn post(stack: &Stack, path: &str, key: &str, body: Value) -> Answer {
+    let token = format!("Bearer {ADMIN_TOKEN}");
+    let headers = [("authorization", token.as_str()), ("idempotency-key", key)];
+    stack.request(Method::POST, &format!("/products/cup/{path}"), &headers, Some(body.to_string())).await.unwrap()
+}
+
+/// Moves goods, and gives the stock after it.
+async fn move_goods(stack: &Stack, change_type: &str, quantity: i64, key: &str) -> u64 {
+    let answer = post(stack, "stock", key, json!({"type": change_type, "quantity": quantity})).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()["newStock"].as_u64().unwrap()
+}
+
+/// How often each sentence is in the suite's journal, which anybody may read.
+async fn told(stack: &Stack) -> BTreeMap<String, usize> {
+    let answer = stack.get("/journal/suite?limit=100").await.unwrap().json();
+    let sentences = answer["items"].as_array().unwrap().iter().map(|item| item["message"].as_str().unwrap().to_owned());
+    sentences.fold(BTreeMap::new(), |mut told, sentence| {
+        *told.entry(sentence).or_default() += 1;
+        told
+    })
+}
+
+/// Everything that is told once a sentence is.
+async fn wait_until_told(stack: &Stack, sentence: &str) -> BTreeMap<String, usize> {
+    let start = Instant::now();
+    loop {
+        let known = told(stack).await;
+        if known.contains_key(sentence) {
+            // The partitions of a day are read one beside the other: one may have been read before what came before the sentence was there.
+            return told(stack).await;
+        }
+        assert!(start.elapsed() < PATIENCE, "{sentence:?} is never told: {known:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stock_that_runs_low_is_announced_once_although_every_batch_comes_twice() {
+    let (stack, _) = with_cups(5).await;
+    let faults = json!({"functions": {"function": "stock-watch", "deliver_twice": {"probability": 1.0}}});
+    stack.set_faults(&faults).await.unwrap();
+    for (n, stock) in (0..5).zip([4, 3, 2, 1, 0]) {
+        assert_eq!(move_goods(&stack, "OUT", 1, &format!("out-{n}")).await, stock);
+    }
+    wait_until_told(&stack, "cup is out of stock.").await;
+    // A batch is delivered twice before the next one is: what is told of this one comes after all of the others.
+    move_goods(&stack, "IN", 9, "in").await;
+    let told = wait_until_told(&stack, "Stock of cup: +9 came in, 9 now.").await;
+    assert_eq!(told["cup runs low: 3 left, and the threshold is 3."], 1);
+    assert!(told.values().all(|times| *times == 1), "{told:?}");
+    assert_eq!(told.len(), 10, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_watcher_that_dies_over_its_batch_tells_everything_and_nothing_twice() {
+    let (stack, _) = with_cups(30).await;
+    let chance = json!({"probability": 0.4});
+    let faults = json!({"function": "stock-watch", "kill_before": chance, "kill_after": chance});
+    stack.set_faults(&json!({ "functions": faults })).await.unwrap();
+    for n in 0..20 {
+        move_goods(&stack, "OUT", 1, &format!("out-{n}")).await;
+    }
+    stack.set_faults(&json!({})).await.unwrap();
+    move_goods(&stack, "IN", 9, "in").await;
+    let told = wait_until_told(&stack, "Stock of cup: +9 came in, 19 now.").await;
+    assert!(told.values().all(|times| *times == 1), "{told:?}");
+    // The first price, the first count, and each movement.
+    assert_eq!(told.len(), 23, "{told:?}");
+}
+
+#[tokio::test]
+async fn goods_of_an_order_that_was_never_heard_of_again_come_back_by_themselves() {
+    let (stack, shop) = with_cups(5).await;
+    let body = json!({"orderId": "o-1", "quantity": 4, "expiresInSeconds": 1});
+    assert_eq!(post(&stack, "reservations", "-", body).await.status, 201);
+    assert_eq!(shop.level("cup").await.unwrap(), (5, 4));
+    let start = Instant::now();
+    while shop.level("cup").await.unwrap() != (5, 0) {
+        assert!(start.elapsed() < PATIENCE, "the goods never come back");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let answer = post(&stack, "reservations/o-1/commit", "-", json!({})).await;
+    assert_eq!((answer.status.as_u16(), answer.problem()), (409, "reservation-expired".to_owned()));
+    // And nobody gives them back once more.
+    assert_eq!(move_goods(&stack, "OUT", 5, "all").await, 0);
+    assert_eq!(shop.level("cup").await.unwrap(), (0, 0));
+}
