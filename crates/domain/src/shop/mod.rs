@@ -3,8 +3,10 @@
 mod activity;
 mod ids;
 mod money;
+mod notice;
 mod price;
 mod product;
+mod quantity;
 mod reservation;
 mod row;
 mod stock;
@@ -13,14 +15,13 @@ mod text;
 pub use activity::{Action, ActionError, Activity, ActivityRange, ActivityRangeError, ActivityTimeError};
 pub use ids::{IdError, OrderId, ProductId};
 pub use money::{Amount, AmountError, Currency, CurrencyError, Money};
+pub use notice::{Notice, Watched};
 pub use price::{CurrencyMismatch, LOWEST_WINDOW, Price, PriceChange, lowest, window_start};
 pub use product::{Product, ProductForm, ProductRefusal};
+pub use quantity::{Adjustment, Counted, Quantity, QuantityError};
 pub use reservation::{
     HoldTime, HoldTimeError, Reservation, ReservationState, SettleError, Settled, Settlement, StateError,
 };
 pub use row::{RowId, RowIdError};
-pub use stock::{
-    Adjustment, ChangeType, ChangeTypeError, Counted, LevelError, Moved, Movement, Notice, Quantity, QuantityError,
-    StockLevel, StockRefusal, Watched,
-};
+pub use stock::{ChangeType, ChangeTypeError, LevelError, Moved, Movement, StockLevel, StockRefusal};
 pub use text::{RequestKey, RequestKeyError, ShortText, ShortTextError};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::{Adjustment, Counted, Quantity, QuantityError};
+
 /// How many of a product are there, and how many of those are promised to orders: never more than there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StockLevel {
@@ -35,32 +37,6 @@ pub enum StockRefusal {
     /// More would be given back or handed over than is promised: the reservation is not in this level.
     #[error("only {} are reserved", .0.reserved)]
     NotReserved(StockLevel),
-}
-
-/// A number of goods that an order takes or a delivery brings: 1 to 1,000,000,000.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Quantity(u32);
-
-/// A correction of the stock by hand: -1,000,000,000 to 1,000,000,000, and not 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Adjustment(i32);
-
-/// The goods that somebody counted: 0 to [`StockLevel::MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counted(u64);
-
-/// Why a number is not the quantity of a movement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum QuantityError {
-    /// Of goods that come or go.
-    #[error("must be a whole number from 1 to {max}", max = Quantity::MAX)]
-    Quantity,
-    /// Of an adjustment.
-    #[error("must be a whole number from -{max} to {max} and not 0", max = Quantity::MAX)]
-    Adjustment,
-    /// Of a count.
-    #[error("must be a whole number from 0 to {max}", max = StockLevel::MAX)]
-    Counted,
 }
 
 /// What a row of the ledger is about.
@@ -223,53 +199,10 @@ impl Movement {
     /// The number that it was made with.
     pub fn number(self) -> i64 {
         match self {
-            Self::In(Quantity(quantity)) | Self::Out(Quantity(quantity)) => i64::from(quantity),
-            Self::Adjust(Adjustment(delta)) => i64::from(delta),
-            Self::Count(Counted(counted)) => counted as i64,
+            Self::In(quantity) | Self::Out(quantity) => quantity.get() as i64,
+            Self::Adjust(delta) => delta.get(),
+            Self::Count(counted) => counted.get() as i64,
         }
-    }
-}
-
-impl Quantity {
-    /// The largest.
-    pub const MAX: u32 = 1_000_000_000;
-
-    /// Checks the bounds.
-    pub fn new(quantity: i64) -> Result<Self, QuantityError> {
-        let quantity = u32::try_from(quantity).ok().filter(|quantity| (1..=Self::MAX).contains(quantity));
-        quantity.map(Self).ok_or(QuantityError::Quantity)
-    }
-
-    /// The number.
-    pub fn get(self) -> u64 {
-        u64::from(self.0)
-    }
-}
-
-impl Adjustment {
-    /// Checks the bounds.
-    pub fn new(delta: i64) -> Result<Self, QuantityError> {
-        let is_in_range = delta != 0 && delta.unsigned_abs() <= u64::from(Quantity::MAX);
-        let delta = i32::try_from(delta).ok().filter(|_| is_in_range);
-        delta.map(Self).ok_or(QuantityError::Adjustment)
-    }
-
-    /// The number, with its sign.
-    pub fn get(self) -> i64 {
-        i64::from(self.0)
-    }
-}
-
-impl Counted {
-    /// Checks the bounds.
-    pub fn new(counted: i64) -> Result<Self, QuantityError> {
-        let counted = u64::try_from(counted).ok().filter(|counted| *counted <= StockLevel::MAX);
-        counted.map(Self).ok_or(QuantityError::Counted)
-    }
-
-    /// The number.
-    pub fn get(self) -> u64 {
-        self.0
     }
 }
 
@@ -297,38 +230,6 @@ impl FromStr for ChangeType {
     fn from_str(text: &str) -> Result<Self, ChangeTypeError> {
         let types = [Self::In, Self::Out, Self::Adjust, Self::Count];
         types.into_iter().find(|change_type| change_type.as_str() == text).ok_or(ChangeTypeError)
-    }
-}
-
-/// How a product's stock stands to its threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watched {
-    /// The goods that are there.
-    pub stock: u64,
-    /// The level at which they are said to be low; of 0, there is nothing to say before all are gone.
-    pub threshold: u64,
-}
-
-/// What is worth saying about a stock that has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Notice {
-    /// It has come down to its threshold, or the threshold up to it.
-    Low,
-    /// Nothing is left.
-    Out,
-}
-
-impl Watched {
-    fn is_low(self) -> bool {
-        self.threshold > 0 && self.stock <= self.threshold
-    }
-
-    /// What to say after this has become `after`: each thing when it comes true, and not again while it stays so.
-    pub fn notices(self, after: Self) -> Vec<Notice> {
-        let is_low = after.is_low() && !self.is_low();
-        let is_out = after.stock == 0 && self.stock > 0;
-        let notices = [(is_low, Notice::Low), (is_out, Notice::Out)];
-        notices.into_iter().filter_map(|(comes_true, notice)| comes_true.then_some(notice)).collect()
     }
 }
 
@@ -411,20 +312,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_notice_is_given_when_it_comes_true_and_not_while_it_stays_so() {
-        let at = |stock, threshold| Watched { stock, threshold };
-        let notices = |before, after| at(before, 5).notices(at(after, 5));
-        assert_eq!(notices(6, 5), [Notice::Low]);
-        assert_eq!(notices(5, 4), []);
-        assert_eq!(notices(1, 0), [Notice::Out]);
-        assert_eq!(notices(9, 0), [Notice::Low, Notice::Out]);
-        assert_eq!(notices(0, 0), []);
-        assert_eq!(notices(4, 9), []);
-        assert_eq!(at(7, 5).notices(at(7, 8)), [Notice::Low]);
-        assert_eq!(at(7, 0).notices(at(0, 0)), [Notice::Out]);
-    }
-
     /// Any of the things that can happen to a level, drawn small so that refusals are as common as effects.
     #[derive(Debug, Clone, Copy)]
     enum Step {
@@ -503,20 +390,6 @@ mod tests {
                 prop_assert!(level.reserved() <= level.stock());
                 prop_assert_eq!(ledger, level.stock() as i64);
             }
-        }
-
-        #[test]
-        fn falling_through_a_threshold_step_by_step_says_low_once(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
-            let at = |stock| Watched { stock, threshold };
-            let (mut low, mut out) = (0, 0);
-            for pair in stocks.windows(2) {
-                let notices = at(pair[0]).notices(at(pair[1]));
-                low += usize::from(notices.contains(&Notice::Low));
-                out += usize::from(notices.contains(&Notice::Out));
-            }
-            // Runs of low and of empty stock that begin after the first.
-            let runs = |is: &dyn Fn(u64) -> bool| stocks.windows(2).filter(|pair| !is(pair[0]) && is(pair[1])).count();
-            prop_assert_eq!((low, out), (runs(&|stock| stock <= threshold), runs(&|stock| stock == 0)));
         }
     }
 }

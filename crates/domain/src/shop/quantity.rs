@@ -1,0 +1,72 @@
+//! Numbers of goods.
+
+use super::StockLevel;
+
+/// A number of goods that an order takes or a delivery brings: 1 to 1,000,000,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity(u32);
+
+/// A correction of the stock by hand: -1,000,000,000 to 1,000,000,000, and not 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Adjustment(i32);
+
+/// The goods that somebody counted: 0 to [`StockLevel::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counted(u64);
+
+/// Why a number is not the quantity of a movement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// Of goods that come or go.
+    #[error("must be a whole number from 1 to {max}", max = Quantity::MAX)]
+    Quantity,
+    /// Of an adjustment.
+    #[error("must be a whole number from -{max} to {max} and not 0", max = Quantity::MAX)]
+    Adjustment,
+    /// Of a count.
+    #[error("must be a whole number from 0 to {max}", max = StockLevel::MAX)]
+    Counted,
+}
+
+impl Quantity {
+    /// The largest.
+    pub const MAX: u32 = 1_000_000_000;
+
+    /// Checks the bounds.
+    pub fn new(quantity: i64) -> Result<Self, QuantityError> {
+        let quantity = u32::try_from(quantity).ok().filter(|quantity| (1..=Self::MAX).contains(quantity));
+        quantity.map(Self).ok_or(QuantityError::Quantity)
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        u64::from(self.0)
+    }
+}
+
+impl Adjustment {
+    /// Checks the bounds.
+    pub fn new(delta: i64) -> Result<Self, QuantityError> {
+        let is_in_range = delta != 0 && delta.unsigned_abs() <= u64::from(Quantity::MAX);
+        let delta = i32::try_from(delta).ok().filter(|_| is_in_range);
+        delta.map(Self).ok_or(QuantityError::Adjustment)
+    }
+
+    /// The number, with its sign.
+    pub fn get(self) -> i64 {
+        i64::from(self.0)
+    }
+}
+
+impl Counted {
+    /// Checks the bounds.
+    pub fn new(counted: i64) -> Result<Self, QuantityError> {
+        let counted = u64::try_from(counted).ok().filter(|counted| *counted <= StockLevel::MAX);
+        counted.map(Self).ok_or(QuantityError::Counted)
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
