@@ -5,15 +5,17 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::Attributes;
 use domain::game::{
     Choice, Command, Game, GameId, Hiragana, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId,
 };
 use domain::journal::{Entry, EntryId, Message, Retention, Stream};
+use domain::shop::{Action, Activity, ProductId};
+use domain::{Attributes, Moment, UserId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use store::game::{Connections, NewConnection, Role, Rooms};
 use store::journal::{Journal, JournalShards};
+use store::shop::{Activities, ActivitySuffixes, Recorded};
 use tidemark_tests::{Database, Stack, games, repository, sample_event, shop};
 
 /// Every sample event of a function, by name.
@@ -73,7 +75,12 @@ fn forget(value: &mut Value, names: &[&str]) {
 }
 
 async fn check(stack: &Stack, function: &str, changing: &[&str]) {
-    for case in cases(function) {
+    check_some(stack, function, changing, |_| true).await;
+}
+
+/// The same of those cases that are `wanted`.
+async fn check_some(stack: &Stack, function: &str, changing: &[&str], wanted: impl Fn(&str) -> bool) {
+    for case in cases(function).into_iter().filter(|case| wanted(case)) {
         let mut answer = reply(stack.invoke(function, &sample_event(function, &case)).await.unwrap());
         forget(&mut answer, changing);
         insta::assert_json_snapshot!(format!("{function}/{case}").replace('/', "__"), answer);
@@ -97,6 +104,30 @@ async fn append_samples(stack: &Stack) {
     }
 }
 
+/// Puts what the events of `activity-log` list into the shop's table.
+async fn tell_samples(stack: &Stack) {
+    let store = Activities::new(stack.dynamodb(), Database::SHOP, ActivitySuffixes::default());
+    let told = [
+        ("user-123", "view", "2025-10-01T23:59:59.999999999Z"),
+        ("user-123", "view", "2025-10-02T10:30:00Z"),
+        ("user-456", "view", "2025-10-02T10:30:00.000000001Z"),
+        ("user-123", "add-to-cart", "2025-10-02T10:30:00.000000001Z"),
+        ("user-123", "buy", "2025-10-02T23:59:59.999999999Z"),
+        ("user-123", "view", "2025-10-03T00:00:00Z"),
+    ];
+    for (n, (user, action, at)) in told.into_iter().enumerate() {
+        let activity = Activity {
+            user_id: UserId::new(user).unwrap(),
+            action: Action::new(action).unwrap(),
+            product_id: Some(ProductId::new("p-1").unwrap()),
+            attributes: Attributes::new([("page".to_owned(), n.to_string())].into()).unwrap(),
+            at: Moment::parse(at).unwrap(),
+            id: EntryId::derived(at.parse().unwrap(), &n.to_string()),
+        };
+        assert_eq!(store.record(&activity).await.unwrap(), Recorded::New);
+    }
+}
+
 #[tokio::test]
 async fn every_sample_event_is_answered_as_recorded() {
     // With its data kept, and so with the key that the tokens of the game's events are signed with.
@@ -116,6 +147,12 @@ async fn every_sample_event_is_answered_as_recorded() {
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
     append_samples(&stack).await;
+    tell_samples(&stack).await;
+
+    // A list shows what is there as it is; what is told now has the time of now.
+    let is_list = |case: &str| case.starts_with("of-");
+    check_some(&stack, "activity-log", &["cursor"], is_list).await;
+    check_some(&stack, "activity-log", &["id", "occurredAt"], |case| !is_list(case)).await;
 
     check(&stack, "stats-reader", &["cursor"]).await;
     check(&stack, "stats-aggregator", &[]).await;

@@ -27,7 +27,7 @@ use recorded::{Recorded, recorded, template_routes};
 const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
 /// Sample events that are refused as a whole, while each part is as the schema says.
-const REFUSED_BEYOND_SCHEMAS: [&str; 10] = [
+const REFUSED_BEYOND_SCHEMAS: [&str; 13] = [
     "range-upside-down",
     "range-too-long",
     "months-too-many",
@@ -40,10 +40,13 @@ const REFUSED_BEYOND_SCHEMAS: [&str; 10] = [
     "ledger-day-and-range",
     "ledger-range-empty",
     "ledger-range-upside-down",
+    "of-user-range-empty",
+    "of-user-range-upside-down",
+    "of-product-range-too-long",
 ];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
-const PROBLEMS_OF_SHAPE: [&str; 11] = [
+const PROBLEMS_OF_SHAPE: [&str; 17] = [
     "invalid-body",
     "invalid-user-id",
     "invalid-click-count",
@@ -55,6 +58,12 @@ const PROBLEMS_OF_SHAPE: [&str; 11] = [
     "invalid-role",
     "invalid-entry",
     "invalid-quantity",
+    "too-many-activities",
+    "invalid-action",
+    "invalid-product-id",
+    "invalid-attributes",
+    "invalid-time",
+    "invalid-activity-id",
 ];
 
 /// Every `.rs` file under a folder.
@@ -103,8 +112,10 @@ fn the_document_the_table_and_the_code_know_the_same_problems() {
         }
     }
     assert_eq!(in_document, in_code, "docs/openapi.yaml, and the code");
-    let of_one_click = document.0["components"]["schemas"]["ClickProblem"]["properties"]["type"]["enum"].as_array();
-    for name in of_one_click.unwrap() {
+    let of_one_of_several = ["ClickProblem", "ActivityProblem"].into_iter().flat_map(|schema| {
+        document.0["components"]["schemas"][schema]["properties"]["type"]["enum"].as_array().unwrap()
+    });
+    for name in of_one_of_several {
         let name = name.as_str().unwrap().strip_prefix(TYPE_PREFIX).unwrap();
         assert!(in_code.iter().any(|(known, _)| known == name), "{name} is no problem of the code");
     }
@@ -137,6 +148,10 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/EntriesLimit/schema/maximum", json!(journal::LIMIT_MAX)),
         ("parameters/EntriesLimit/schema/default", json!(journal::LIMIT_DEFAULT)),
         ("parameters/Stream/schema/pattern", json!(format!("^[a-z0-9-]{{1,{}}}$", Stream::CHARS_MAX))),
+        ("schemas/ActivityOutcomes/properties/items/maxItems", json!(activity_log::ACTIVITIES_MAX)),
+        ("schemas/ActivityPage/properties/items/maxItems", json!(activity_log::LIMIT_MAX)),
+        ("parameters/ActivitiesLimit/schema/maximum", json!(activity_log::LIMIT_MAX)),
+        ("parameters/ActivitiesLimit/schema/default", json!(activity_log::LIMIT_DEFAULT)),
         ("parameters/GamesLimit/schema/maximum", json!(store::game::GAMES_MAX)),
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
         ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),

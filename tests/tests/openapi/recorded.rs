@@ -50,7 +50,8 @@ fn remember(value: &mut Value) {
         Value::Object(members) => {
             let is_turn = members.contains_key("turnNumber");
             let is_entry = members.contains_key("message");
-            let is_of_product = members.contains_key("productId");
+            let is_activity = members.contains_key("occurredAt");
+            let is_of_product = members.contains_key("productId") && !is_activity;
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
                     ("clickId", Some("[...]")) => *member = json!("0199a4a0-9640-7000-8000-000000000000"),
@@ -60,6 +61,7 @@ fn remember(value: &mut Value) {
                         *member = json!("0199c0de-0000-7000-8000-000000000001");
                     }
                     ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),
+                    ("occurredAt", Some("[...]")) => *member = json!("2025-10-02T10:30:00.000000000Z"),
                     ("id", Some("[...]")) if is_of_product => {
                         *member = json!("2025-10-02T10:30:00.000000000Z~0199a4a0-9640-7000-8000-000000000000");
                     }

@@ -16,6 +16,7 @@ const NOT_SHOWN: [(&str, u16, &str, &str); 2] = [
     ("*", 503, JSON, "Lambda throttles the function, or it takes longer than 29 seconds"),
 ];
 
+const ACTIVITIES: &str = "POST /users/{userId}/activities";
 const CLICKS: &str = "POST /clicks";
 const JOURNAL: &str = "POST /journal/{stream}";
 
@@ -146,6 +147,23 @@ impl Walk {
         }
     }
 
+    /// What becomes of activities: stored, stored before, refused because another one has their id, several, too large for the function, too large for
+    /// Lambda.
+    async fn act(&mut self, stack: &Stack) {
+        let path = "/users/user-123/activities";
+        let id = uuid::Uuid::now_v7().to_string();
+        for (action, status) in [("view", 201), ("view", 200), ("buy", 409)] {
+            let answer = stack.post(path, &json!({ "action": action, "productId": "p-1", "id": id })).await.unwrap();
+            assert_eq!(self.show(ACTIVITIES, answer), status);
+        }
+        let several = json!([{ "action": "view" }, { "action": "" }]);
+        assert_eq!(self.show(ACTIVITIES, stack.post(path, &several).await.unwrap()), 207);
+        for size_bytes in [activity_log::BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
+            let body = Some("x".repeat(size_bytes));
+            assert_eq!(self.show(ACTIVITIES, stack.request(Method::POST, path, &[], body).await.unwrap()), 413);
+        }
+    }
+
     /// What the game's and the shop's routes answer to a body that is too large for the function, and too large for Lambda.
     async fn flood(&mut self, stack: &Stack) {
         let (of_games, of_stock) = (game_api::BODY_BYTES_MAX, inventory_log::BODY_BYTES_MAX);
@@ -213,6 +231,7 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     walk.ask(&stack).await;
     walk.click(&stack).await;
     walk.append(&stack).await;
+    walk.act(&stack).await;
     walk.flood(&stack).await;
     walk.hurt(&stack).await;
     walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;

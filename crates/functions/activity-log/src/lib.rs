@@ -1,0 +1,108 @@
+//! Keeps what people do: each activity once, in the order in which it happened, under its user and under its product.
+
+mod body;
+mod config;
+mod lists;
+
+use domain::shop::Activity;
+use domain::{Moment, UserId};
+use futures::future::join_all;
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{self, INTERNAL, NOT_FOUND, Problem};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use store::StoreError;
+use store::shop::{Activities, Recorded};
+use uuid::Uuid;
+
+pub use body::{ACTIVITIES_MAX, BODY_BYTES_MAX};
+pub use config::Config;
+pub use lists::{LIMIT_DEFAULT, LIMIT_MAX};
+
+use body::{ActivityView, Body};
+
+const ACTIVITY_ID_REUSED: Problem =
+    Problem::new(409, "activity-id-reused", "The id and the time stand for another activity");
+
+/// What the function works with. Ids are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct ActivityLog {
+    store: Activities,
+    cursors: Cursors,
+    admin: AdminToken,
+    new_id: fn() -> Uuid,
+}
+
+impl ActivityLog {
+    /// A log whose cursors are signed with `cursor_key`.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        config: &Config,
+        cursor_key: SecretString,
+        admin_token: SecretString,
+    ) -> Self {
+        Self {
+            store: Activities::new(client, &config.table, config.suffixes),
+            cursors: Cursors::new(cursor_key),
+            admin: AdminToken::new(admin_token),
+            new_id: Uuid::now_v7,
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn handle(log: &ActivityLog, request: Request, now: Timestamp) -> Result<Reply, Problem> {
+    match request.route() {
+        "POST /users/{userId}/activities" => record(log, &request, now).await,
+        "GET /users/{userId}/activities" => lists::of_user(log, &request, now).await,
+        "GET /products/{productId}/activities" => lists::of_product(log, &request, now).await,
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}
+
+async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
+    let user_id = request.parse_path("userId", |text| UserId::new(text))?;
+    let now = moment(now)?;
+    let read = |activity: Value| body::activity(activity, &user_id, now, log.new_id);
+    match Body::new(request.json(BODY_BYTES_MAX)?)? {
+        Body::One(activity) => {
+            let activity = read(activity)?;
+            Ok(Reply::json(store(log, &activity).await?, &ActivityView::from(&activity)))
+        }
+        Body::Many(activities) => {
+            // Ids are made in the order of the request, and are what tells activities of one moment apart.
+            let activities: Vec<_> = activities.into_iter().map(read).collect();
+            let outcomes = join_all(activities.into_iter().map(async |activity| {
+                let activity = activity?;
+                Ok((store(log, &activity).await?, activity))
+            }));
+            let outcomes = outcomes.await.into_iter().map(|outcome: Result<_, Problem>| match outcome {
+                Ok((status, activity)) => json!({ "status": status, "activity": ActivityView::from(&activity) }),
+                Err(problem) => json!({ "status": problem.status(), "problem": problem.to_json() }),
+            });
+            Ok(Reply::json(207, &json!({ "items": outcomes.collect::<Vec<_>>() })))
+        }
+    }
+}
+
+/// Stores one activity: 201, or 200 when it had been stored before.
+async fn store(log: &ActivityLog, activity: &Activity) -> Result<u16, Problem> {
+    match log.store.record(activity).await.map_err(failed)? {
+        Recorded::New => Ok(201),
+        Recorded::Known => Ok(200),
+        Recorded::Reused => Err(ACTIVITY_ID_REUSED.detail("choose a new id for it")),
+    }
+}
+
+fn moment(now: Timestamp) -> Result<Moment, Problem> {
+    Moment::new(now).map_err(|_| INTERNAL)
+}
+
+/// What a client learns of a store that failed.
+fn failed(error: StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    problem::failed(error.is_transient())
+}

@@ -1,0 +1,20 @@
+//! `activity-log`: `POST` and `GET /users/{userId}/activities`, `GET /products/{productId}/activities`.
+
+use activity_log::{ActivityLog, Config, handle};
+use aws_sdk_dynamodb::Client;
+use jiff::Timestamp;
+use lambda_kit::{aws, http, telemetry};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init()?;
+    let config = Config::from_env()?;
+    let sdk = aws::config().await;
+    let client = Client::new(&sdk);
+    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    store::shop::connect(&client, &config.table).await?;
+    let (cursor_key, admin_token) = (&config.cursor_key_arn, &config.admin_token_arn);
+    let log =
+        ActivityLog::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, admin_token).await?);
+    http::run(|request| handle(&log, request, Timestamp::now())).await
+}
