@@ -16,6 +16,13 @@ pub enum Direction {
     Desc,
 }
 
+impl Direction {
+    /// Whether `a` comes before `b`.
+    pub(crate) fn is_before<T: Ord>(self, a: T, b: T) -> bool {
+        if self == Self::Asc { a < b } else { a > b }
+    }
+}
+
 /// A text that names no direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `asc` (oldest first) or `desc`")]
@@ -76,10 +83,7 @@ pub(crate) fn merge<T, K: Ord>(
         let last = query.rows.len().checked_sub(1).filter(|_| query.has_more);
         query.rows.into_iter().enumerate().map(move |(index, row)| (row, Some(index) == last))
     });
-    let is_before = |(a, _): &(T, bool), (b, _): &(T, bool)| match direction {
-        Direction::Asc => position(a) < position(b),
-        Direction::Desc => position(a) > position(b),
-    };
+    let is_before = |(a, _): &(T, bool), (b, _): &(T, bool)| direction.is_before(position(a), position(b));
     let mut merged = queries.kmerge_by(is_before);
     let mut rows = Vec::with_capacity(limit);
     while rows.len() < limit {

@@ -26,6 +26,9 @@ const PREFIX_END: &str = "ACTIVITY$";
 /// The most queries in flight for one page.
 const QUERIES_AT_ONCE_MAX: usize = 100;
 
+/// The most waves of queries for one page: one for each day of the longest range, and others for days of which a suffix has much more than its share.
+const WAVES_MAX: usize = 4 * ActivityRange::DAYS_MAX;
+
 /// The most queries that look through a user's activities for those of one action.
 const FILTERED_QUERIES_MAX: usize = 20;
 
@@ -74,6 +77,12 @@ pub enum Recorded {
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityPosition(String);
+
+impl ActivityPosition {
+    fn day(&self) -> Option<Date> {
+        self.0.strip_prefix(PREFIX)?.get(..10)?.parse().ok()
+    }
+}
 
 /// A row of either kind of partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -265,8 +274,8 @@ impl Activities {
         Ok(Page { items, next })
     }
 
-    /// A product's activities of a range: the partitions of each day are queried at once and merged, the next days when the page is not full. Only a page without `next` is
-    /// the last; the one before it may be full to the last row, and it empty.
+    /// A product's activities of a range: the partitions of a day are queried at once and merged, those of further days while the page is not full.
+    /// Only a page without `next` is the last.
     pub async fn of_product(
         &self,
         product_id: &ProductId,
@@ -276,47 +285,63 @@ impl Activities {
         after: Option<&ActivityPosition>,
     ) -> Result<Page<Activity, ActivityPosition>, StoreError> {
         let limit = usize::from(limit);
-        let days: Vec<_> = match direction {
-            Direction::Asc => range.days().collect(),
-            Direction::Desc => range.days().rev().collect(),
-        };
-        let day_of = |ActivityPosition(sort): &ActivityPosition| sort.get(PREFIX.len()..)?.get(..10)?.parse().ok();
-        let last_day: Option<Date> = after.and_then(day_of);
-        let is_behind = |day: &Date| match (last_day, direction) {
-            (None, _) => true,
-            (Some(last), Direction::Asc) => *day >= last,
-            (Some(last), Direction::Desc) => *day <= last,
-        };
-        let mut days: &[Date] = &days.into_iter().filter(is_behind).collect::<Vec<_>>();
+        let mut days: Vec<_> = range.days().collect();
+        if direction == Direction::Desc {
+            days.reverse();
+        }
+        let mut days = &*days;
+        let mut after = after.cloned();
         let days_at_once_max = (QUERIES_AT_ONCE_MAX / usize::from(self.suffixes.0)).max(1);
         let mut days_at_once = 1;
         let mut items = Vec::new();
-        while !days.is_empty() {
+        for _ in 0..WAVES_MAX {
+            let behind = after.as_ref().and_then(ActivityPosition::day);
+            let passed = days.iter().position(|day| behind.is_none_or(|last| !direction.is_before(*day, last)));
+            days = passed.map_or(&[], |passed| &days[passed..]);
             let (wave, rest) = days.split_at(days_at_once.min(days.len()));
-            let queries = wave.iter().flat_map(|day| (0..self.suffixes.0).map(move |suffix| (*day, suffix)));
-            let queries = queries.map(|(day, suffix)| {
-                let partition = of_product(product_id, day, suffix);
-                let start = after.filter(|_| last_day == Some(day)).map(|ActivityPosition(sort)| key(&partition, sort));
-                let query = self.between(&partition, Some(range.from()), Some(range.to()), direction);
-                query.set_exclusive_start_key(start).limit(limit as i32).send()
-            });
-            let mut rows = Vec::new();
-            for answer in try_join_all(queries).await? {
-                let has_more = answer.last_evaluated_key.is_some();
-                let found = answer.items.unwrap_or_default().into_iter().map(activity);
-                rows.push(Rows { rows: found.collect::<Result<_, _>>()?, has_more });
-            }
-            let merged = merge(rows, direction, limit - items.len(), |activity| (activity.at, activity.id));
+            let merged = self.wave(product_id, wave, range, direction, limit - items.len(), after.as_ref()).await?;
+            after = merged.rows.last().map(position).or(after);
             items.extend(merged.rows);
-            if merged.has_more || (items.len() == limit && !rest.is_empty()) {
-                let next = items.last().map(position).or_else(|| after.cloned());
-                return Ok(Page { items, next });
+            if !merged.has_more {
+                days = rest;
+                // Quiet days are passed over faster and faster.
+                days_at_once = (2 * days_at_once).min(days_at_once_max);
             }
-            days = rest;
-            // Quiet days are passed over faster and faster.
-            days_at_once = (2 * days_at_once).min(days_at_once_max);
+            if days.is_empty() {
+                return Ok(Page { items, next: None });
+            }
+            if items.len() == limit {
+                return Ok(Page { items, next: after });
+            }
         }
-        Ok(Page { items, next: None })
+        Err(StoreError::unreadable(format!("the activities of {product_id} do not end")))
+    }
+
+    /// The first rows of some days.
+    async fn wave(
+        &self,
+        product_id: &ProductId,
+        days: &[Date],
+        range: ActivityRange,
+        direction: Direction,
+        limit: usize,
+        after: Option<&ActivityPosition>,
+    ) -> Result<Rows<Activity>, StoreError> {
+        // Each suffix brings about its share. The odd page for which one has brought too little takes another wave.
+        let share = (limit + 1).min(2 * limit / usize::from(self.suffixes.0) + 8);
+        let partitions = days.iter().flat_map(|day| (0..self.suffixes.0).map(move |suffix| (*day, suffix)));
+        let queries = partitions.map(async |(day, suffix)| {
+            let partition = of_product(product_id, day, suffix);
+            let start = after.filter(|after| after.day() == Some(day)).map(|after| key(&partition, &after.0));
+            let query = self.between(&partition, Some(range.from()), Some(range.to()), direction);
+            let query = query.set_exclusive_start_key(start).limit(share.try_into().unwrap_or(i32::MAX));
+            let answer = query.send().await?;
+            let has_more = answer.last_evaluated_key.is_some();
+            let rows = answer.items.unwrap_or_default().into_iter().map(activity);
+            Ok::<_, StoreError>(Rows { rows: rows.collect::<Result<_, _>>()?, has_more })
+        });
+        let rows = try_join_all(queries).await?;
+        Ok(merge(rows, direction, limit, |activity: &Activity| (activity.at, activity.id)))
     }
 
     /// The rows of a partition from one moment to before another. A row's sort key goes on behind its moment, so a bound of the moment alone lies before all of its rows.
