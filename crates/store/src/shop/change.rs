@@ -57,6 +57,28 @@ pub enum ChangeError<R> {
     Store(#[from] StoreError),
 }
 
+/// Why a row of a history that was kept elsewhere is not taken. `R` is what the rules have against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecorded<R> {
+    /// The rules refuse it.
+    Refused(R),
+    /// The product's history goes on to this moment already, and nothing is put in between.
+    Older(Moment),
+}
+
+impl<R> From<R> for Unrecorded<R> {
+    fn from(why: R) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl<R> Unrecorded<R> {
+    /// Refuses a row that is not later than the newest one.
+    pub(super) fn unless_later(newest: Option<Moment>, row: Moment) -> Result<(), Self> {
+        newest.filter(|newest| *newest >= row).map_or(Ok(()), |newest| Err(Self::Older(newest)))
+    }
+}
+
 /// What a change came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed<T> {

@@ -25,7 +25,7 @@ mod reservations;
 mod stock;
 
 pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
-pub use change::{ChangeError, Changed, Reused};
+pub use change::{ChangeError, Changed, Reused, Unrecorded};
 pub use history::{Asked, AskedError, LedgerPosition, Slice};
 pub use image::{ShopChange, ShopImage};
 pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};

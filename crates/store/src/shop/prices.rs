@@ -9,7 +9,9 @@ use domain::{Moment, TimeRange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write, meaning};
+use super::change::{
+    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, Write, meaning,
+};
 use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, Item, PRICE_PREFIX, SORT_KEY, key, read};
 use crate::StoreError;
@@ -158,6 +160,23 @@ impl Prices {
 
     /// Gives a product a price. One that it has already is neither written nor remembered: the same request may come to something later.
     pub async fn change(&self, request: &PriceRequest) -> Result<Changed<Repriced>, ChangeError<PriceRefusal>> {
+        self.change_where(request, |_| Ok(())).await
+    }
+
+    /// Puts a price of a history that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
+    pub async fn record(
+        &self,
+        request: &PriceRequest,
+    ) -> Result<Changed<Repriced>, ChangeError<Unrecorded<PriceRefusal>>> {
+        self.change_where(request, |product| Unrecorded::unless_later(Some(product.price.since), request.now)).await
+    }
+
+    async fn change_where<R: From<PriceRefusal>>(
+        &self,
+        request: &PriceRequest,
+        allow: impl Fn(&Product) -> Result<(), R>,
+    ) -> Result<Changed<Repriced>, ChangeError<R>> {
+        let refused = |why: PriceRefusal| ChangeError::Refused(R::from(why));
         let PriceRequest { product_id, price, now, row_id, .. } = request;
         let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
         let (amount, currency) = (price.amount.get().to_string(), price.currency.as_str());
@@ -168,10 +187,10 @@ impl Prices {
         };
         let subject = Subject { product_id, markers: &[marker], beside: &[], now: *now };
         let decide = |before: &Before| {
-            let product = before.product.as_ref().ok_or(ChangeError::Refused(PriceRefusal::NotFound))?;
+            let product = before.product.as_ref().ok_or_else(|| refused(PriceRefusal::NotFound))?;
+            allow(product).map_err(ChangeError::Refused)?;
             let repriced = product.reprice(*price, *now, *row_id);
-            let Some((product, change)) = repriced.map_err(|why| ChangeError::Refused(PriceRefusal::Currency(why)))?
-            else {
+            let Some((product, change)) = repriced.map_err(|why| refused(PriceRefusal::Currency(why)))? else {
                 return Ok(Decision::Nothing(Repriced::Same(Box::new(product.clone()))));
             };
             let entry = PriceEntry {

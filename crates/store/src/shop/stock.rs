@@ -8,7 +8,9 @@ use domain::shop::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write, meaning};
+use super::change::{
+    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, Write, meaning,
+};
 use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
 use super::reservations::Reservations;
@@ -173,6 +175,24 @@ impl Stock {
 
     /// Moves goods. Where too few are free, overdue reservations are given back first.
     pub async fn change(&self, request: &StockRequest) -> Result<Changed<StockEntry>, ChangeError<Unmoved>> {
+        let change = || self.change_where(request, |_| Ok(()));
+        self.reservations.giving_back_overdue(&request.product_id, request.now, change).await
+    }
+
+    /// Puts a movement of a ledger that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
+    pub async fn record(
+        &self,
+        request: &StockRequest,
+    ) -> Result<Changed<StockEntry>, ChangeError<Unrecorded<Unmoved>>> {
+        self.change_where(request, |product| Unrecorded::unless_later(product.stocked_at, request.now)).await
+    }
+
+    async fn change_where<R: From<Unmoved>>(
+        &self,
+        request: &StockRequest,
+        allow: impl Fn(&Product) -> Result<(), R>,
+    ) -> Result<Changed<StockEntry>, ChangeError<R>> {
+        let refused = |why: Unmoved| ChangeError::Refused(R::from(why));
         let StockRequest { product_id, movement, order_id, now, .. } = request;
         let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
         let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
@@ -193,8 +213,9 @@ impl Stock {
         let markers: Vec<_> = by_key.into_iter().chain(by_order).collect();
         let subject = Subject { product_id, markers: &markers, beside: &[], now: *now };
         let decide = |before: &Before| {
-            let product = before.product.as_ref().ok_or(ChangeError::Refused(Unmoved::NotFound))?;
-            let moved = product.level.apply(*movement).map_err(unmoved)?;
+            let product = before.product.as_ref().ok_or_else(|| refused(Unmoved::NotFound))?;
+            allow(product).map_err(ChangeError::Refused)?;
+            let moved = product.level.apply(*movement).map_err(|why| refused(Unmoved::Stock(why)))?;
             let row = RowId::following(product.stocked_at, *now, request.row_id);
             let entry = StockEntry {
                 reason: request.reason.clone(),
@@ -208,9 +229,7 @@ impl Stock {
             let row = keys::row(INVENTORY_PREFIX, row);
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: entry })))
         };
-        self.reservations
-            .giving_back_overdue(product_id, *now, || self.changes.change(subject, decide, read_stock))
-            .await
+        self.changes.change(subject, decide, read_stock).await
     }
 
     /// Rows of a product's ledger.
