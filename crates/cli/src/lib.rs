@@ -3,6 +3,7 @@
 //! Results go to standard output, as text or with `--json`; everything else to standard error.
 
 pub mod bots;
+pub mod import;
 pub mod quarantine;
 pub mod recount;
 
@@ -27,6 +28,8 @@ enum What {
     Recount(recount::Arguments),
     /// Shows the records that could not be read, and counts their clicks once they can be.
     Quarantine(quarantine::Arguments),
+    /// Loads the shop's and the journal's time series from CSV, each line once: exit code 0 when all lines are in, 1 when some are bad, 2 when it cannot go on.
+    Import(import::Arguments),
     /// Plays the drawing game: company for a lonely visitor.
     Bots(bots::Arguments),
 }
@@ -54,6 +57,8 @@ pub enum Outcome {
     Differences,
     /// Records that were to be redriven still cannot be read.
     Unreadable,
+    /// Lines of a file cannot be loaded.
+    Rejected,
 }
 
 /// Does what a command line says.
@@ -61,6 +66,7 @@ pub async fn run(command: Command) -> Result<Outcome> {
     match command.what {
         What::Recount(arguments) => recount::run(arguments).await,
         What::Quarantine(arguments) => quarantine::run(arguments).await,
+        What::Import(arguments) => import::run(arguments).await,
         What::Bots(arguments) => bots::run(arguments).await,
     }
 }

@@ -9,7 +9,7 @@ use tidemark_cli::{Command, Outcome, run};
 async fn main() -> ExitCode {
     match run(Command::parse()).await {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Differences | Outcome::Unreadable) => ExitCode::from(1),
+        Ok(Outcome::Differences | Outcome::Unreadable | Outcome::Rejected) => ExitCode::from(1),
         Err(error) => {
             eprintln!("tidemark: {error:#}");
             ExitCode::from(2)

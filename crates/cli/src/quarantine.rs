@@ -71,7 +71,7 @@ enum What {
 pub async fn run(arguments: Arguments) -> Result<Outcome> {
     use What::{Dismiss, List, Redrive, Show};
     let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.what;
-    let client = aws_sdk_dynamodb::Client::new(&aws::config(table).await);
+    let client = aws_sdk_dynamodb::Client::new(&aws::config(table.endpoint.as_deref()).await);
     let quarantine = Quarantine::new(client.clone(), &table.table);
     let redriver = Redriver::new(client, &table.table);
     let mut out = std::io::stdout().lock();

@@ -238,7 +238,7 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
 
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
-    let config = aws::config(&arguments.table).await;
+    let config = aws::config(arguments.table.endpoint.as_deref()).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
     let recounter = Recounter::new(client.clone(), streams, table, arguments.date_shards);

@@ -31,3 +31,14 @@ pub(crate) fn progress_bar(items: u64) -> ProgressBar {
         Err(_) => bar,
     }
 }
+
+/// The same by bytes of a file.
+pub(crate) fn byte_bar(bytes: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} ({elapsed}, {eta} left)");
+    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
+    // As above.
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

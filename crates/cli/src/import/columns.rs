@@ -1,0 +1,220 @@
+//! The header of a file: which column is what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use csv::StringRecord;
+use domain::Attributes;
+
+/// What a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Products, each with its first price.
+    Products,
+    /// Changes of prices.
+    Prices,
+    /// Movements of stock.
+    Stock,
+    /// What people did.
+    Activities,
+    /// Entries of journal streams.
+    Journal,
+}
+
+/// What a column that begins with it is: one of the attributes, named by the rest.
+const ATTRIBUTE: &str = "attributes.";
+
+/// Columns that a reject file has more than its file. They are left out, so that it can be mended and imported as it is.
+pub(super) const OF_REJECTS: [&str; 2] = ["line", "problem"];
+
+impl Kind {
+    fn needed(self) -> &'static [&'static str] {
+        match self {
+            Self::Products => &["productId", "name", "price", "currency"],
+            Self::Prices => &["productId", "price", "currency", "time"],
+            Self::Stock => &["productId", "type", "quantity", "time"],
+            Self::Activities => &["userId", "action", "time"],
+            Self::Journal => &["stream", "message", "time"],
+        }
+    }
+
+    fn optional(self) -> &'static [&'static str] {
+        match self {
+            Self::Products => &["time", "stock", "lowStockThreshold", "changedBy"],
+            Self::Prices => &["reason", "changedBy", "key"],
+            Self::Stock => &["orderId", "reason", "changedBy", "key"],
+            Self::Activities => &["productId", "id"],
+            Self::Journal => &["id"],
+        }
+    }
+
+    fn has(self, name: &str) -> bool {
+        let has_attributes = matches!(self, Self::Activities | Self::Journal);
+        let is_attribute = has_attributes && name.strip_prefix(ATTRIBUTE).is_some_and(|name| !name.is_empty());
+        is_attribute || self.needed().contains(&name) || self.optional().contains(&name)
+    }
+}
+
+/// `--map theirs=ours`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    theirs: String,
+    /// Empty where the column is to be left out.
+    ours: String,
+}
+
+impl std::str::FromStr for Mapping {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // The last one: our names have no `=`, and theirs may.
+        let (theirs, ours) = text.rsplit_once('=').ok_or("expected as `sku=productId`, or `note=` to leave one out")?;
+        Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
+    }
+}
+
+/// Where in a line each of our columns is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Columns(BTreeMap<String, usize>);
+
+impl Columns {
+    /// Reads a header. A column that is not known is refused and not passed over: it may be one that was misspelled.
+    pub(super) fn new(kind: Kind, header: &StringRecord, mappings: &[Mapping]) -> Result<Self> {
+        let names: Vec<_> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
+        for Mapping { theirs, ours } in mappings {
+            if !names.contains(&theirs.as_str()) {
+                bail!("--map {theirs}={ours}: the file has no column `{theirs}`");
+            }
+            if !ours.is_empty() && !kind.has(ours) {
+                bail!("--map {theirs}={ours}: there is no column `{ours}`; {}", known(kind));
+            }
+        }
+        let (mut columns, mut unknown) = (BTreeMap::new(), Vec::new());
+        for (index, name) in names.into_iter().enumerate() {
+            let mapping = mappings.iter().find(|mapping| mapping.theirs == name);
+            let ours = mapping.map_or(name, |mapping| &mapping.ours);
+            let is_left_out = mapping.is_some_and(|mapping| mapping.ours.is_empty()) || OF_REJECTS.contains(&ours);
+            if is_left_out {
+                continue;
+            }
+            if !kind.has(ours) {
+                unknown.push(format!("`{name}`"));
+            } else if columns.insert(ours.to_owned(), index).is_some() {
+                bail!("two columns are `{ours}`");
+            }
+        }
+        if !unknown.is_empty() {
+            let unknown = unknown.join(", ");
+            bail!(
+                "not known: {unknown}. {}; --map theirs=ours says what a column is, --map theirs= leaves it out",
+                known(kind)
+            );
+        }
+        let missing: BTreeSet<_> = kind.needed().iter().filter(|name| !columns.contains_key(**name)).collect();
+        match missing.first() {
+            Some(name) => bail!("the file has no column `{name}`; --map theirs={name} says which one it is"),
+            None => Ok(Self(columns)),
+        }
+    }
+
+    /// The fields of a line.
+    pub(super) fn of<'a>(&'a self, record: &'a StringRecord) -> Fields<'a> {
+        Fields { columns: self, record }
+    }
+}
+
+fn known(kind: Kind) -> String {
+    let names: Vec<_> = kind.needed().iter().chain(kind.optional()).copied().collect();
+    format!("Known are {}{}", names.join(", "), if kind.has("attributes.x") { " and attributes.<name>" } else { "" })
+}
+
+/// A line by our names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    columns: &'a Columns,
+    record: &'a StringRecord,
+}
+
+impl<'a> Fields<'a> {
+    /// A field; `None` where it is empty or its column is not there.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        self.record.get(*self.columns.0.get(name)?).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// A field, read by `parse`.
+    pub(super) fn read<T, E: ToString>(
+        &self,
+        name: &str,
+        parse: impl FnOnce(&'a str) -> Result<T, E>,
+    ) -> Result<Option<T>, String> {
+        let read = self.text(name).map(parse).transpose();
+        read.map_err(|error| format!("`{name}`: {}", error.to_string()))
+    }
+
+    /// The same of a field that must be there.
+    pub(super) fn needed<T, E: ToString>(
+        &self,
+        name: &str,
+        parse: impl FnOnce(&'a str) -> Result<T, E>,
+    ) -> Result<T, String> {
+        self.read(name, parse)?.ok_or_else(|| format!("`{name}` is empty"))
+    }
+
+    /// The attributes; an empty field is none.
+    pub(super) fn attributes(&self) -> Result<Attributes, String> {
+        let names = self.columns.0.keys().filter_map(|name| Some((name, name.strip_prefix(ATTRIBUTE)?)));
+        let pairs = names.filter_map(|(name, attribute)| Some((attribute.to_owned(), self.text(name)?.to_owned())));
+        Attributes::new(pairs.collect()).map_err(|error| format!("attributes: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(kind: Kind, header: &str, mappings: &[&str]) -> Result<BTreeMap<String, usize>, String> {
+        let mappings: Vec<_> = mappings.iter().map(|text| text.parse().expect("a mapping")).collect();
+        let header = StringRecord::from(header.split(',').collect::<Vec<_>>());
+        Columns::new(kind, &header, &mappings).map(|columns| columns.0).map_err(|error| error.to_string())
+    }
+
+    fn places<const N: usize>(places: [(&str, usize); N]) -> Result<BTreeMap<String, usize>, String> {
+        Ok(places.map(|(name, index)| (name.to_owned(), index)).into())
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names_in_any_order() {
+        let expected = places([("currency", 1), ("price", 0), ("productId", 3), ("time", 2)]);
+        assert_eq!(columns(Kind::Prices, "\u{feff}price, currency,time,productId", &[]), expected);
+        assert_eq!(columns(Kind::Prices, "cents,currency,time,sku", &["cents=price", "sku=productId"]), expected);
+        assert_eq!(columns(Kind::Prices, "price,currency,time,productId,note", &["note="]), expected);
+        // A reject file, mended.
+        assert_eq!(columns(Kind::Prices, "price,currency,time,productId,line,problem", &[]), expected);
+    }
+
+    #[test]
+    fn a_column_that_is_not_known_is_refused_by_name() {
+        let error = columns(Kind::Stock, "productId,type,quantity,time,resaon,x", &[]).expect_err("unknown columns");
+        assert!(error.starts_with("not known: `resaon`, `x`. Known are productId, type,"), "{error}");
+        let error = columns(Kind::Stock, "productId,type,time", &[]).expect_err("a column is missing");
+        assert!(error.contains("no column `quantity`"), "{error}");
+        for (mapping, why) in [("a=price", "no column `a`"), ("sku=prise", "no column `prise`")] {
+            let error =
+                columns(Kind::Prices, "sku,price,currency,time,productId", &[mapping]).expect_err("a bad mapping");
+            assert!(error.contains(why), "{error}");
+        }
+        let error = columns(Kind::Journal, "stream,message,time,text", &["text=message"]).expect_err("two of a kind");
+        assert_eq!(error, "two columns are `message`");
+    }
+
+    #[test]
+    fn attributes_are_columns_of_their_own() {
+        let header = StringRecord::from(vec!["userId", "action", "time", "attributes.page", "attributes.from"]);
+        let columns = Columns::new(Kind::Activities, &header, &[]).expect("columns");
+        let line = StringRecord::from(vec!["ann", "view", "2026-01-01", " 2 ", ""]);
+        let attributes = columns.of(&line).attributes().expect("attributes");
+        assert_eq!(attributes.pairs(), &BTreeMap::from([("page".to_owned(), "2".to_owned())]));
+        assert!(!Kind::Prices.has("attributes.page") && !Kind::Journal.has("attributes."));
+    }
+}

@@ -1,0 +1,245 @@
+//! `tidemark import`: time series out of CSV files, each line once, however often its file is loaded.
+
+mod columns;
+mod loader;
+mod rejects;
+mod row;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use csv::{ByteRecord, Reader, StringRecord};
+use domain::Moment;
+use domain::journal::Retention;
+use futures::future::{try_join, try_join_all};
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use serde_json::json;
+use store::journal::{Journal, JournalShards};
+use store::shop::{Activities, ActivitySuffixes};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+pub use columns::{Kind, Mapping};
+
+use crate::terminal::byte_bar;
+use crate::{Outcome, aws};
+use columns::Columns;
+use loader::{LoadError, Loaded, Loader};
+use rejects::Rejects;
+use row::{Moments, Place, Row};
+
+/// How many read lines may wait for each of those that load.
+const WAITING_MAX: usize = 16;
+
+/// How many bad lines are told one by one; the reject file has them all.
+const TOLD_MAX: usize = 20;
+
+/// What to load.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// What the file has.
+    kind: Kind,
+    /// CSV in UTF-8 with a header; the lines of a product in the order of their time.
+    file: PathBuf,
+    /// What a column of the file is, as `sku=productId`; `note=` leaves one out. May be given several times.
+    #[arg(long = "map", value_name = "THEIRS=OURS")]
+    maps: Vec<Mapping>,
+    /// Reads the file and tells its bad lines; loads nothing, and writes no reject file.
+    #[arg(long)]
+    dry_run: bool,
+    /// How many lines are loaded at once: of one product or user, one after the other.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: u8,
+    /// The shop's table.
+    #[arg(long, env = "SHOP_TABLE", default_value = "DynamoDBShop")]
+    shop_table: String,
+    /// The journal's table.
+    #[arg(long, env = "JOURNAL_TABLE", default_value = "TidemarkJournal")]
+    journal_table: String,
+    /// The stack's `ActivitySuffixes`.
+    #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "10", value_parser = suffixes)]
+    activity_suffixes: ActivitySuffixes,
+    /// The stack's `JournalShards`.
+    #[arg(long, env = "JOURNAL_SHARDS", default_value = "4", value_parser = shards)]
+    journal_shards: JournalShards,
+    /// The stack's `JournalRetention`.
+    #[arg(long, env = "JOURNAL_RETENTION", default_value = "default=400")]
+    journal_retention: Retention,
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn suffixes(text: &str) -> Result<ActivitySuffixes, String> {
+    let suffixes = text.parse().ok().and_then(ActivitySuffixes::new);
+    suffixes.ok_or_else(|| format!("must be a whole number from 1 to {}", ActivitySuffixes::MAX))
+}
+
+fn shards(text: &str) -> Result<JournalShards, String> {
+    let shards = text.parse().ok().and_then(JournalShards::new);
+    shards.ok_or_else(|| format!("must be a whole number from 1 to {}", JournalShards::MAX))
+}
+
+/// A line on its way.
+struct Job {
+    line: u64,
+    record: ByteRecord,
+    row: Row,
+}
+
+/// What has become of the lines so far.
+#[derive(Debug, Default)]
+struct Report {
+    new: u64,
+    known: u64,
+    rejects: Rejects,
+}
+
+/// The command.
+pub async fn run(arguments: Arguments) -> Result<Outcome> {
+    let path = &arguments.file;
+    let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+    let bar = byte_bar(file.metadata().map_or(0, |about| about.len()));
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+    let header = reader.byte_headers().with_context(|| format!("{} is not CSV", path.display()))?.clone();
+    let names = StringRecord::from_byte_record(header.clone());
+    let names = names.with_context(|| format!("the header of {} is not UTF-8", path.display()))?;
+    let columns = Columns::new(arguments.kind, &names, &arguments.maps)?;
+
+    let report = RefCell::new(Report::default());
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..arguments.parallel).map(|_| channel(WAITING_MAX)).unzip();
+    let read = read(&arguments, &mut reader, &columns, senders, &report, &bar);
+    let loader = loader(&arguments).await;
+    let outcome =
+        try_join(read, try_join_all(receivers.into_iter().map(|jobs| load(loader.as_ref(), jobs, &report)))).await;
+    bar.finish_and_clear();
+    let report = report.into_inner();
+    let rejects = rejects::path_of(path);
+    if !arguments.dry_run {
+        // Also when it was stopped: what was found bad until then is kept.
+        report.rejects.write(&header, &rejects)?;
+    }
+    tell(&arguments, &report, &rejects)?;
+    outcome.context("stopped; begun again, it goes on from there")?;
+    Ok(if report.rejects.len() == 0 { Outcome::Fine } else { Outcome::Rejected })
+}
+
+/// Nobody on a dry run.
+async fn loader(arguments: &Arguments) -> Option<Loader> {
+    if arguments.dry_run {
+        return None;
+    }
+    let Arguments { shop_table, activity_suffixes, journal_table, journal_shards, .. } = arguments;
+    let client = aws_sdk_dynamodb::Client::new(&aws::config(arguments.endpoint.as_deref()).await);
+    let activities = Activities::new(client.clone(), shop_table, *activity_suffixes);
+    let journal = Journal::new(client.clone(), journal_table, *journal_shards, arguments.journal_retention.clone());
+    Some(Loader::new(client, shop_table, activities, journal))
+}
+
+/// Reads the lines and hands each to the one of those that load who has its product or its user.
+async fn read(
+    arguments: &Arguments,
+    reader: &mut Reader<File>,
+    columns: &Columns,
+    senders: Vec<Sender<Job>>,
+    report: &RefCell<Report>,
+    bar: &ProgressBar,
+) -> Result<()> {
+    let mut moments = Moments::default();
+    let mut record = ByteRecord::new();
+    let width = reader.byte_headers()?.len();
+    loop {
+        let line = reader.position().line();
+        if !reader.read_byte_record(&mut record).with_context(|| format!("line {line} cannot be read"))? {
+            return Ok(());
+        }
+        // Where the record begins. The reader takes blank lines before it for a part of it, so it is reckoned from the end.
+        let lines = 1 + record.iter().flatten().filter(|byte| **byte == b'\n').count() as u64;
+        let line = line.max(reader.position().line().saturating_sub(lines));
+        bar.set_position(reader.position().byte());
+        let now = Moment::new(Timestamp::now())?;
+        match row(arguments.kind, columns, &record, width, now) {
+            Err(problem) => report.borrow_mut().rejects.add(line, record.clone(), problem),
+            Ok(mut row) => {
+                match moments.give(&mut row) {
+                    Place::Again => {
+                        report.borrow_mut().known += 1;
+                        continue;
+                    }
+                    // The store takes it if it knows it, and nobody asks the store here.
+                    Place::OutOfOrder if arguments.dry_run => {
+                        let problem = "it lies before an earlier line of its product".to_owned();
+                        report.borrow_mut().rejects.add(line, record.clone(), problem);
+                        continue;
+                    }
+                    Place::OutOfOrder | Place::InOrder => {}
+                }
+                let mut hash = DefaultHasher::new();
+                row.lane().hash(&mut hash);
+                let lane = hash.finish() % u64::from(arguments.parallel);
+                let Some(sender) = usize::try_from(lane).ok().and_then(|lane| senders.get(lane)) else { continue };
+                if sender.send(Job { line, record: record.clone(), row }).await.is_err() {
+                    bail!("line {line} finds nobody who loads it");
+                }
+            }
+        }
+    }
+}
+
+fn row(kind: Kind, columns: &Columns, record: &ByteRecord, width: usize, now: Moment) -> Result<Row, String> {
+    if record.len() != width {
+        return Err(format!("it has {} fields, and the header {width}", record.len()));
+    }
+    let record = StringRecord::from_byte_record(record.clone()).map_err(|_| "it is not UTF-8".to_owned())?;
+    Row::read(kind, columns.of(&record), now)
+}
+
+async fn load(loader: Option<&Loader>, mut jobs: Receiver<Job>, report: &RefCell<Report>) -> Result<()> {
+    while let Some(Job { line, record, row }) = jobs.recv().await {
+        let loaded = match loader {
+            Some(loader) => loader.load(&row).await,
+            None => Ok(Loaded::New),
+        };
+        let mut report = report.borrow_mut();
+        match loaded {
+            Ok(Loaded::New) => report.new += 1,
+            Ok(Loaded::Known) => report.known += 1,
+            Err(LoadError::Bad(problem)) => report.rejects.add(line, record, problem),
+            Err(LoadError::Failed(why, _)) => bail!("line {line}: {why}"),
+        }
+    }
+    Ok(())
+}
+
+fn tell(arguments: &Arguments, report: &Report, rejects: &Path) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let rejected = report.rejects.len();
+    for (line, problem) in report.rejects.iter().take(TOLD_MAX) {
+        eprintln!("line {line}: {problem}");
+    }
+    if rejected > TOLD_MAX {
+        eprintln!("and {} more", rejected - TOLD_MAX);
+    }
+    let kept_in = (rejected > 0 && !arguments.dry_run).then(|| rejects.display().to_string());
+    if arguments.json {
+        let (new, known, dry_run) = (report.new, report.known, arguments.dry_run);
+        let told = json!({ "dryRun": dry_run, "new": new, "known": known, "rejected": rejected, "rejects": kept_in });
+        writeln!(out, "{told}")?;
+        return Ok(());
+    }
+    let what = if arguments.dry_run { "could be loaded" } else { "loaded" };
+    write!(out, "{} lines {what}, {} known, {rejected} bad", report.new, report.known)?;
+    match kept_in {
+        Some(path) => writeln!(out, ", kept in {path}")?,
+        None => writeln!(out)?,
+    }
+    Ok(())
+}

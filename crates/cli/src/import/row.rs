@@ -1,0 +1,339 @@
+//! What a line says.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::shop::{
+    Action, Activity, Amount, ChangeType, Counted, Currency, Money, Movement, OrderId, ProductForm, ProductId,
+    RequestKey, ShortText,
+};
+use domain::{Moment, UserId};
+use jiff::Timestamp;
+use store::shop::{PriceRequest, Put, StockRequest};
+
+use super::columns::{Fields, Kind};
+
+/// A line that can be loaded.
+#[derive(Debug, Clone)]
+pub(super) enum Row {
+    Product(Put),
+    Price(PriceRequest),
+    Stock(StockRequest),
+    Activity(Activity),
+    Journal(Entry),
+}
+
+/// How far a line's time may lie ahead of this machine's clock.
+const SKEW_MAX: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+
+impl Row {
+    /// Reads a line.
+    pub(super) fn read(kind: Kind, fields: Fields<'_>, now: Moment) -> Result<Self, String> {
+        match kind {
+            Kind::Products => product(fields, now).map(Self::Product),
+            Kind::Prices => price(fields, now).map(Self::Price),
+            Kind::Stock => stock(fields, now).map(Self::Stock),
+            Kind::Activities => activity(fields, now).map(Self::Activity),
+            Kind::Journal => entry(fields, now).map(Self::Journal),
+        }
+    }
+
+    /// Lines of one and the same are loaded one after the other, in the order of the file.
+    pub(super) fn lane(&self) -> &str {
+        match self {
+            Self::Product(put) => put.id.as_str(),
+            Self::Price(request) => request.product_id.as_str(),
+            Self::Stock(request) => request.product_id.as_str(),
+            Self::Activity(activity) => activity.user_id.as_str(),
+            Self::Journal(entry) => entry.message.as_str(),
+        }
+    }
+}
+
+/// The name of what a line says. The same line has the same name, whenever it is read; no field has a control character.
+fn name(parts: &[&str]) -> String {
+    parts.join("\0")
+}
+
+fn time(fields: Fields<'_>, now: Moment) -> Result<Option<Moment>, String> {
+    let at = fields.read("time", Moment::parse_or_day)?;
+    if at.is_some_and(|at| at.timestamp().duration_since(now.timestamp()) > SKEW_MAX) {
+        return Err("`time` lies in the future".to_owned());
+    }
+    Ok(at)
+}
+
+fn needed_time(fields: Fields<'_>, now: Moment) -> Result<Moment, String> {
+    time(fields, now)?.ok_or_else(|| "`time` is empty".to_owned())
+}
+
+fn whole<T: std::str::FromStr>(text: &str) -> Result<T, &'static str> {
+    text.parse().map_err(|_| "expected a whole number")
+}
+
+fn counted(text: &str) -> Result<Counted, String> {
+    Counted::new(whole(text)?).map_err(|error| error.to_string())
+}
+
+fn money(fields: Fields<'_>) -> Result<Money, String> {
+    let amount = |text: &str| {
+        let units =
+            text.parse().map_err(|_| "expected a whole number of minor units: 1999 for EUR 19.99".to_owned())?;
+        Amount::new(units).map_err(|error| error.to_string())
+    };
+    Ok(Money { amount: fields.needed("price", amount)?, currency: fields.needed("currency", Currency::new)? })
+}
+
+fn product(fields: Fields<'_>, now: Moment) -> Result<Put, String> {
+    let id = fields.needed("productId", ProductId::new)?;
+    let at = time(fields, now)?.unwrap_or(now);
+    Ok(Put {
+        row_id: EntryId::derived(at.timestamp(), &name(&["product", id.as_str()])).uuid(),
+        id,
+        form: ProductForm {
+            name: fields.needed("name", ShortText::new)?,
+            price: Some(money(fields)?),
+            stock: fields.read("stock", counted)?,
+            low_stock_threshold: fields.read("lowStockThreshold", counted)?,
+        },
+        changed_by: fields.read("changedBy", ShortText::new)?,
+        now: at,
+    })
+}
+
+/// What a change is called. Its own key if it has one; otherwise what it says.
+fn key(fields: Fields<'_>, at: Moment, says: &[&str]) -> Result<(RequestKey, EntryId), String> {
+    let own = fields.read("key", RequestKey::new)?;
+    let own_name = own.as_ref().map_or("", RequestKey::as_str);
+    let at_text = at.to_string();
+    let said = [says, &[at_text.as_str(), own_name]].concat();
+    let id = EntryId::derived(at.timestamp(), &name(&said));
+    let key = own.map_or_else(|| RequestKey::new(&format!("import-{id}")).map_err(|error| error.to_string()), Ok)?;
+    Ok((key, id))
+}
+
+fn price(fields: Fields<'_>, now: Moment) -> Result<PriceRequest, String> {
+    let product_id = fields.needed("productId", ProductId::new)?;
+    let price = money(fields)?;
+    let at = needed_time(fields, now)?;
+    let amount = price.amount.get().to_string();
+    let (reason, changed_by) = (fields.read("reason", ShortText::new)?, fields.read("changedBy", ShortText::new)?);
+    let texts = [&reason, &changed_by].map(|text| text.as_ref().map_or("", ShortText::as_str));
+    let says = ["price", product_id.as_str(), &amount, price.currency.as_str(), texts[0], texts[1]];
+    let (key, id) = key(fields, at, &says)?;
+    Ok(PriceRequest { product_id, key, price, reason, changed_by, now: at, row_id: id.uuid() })
+}
+
+fn stock(fields: Fields<'_>, now: Moment) -> Result<StockRequest, String> {
+    let product_id = fields.needed("productId", ProductId::new)?;
+    let change_type = fields.needed("type", str::parse::<ChangeType>)?;
+    let quantity = |text: &str| Movement::new(change_type, whole(text)?).map_err(|error| error.to_string());
+    let movement = fields.needed("quantity", quantity)?;
+    let at = needed_time(fields, now)?;
+    let order_id = fields.read("orderId", OrderId::new)?;
+    let (reason, changed_by) = (fields.read("reason", ShortText::new)?, fields.read("changedBy", ShortText::new)?);
+    let number = movement.number().to_string();
+    let texts = [&reason, &changed_by].map(|text| text.as_ref().map_or("", ShortText::as_str));
+    let order = order_id.as_ref().map_or("", OrderId::as_str);
+    let says = ["stock", product_id.as_str(), change_type.as_str(), &number, order, texts[0], texts[1]];
+    let (key, id) = key(fields, at, &says)?;
+    Ok(StockRequest { product_id, key: Some(key), movement, order_id, reason, changed_by, now: at, row_id: id.uuid() })
+}
+
+fn activity(fields: Fields<'_>, now: Moment) -> Result<Activity, String> {
+    let user_id = fields.needed("userId", UserId::new)?;
+    let action = fields.needed("action", Action::new)?;
+    let product_id = fields.read("productId", ProductId::new)?;
+    let attributes = fields.attributes()?;
+    let at = needed_time(fields, now)?;
+    let id = match fields.read("id", str::parse::<EntryId>)? {
+        Some(id) => id,
+        None => {
+            let product = product_id.as_ref().map_or("", ProductId::as_str);
+            let at_text = at.to_string();
+            let mut says = vec!["activity", user_id.as_str(), action.as_str(), product, &at_text];
+            says.extend(attributes.pairs().iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+            EntryId::derived(at.timestamp(), &name(&says))
+        }
+    };
+    Ok(Activity { user_id, action, product_id, attributes, at, id })
+}
+
+fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
+    let stream = fields.needed("stream", Stream::new)?;
+    let message = fields.needed("message", Message::new)?;
+    let attributes = fields.attributes()?;
+    let at = needed_time(fields, now)?;
+    if at.timestamp() < Timestamp::UNIX_EPOCH {
+        return Err("`time` lies before 1970, where no entry's id reaches".to_owned());
+    }
+    let id = match fields.read("id", str::parse::<EntryId>)? {
+        Some(id) if id.at().as_millisecond() != at.timestamp().as_millisecond() => {
+            return Err("`id` is of another time than `time`".to_owned());
+        }
+        Some(id) => id,
+        None => {
+            let at_text = at.to_string();
+            let mut says = vec!["entry", message.as_str(), &at_text];
+            says.extend(attributes.pairs().iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]));
+            EntryId::derived(at.timestamp(), &name(&says))
+        }
+    };
+    Ok(Entry { stream, id, message, attributes })
+}
+
+/// Tells lines of one product and one moment apart. A ledger has one row a nanosecond: the second line of a moment gets the next one, and so on; the same line again gets none.
+#[derive(Debug, Default)]
+pub(super) struct Moments(HashMap<ProductId, Last>);
+
+/// Where a line stands among those of its product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// After those before it, or of no product's ledger.
+    InOrder,
+    /// The same line has come before, of this moment.
+    Again,
+    /// Before one that has come.
+    OutOfOrder,
+}
+
+#[derive(Debug)]
+struct Last {
+    /// What its last lines said.
+    at: Moment,
+    /// What the last of them got.
+    given: Moment,
+    keys: HashSet<RequestKey>,
+}
+
+impl Moments {
+    /// Gives a line its nanosecond.
+    pub(super) fn give(&mut self, row: &mut Row) -> Place {
+        let (product_id, key, at) = match row {
+            Row::Price(PriceRequest { product_id, key, now, .. }) => (product_id, Some(&*key), now),
+            Row::Stock(StockRequest { product_id, key, now, .. }) => (product_id, key.as_ref(), now),
+            _ => return Place::InOrder,
+        };
+        let Some(key) = key else { return Place::InOrder };
+        match self.0.get_mut(product_id) {
+            Some(last) if last.at == *at => {
+                if !last.keys.insert(key.clone()) {
+                    return Place::Again;
+                }
+                last.given = last.given.next().unwrap_or(last.given);
+                *at = last.given;
+            }
+            Some(last) if last.at > *at => return Place::OutOfOrder,
+            known => {
+                let given = known.map_or(*at, |last| (*at).max(last.given.next().unwrap_or(*at)));
+                let last = Last { at: *at, given, keys: HashSet::from([key.clone()]) };
+                self.0.insert(product_id.clone(), last);
+                *at = given;
+            }
+        }
+        Place::InOrder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::columns::Columns;
+    use super::*;
+    use csv::StringRecord;
+
+    fn read(kind: Kind, header: &str, line: &str) -> Result<Row, String> {
+        let record = |text: &str| StringRecord::from(text.split(',').collect::<Vec<_>>());
+        let columns = Columns::new(kind, &record(header), &[]).map_err(|error| error.to_string())?;
+        Row::read(kind, columns.of(&record(line)), Moment::parse("2026-11-21T00:00:00Z").map_err(|_| "no time")?)
+    }
+
+    fn price(line: &str) -> Result<PriceRequest, String> {
+        match read(Kind::Prices, "productId,price,currency,time,reason,key", line)? {
+            Row::Price(request) => Ok(request),
+            row => Err(format!("{row:?}")),
+        }
+    }
+
+    fn problem(kind: Kind, header: &str, line: &str) -> String {
+        read(kind, header, line).map_or_else(|why| why, |row| format!("{row:?}"))
+    }
+
+    #[test]
+    fn a_line_has_one_name_and_another_line_another() {
+        let request = price("p-1,1999,EUR,2026-01-01,sale,").expect("a price");
+        let again = price("p-1, 1999,EUR,2026-01-01T01:00:00+01:00,sale,").expect("a price");
+        assert_eq!((&request.key, request.row_id), (&again.key, again.row_id));
+        for other in [
+            "p-2,1999,EUR,2026-01-01,sale,",
+            "p-1,1998,EUR,2026-01-01,sale,",
+            "p-1,1999,USD,2026-01-01,sale,",
+            "p-1,1999,EUR,2026-01-01T00:00:00.000000001Z,sale,",
+            "p-1,1999,EUR,2026-01-01,,",
+            "p-1,1999,EUR,2026-01-01,sale,mine",
+        ] {
+            let other = price(other).expect("a price");
+            assert!(other.key != request.key && other.row_id != request.row_id, "{other:?}");
+        }
+        assert_eq!(
+            price("p-1,1999,EUR,2026-01-01,sale,mine").map(|request| request.key.to_string()),
+            Ok("mine".into())
+        );
+    }
+
+    #[test]
+    fn a_bad_field_is_told_by_its_name() {
+        let prices = "productId,price,currency,time";
+        for (line, why) in [
+            ("p-1,19.99,EUR,2026-01-01", "`price`: expected a whole number of minor units"),
+            ("p-1,-5,EUR,2026-01-01", "`price`: expected a whole number"),
+            ("p-1,1999,EURO,2026-01-01", "`currency`: expected the ISO 4217 code"),
+            ("p-1,1999,EUR,2026-01-01T10:00:00", "`time`: expected a time with its zone"),
+            ("p-1,1999,EUR,2026-11-21T00:05:00.000000001Z", "`time` lies in the future"),
+            ("p#1,1999,EUR,2026-01-01", "`productId`: expected 1 to 64"),
+            (",1999,EUR,2026-01-01", "`productId` is empty"),
+        ] {
+            assert!(
+                problem(Kind::Prices, prices, line).starts_with(why),
+                "{line}: {}",
+                problem(Kind::Prices, prices, line)
+            );
+        }
+        let stock = "productId,type,quantity,time";
+        for (line, why) in [
+            ("p-1,LOST,1,2026-01-01", "`type`: expected IN, OUT, ADJUST or COUNT"),
+            ("p-1,OUT,1.5,2026-01-01", "`quantity`: expected a whole number"),
+            ("p-1,OUT,-1,2026-01-01", "`quantity`: "),
+        ] {
+            assert!(
+                problem(Kind::Stock, stock, line).starts_with(why),
+                "{line}: {}",
+                problem(Kind::Stock, stock, line)
+            );
+        }
+        let journal = "stream,message,time,id";
+        let id = "0199a478-bc40-7abc-8def-000000000001";
+        let line = format!("suite,Hello,2026-01-01,{id}");
+        assert_eq!(problem(Kind::Journal, journal, &line), "`id` is of another time than `time`");
+        assert!(read(Kind::Journal, journal, &format!("suite,Hello,2025-10-02T10:30:00Z,{id}")).is_ok());
+    }
+
+    #[test]
+    fn lines_of_one_moment_get_a_nanosecond_each_and_the_same_line_none() {
+        let mut moments = Moments::default();
+        let mut give = |line: &str| {
+            let mut row = Row::Price(price(line).expect("a price"));
+            let place = moments.give(&mut row);
+            let Row::Price(request) = row else { unreachable!("it is a price") };
+            (place, request.now.to_string().split_off(10))
+        };
+        let at = |nanosecond: u32| format!("T00:00:00.{nanosecond:09}Z");
+        assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (Place::InOrder, at(0)));
+        assert_eq!(give("p-1,2,EUR,2026-01-01,,"), (Place::InOrder, at(1)));
+        assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (Place::Again, at(0)));
+        assert_eq!(give("p-2,1,EUR,2026-01-01,,"), (Place::InOrder, at(0)));
+        assert_eq!(give("p-1,3,EUR,2026-01-01,,"), (Place::InOrder, at(2)));
+        assert_eq!(give("p-1,4,EUR,2026-01-01T00:00:00.000000001Z,,"), (Place::InOrder, at(3)));
+        assert_eq!(give("p-1,5,EUR,2026-01-01,,"), (Place::OutOfOrder, at(0)));
+        assert_eq!(give("p-1,1,EUR,2026-01-02,,"), (Place::InOrder, at(0)));
+    }
+}
