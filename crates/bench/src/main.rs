@@ -1,6 +1,7 @@
 //! `bench`: what Tidemark costs, each figure beside what it is compared with, measured in the same run. `make bench` builds
 //! what it needs and runs it; docs/benchmarks.md says how each figure is obtained.
 
+mod activities;
 mod chart;
 mod cpu;
 mod events;
@@ -13,6 +14,7 @@ mod game_relay;
 mod game_seed;
 mod game_stream;
 mod hot;
+mod journal;
 mod report;
 mod size;
 mod stack;
@@ -53,6 +55,8 @@ struct Arguments {
 enum Part {
     Units,
     Hot,
+    Activities,
+    Journal,
     GameCost,
     Size,
     Cpu,
@@ -140,6 +144,8 @@ async fn main() -> Result<()> {
         rows.extend(match part {
             Part::Units => units::rows().await?,
             Part::Hot => hot::rows().await?,
+            Part::Activities => activities::rows().await?,
+            Part::Journal => journal::rows().await?,
             Part::GameCost => game_cost::rows(effort).await?,
             Part::Size => size::rows(&folders)?,
             Part::Cpu => cpu::rows(effort)?,
