@@ -7,7 +7,9 @@ use domain::shop::{
     Amount, Counted, Currency, HoldTime, Money, Movement, OrderId, ProductForm, ProductId, Quantity, RequestKey,
     ShortText,
 };
-use store::shop::{ChangeError, Products, Put, ReservationRequest, Reservations, Stock, StockRequest};
+use store::shop::{
+    ChangeError, PriceRequest, Prices, Products, Put, ReservationRequest, Reservations, Stock, StockRequest,
+};
 use uuid::Uuid;
 
 /// The shop of a table, at a time that goes on when told.
@@ -16,6 +18,7 @@ pub struct Shop {
     /// The time of whatever is done next.
     pub now: Moment,
     products: Products,
+    prices: Prices,
     stock: Stock,
     reservations: Reservations,
 }
@@ -26,6 +29,7 @@ impl Shop {
         Self {
             now,
             products: Products::new(client.clone(), table),
+            prices: Prices::new(client.clone(), table),
             stock: Stock::new(client.clone(), table),
             reservations: Reservations::new(client.clone(), table),
         }
@@ -42,6 +46,24 @@ impl Shop {
         let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
         self.products.put(&put).await.map_err(why)?;
         if count > 0 { self.move_goods(id, "COUNT", count, None).await } else { Ok(()) }
+    }
+
+    /// Gives a product another price in EUR, by a row of that id.
+    ///
+    /// # Errors
+    /// When the rules refuse it, or it cannot be stored.
+    pub async fn reprice(&self, id: &str, cents: u64, row_id: u128) -> Result<()> {
+        let request = PriceRequest {
+            product_id: ProductId::new(id)?,
+            key: RequestKey::new(&format!("sample-row-{row_id}"))?,
+            price: Money { amount: Amount::new(cents)?, currency: Currency::new("EUR")? },
+            reason: Some(ShortText::new("season")?),
+            changed_by: Some(ShortText::new("Ann")?),
+            now: self.now,
+            row_id: Uuid::from_u128(row_id),
+        };
+        self.prices.change(&request).await.map_err(why)?;
+        Ok(())
     }
 
     /// Moves goods, the same ones once at a time.
@@ -149,4 +171,25 @@ pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     shop.move_goods("plate", "OUT", 1, Some("o-shipped")).await?;
     shop.now = Moment::parse("2096-10-02T08:00:00Z")?;
     shop.release("plate", "o-expired").await
+}
+
+/// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and two products to change.
+///
+/// # Errors
+/// When any of it cannot be stored.
+pub async fn price_samples(client: &Client, table: &str) -> Result<()> {
+    let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
+    for id in ["lamp", "pot", "vase"] {
+        shop.product(id, 0).await?;
+    }
+    for (row_id, (now, cents)) in (2..).zip([
+        ("2025-10-10T00:00:00Z", 1_499),
+        ("2025-10-31T23:59:59.999999999Z", 1_799),
+        ("2025-11-01T00:00:00Z", 1_699),
+        ("2026-01-01T00:00:00Z", 1_899),
+    ]) {
+        shop.now = Moment::parse(now)?;
+        shop.reprice("lamp", cents, row_id).await?;
+    }
+    Ok(())
 }

@@ -47,7 +47,7 @@ const GAME_CHANGING: [&str; 15] = [
 ];
 
 /// What differs from run to run in the shop's answers.
-const SHOP_CHANGING: [&str; 5] = ["cursor", "id", "createdAt", "expiresAt", "settledAt"];
+const SHOP_CHANGING: [&str; 6] = ["cursor", "id", "createdAt", "updatedAt", "expiresAt", "settledAt"];
 
 /// A reply of the HTTP API with its body read, without what differs from run to run.
 fn reply(payload: Result<Value, Value>) -> Value {
@@ -165,6 +165,8 @@ async fn every_sample_event_is_answered_as_recorded() {
     shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     check(&stack, "inventory-log", &SHOP_CHANGING).await;
     check(&stack, "stock-watch", &[]).await;
+    shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
+    check(&stack, "price-history", &SHOP_CHANGING).await;
 }
 
 /// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.

@@ -56,13 +56,26 @@ mod tests {
     use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
     use http::HeaderValue;
 
-    fn outcome(header: Option<&'static str>) -> Result<(), &'static str> {
+    fn request(header: Option<&'static str>) -> Request {
         let mut event = ApiGatewayV2httpRequest::default();
         if let Some(header) = header {
             event.headers.insert("authorization", HeaderValue::from_static(header));
         }
+        Request::new(event)
+    }
+
+    fn outcome(header: Option<&'static str>) -> Result<(), &'static str> {
         let token = AdminToken::new(SecretString::from("right"));
-        token.authorize(&Request::new(event)).map_err(|problem| problem.name())
+        token.authorize(&request(header)).map_err(|problem| problem.name())
+    }
+
+    #[test]
+    fn a_public_route_takes_no_token_or_the_right_one() {
+        let token = AdminToken::new(SecretString::from("right"));
+        let came_with = |header| token.came_with(&request(header)).map_err(|problem| problem.name());
+        assert_eq!(came_with(None), Ok(false));
+        assert_eq!(came_with(Some("Bearer right")), Ok(true));
+        assert_eq!(came_with(Some("Bearer wrong")), Err("invalid-token"));
     }
 
     #[test]

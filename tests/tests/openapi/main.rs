@@ -16,7 +16,7 @@ use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use domain::journal::{Message, Stream};
-use domain::shop::{HoldTime, Quantity, ShortText, StockLevel};
+use domain::shop::{Amount, HoldTime, Quantity, ShortText, StockLevel};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 use tidemark_tests::repository;
@@ -27,7 +27,7 @@ use recorded::{Recorded, recorded, template_routes};
 const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
 /// Sample events that are refused as a whole, while each part is as the schema says.
-const REFUSED_BEYOND_SCHEMAS: [&str; 13] = [
+const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "range-upside-down",
     "range-too-long",
     "months-too-many",
@@ -43,10 +43,18 @@ const REFUSED_BEYOND_SCHEMAS: [&str; 13] = [
     "of-user-range-empty",
     "of-user-range-upside-down",
     "of-product-range-too-long",
+    "prices-day-and-range",
+    "prices-range-empty",
+    "prices-range-upside-down",
+    "summary-at-a-moment-to-come",
+    // Only the table knows that the product is new.
+    "put-price-missing",
+    // The header or the order may name it.
+    "move-key-missing",
 ];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
-const PROBLEMS_OF_SHAPE: [&str; 17] = [
+const PROBLEMS_OF_SHAPE: &[&str] = &[
     "invalid-body",
     "invalid-user-id",
     "invalid-click-count",
@@ -64,6 +72,9 @@ const PROBLEMS_OF_SHAPE: [&str; 17] = [
     "invalid-attributes",
     "invalid-time",
     "invalid-activity-id",
+    "invalid-price",
+    "invalid-currency",
+    "missing-idempotency-key",
 ];
 
 /// Every `.rs` file under a folder.
@@ -158,12 +169,16 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),
         ("schemas/NewGame/properties/words/maxItems", json!(CUSTOM_WORDS_MAX)),
         ("schemas/Quantity/maximum", json!(Quantity::MAX)),
+        ("schemas/Price/maximum", json!(Amount::MAX)),
         ("schemas/Stock/maximum", json!(StockLevel::MAX)),
         ("schemas/ShortText/maxLength", json!(ShortText::CHARS_MAX)),
         ("schemas/NewReservation/properties/expiresInSeconds/maximum", json!(HoldTime::SECONDS_MAX)),
         ("schemas/NewReservation/properties/expiresInSeconds/default", json!(HoldTime::default().duration().as_secs())),
         ("parameters/RowsLimit/schema/maximum", json!(inventory_log::LIMIT_MAX)),
         ("parameters/RowsLimit/schema/default", json!(inventory_log::LIMIT_DEFAULT)),
+        ("schemas/PriceRows/properties/items/maxItems", json!(price_history::LIMIT_MAX)),
+        ("schemas/ListedProducts/properties/items/maxItems", json!(price_history::LIMIT_MAX)),
+        ("parameters/RowsLimit/schema/default", json!(price_history::LIMIT_DEFAULT)),
     ];
     let document = Document::read();
     for (limit, expected) in limits {

@@ -50,6 +50,9 @@ impl Walk {
         let method = method.parse().unwrap();
         let body = &operation["requestBody"]["content"][JSON]["examples"]["one"]["value"];
         let body = (!body.is_null()).then(|| body.to_string());
+        let needed = self.document.parameters(operation).filter(|parameter| parameter["in"] == "header");
+        let needed = needed.filter_map(|parameter| Some((parameter["name"].as_str()?, parameter["example"].as_str()?)));
+        let headers = &needed.chain(headers.iter().copied()).collect::<Vec<_>>()[..];
         stack.request(method, &self.target(path, operation, query), headers, body).await.unwrap()
     }
 
@@ -86,7 +89,11 @@ impl Walk {
                 assert_eq!(self.show(route, answer), 200, "{route}");
             }
             if is_secured {
-                let answer = self.send(stack, route, &[], "").await;
+                // Where anybody may come, a token that is sent has to be right all the same.
+                let security = self.document.operations()[route]["security"].as_array().cloned().unwrap_or_default();
+                let wrong = [("authorization", "Bearer wrong")];
+                let headers = if security.contains(&json!({})) { &wrong[..] } else { &[] };
+                let answer = self.send(stack, route, headers, "").await;
                 assert_eq!(self.show(route, answer), 401, "{route}");
             }
             let operation = self.document.operations()[route];
@@ -167,18 +174,23 @@ impl Walk {
     /// What the game's and the shop's routes answer to a body that is too large for the function, and too large for Lambda.
     async fn flood(&mut self, stack: &Stack) {
         let (of_games, of_stock) = (game_api::BODY_BYTES_MAX, inventory_log::BODY_BYTES_MAX);
+        let of_prices = price_history::BODY_BYTES_MAX;
         for (route, size_bytes_max) in [
             ("POST /games", of_games),
             ("POST /games/{gameId}/players", of_games),
             ("POST /products/{productId}/stock", of_stock),
             ("POST /products/{productId}/reservations", of_stock),
+            ("POST /products/{productId}/price", of_prices),
+            ("PUT /products/{productId}", of_prices),
         ] {
-            let target = self.target(route.trim_start_matches("POST "), self.document.operations()[route], "");
+            let (method, path) = route.split_once(' ').unwrap();
+            let method: Method = method.parse().unwrap();
+            let target = self.target(path, self.document.operations()[route], "");
             let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
-            let headers = if size_bytes_max == of_stock { &[token][..] } else { &[] };
+            let headers = if size_bytes_max == of_games { &[] } else { &[token][..] };
             for size_bytes in [size_bytes_max + 1, 7 * 1024 * 1024] {
                 let body = Some("x".repeat(size_bytes));
-                let answer = stack.request(Method::POST, &target, headers, body).await.unwrap();
+                let answer = stack.request(method.clone(), &target, headers, body).await.unwrap();
                 assert_eq!(self.show(route, answer), 413, "{route}");
             }
         }
@@ -228,6 +240,7 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     stack.wait_for_games().await.unwrap();
     shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
+    shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     walk.ask(&stack).await;
     walk.click(&stack).await;
     walk.append(&stack).await;
