@@ -1,14 +1,7 @@
 /** The requests of the clicks page. Shapes are the table's own names, checked on arrival. */
-import {
-  ApiError,
-  isObject,
-  requestFile,
-  requestJson,
-  unexpectedAnswer,
-  type ApiRequest,
-  type JsonObject,
-} from '../shared/api.ts';
-import type { DayRange } from './calendar.ts';
+import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
+import { count, page, text, type Page } from '../shared/decode.ts';
+import type { DayRange } from '../shared/days.ts';
 
 /** Clicks and unique visitors of one day (`YYYY-MM-DD`) or one month (`YYYY-MM`). */
 export interface Stat {
@@ -22,12 +15,6 @@ export interface StoredClick {
   readonly userId: string;
   readonly createDateTime: string;
   readonly clickCount: number;
-}
-
-/** One page of a list; without `cursor` it is the last. */
-export interface ClickPage {
-  readonly items: readonly StoredClick[];
-  readonly cursor: string | null;
 }
 
 /** A click to be sent. `key` is a UUIDv7: its time is the click's, and sending it again changes nothing. */
@@ -66,12 +53,12 @@ export async function getMonth(month: string, signal: AbortSignal): Promise<Stat
 
 /** `GET /stats/daily`: oldest first, days without clicks included. */
 export async function getDays(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
-  return items(await requestJson(rangePath('/stats/daily', range), { signal }), (item) => stat(item, 'date'));
+  return page(await requestJson(rangePath('/stats/daily', range), { signal }), (item) => stat(item, 'date')).items;
 }
 
 /** `GET /stats/monthly`: as {@link getDays}, with months at both ends of `range`. */
 export async function getMonths(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
-  return items(await requestJson(rangePath('/stats/monthly', range), { signal }), (item) => stat(item, 'month'));
+  return page(await requestJson(rangePath('/stats/monthly', range), { signal }), (item) => stat(item, 'month')).items;
 }
 
 /** `GET /stats/daily` as CSV. */
@@ -80,7 +67,7 @@ export function getDaysCsv(range: DayRange): Promise<Blob> {
 }
 
 /** `GET /days/{date}/clicks`, for the holder of the admin token. */
-export function getDayClicks(token: string, day: string, cursor: string | null): Promise<ClickPage> {
+export function getDayClicks(token: string, day: string, cursor: string | null): Promise<Page<StoredClick>> {
   return clickPage(`/days/${encodeURIComponent(day)}/clicks`, {}, token, cursor);
 }
 
@@ -90,7 +77,7 @@ export function getUserClicks(
   userId: string,
   range: DayRange,
   cursor: string | null,
-): Promise<ClickPage> {
+): Promise<Page<StoredClick>> {
   const query = { from: range.from, to: range.to, order: 'desc' };
   return clickPage(`/users/${encodeURIComponent(userId)}/clicks`, query, token, cursor);
 }
@@ -100,19 +87,16 @@ async function clickPage(
   query: Record<string, string>,
   token: string,
   cursor: string | null,
-): Promise<ClickPage> {
+): Promise<Page<StoredClick>> {
   const parameters = new URLSearchParams({ ...query, limit: String(PAGE_CLICKS) });
   if (cursor !== null) parameters.set('cursor', cursor);
   const request: ApiRequest = { headers: { authorization: `Bearer ${token}` } };
   const body = await requestJson(`${path}?${parameters}`, request);
-  return {
-    items: items(body, (item) => ({
-      userId: text(item, 'userId'),
-      createDateTime: text(item, 'createDateTime'),
-      clickCount: count(item, 'clickCount'),
-    })),
-    cursor: typeof body['cursor'] === 'string' ? body['cursor'] : null,
-  };
+  return page(body, (item) => ({
+    userId: text(item, 'userId'),
+    createDateTime: text(item, 'createDateTime'),
+    clickCount: count(item, 'clickCount'),
+  }));
 }
 
 function rangePath(path: string, range: DayRange): string {
@@ -125,22 +109,4 @@ function stat(body: JsonObject, period: 'date' | 'month'): Stat {
     totalClicks: count(body, 'totalClicks'),
     uniqueUsers: count(body, 'uniqueUsers'),
   };
-}
-
-function items<T>(body: JsonObject, decode: (item: JsonObject) => T): readonly T[] {
-  const list = body['items'];
-  if (!Array.isArray(list)) throw new ApiError(unexpectedAnswer(200));
-  return list.map((item: unknown) => decode(isObject(item) ? item : {}));
-}
-
-function count(body: JsonObject, name: string): number {
-  const value = body[name];
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new ApiError(unexpectedAnswer(200));
-  return value;
-}
-
-function text(body: JsonObject, name: string): string {
-  const value = body[name];
-  if (typeof value !== 'string') throw new ApiError(unexpectedAnswer(200));
-  return value;
 }

@@ -1,4 +1,5 @@
-/** UTC days (`YYYY-MM-DD`) and months (`YYYY-MM`), and ranges of days under the API's own limits. */
+/** UTC months (`YYYY-MM`), and ranges of UTC days under the API's own limits. */
+import { dayCount, parseDays, type DayRange, type DaysFault } from '../shared/days.ts';
 
 /** The longest range of days that the API answers (`RANGE_DAYS_MAX` of the domain). */
 export const RANGE_DAYS_MAX = 400;
@@ -9,30 +10,12 @@ export const CHART_MONTHS_MIN = 12;
 /** The ready-made ranges: this many days, ending today. */
 export const PRESETS_DAYS = [7, 30, 90] as const;
 
-/** From the first to the last day, both included. */
-export interface DayRange {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** Why two inputs do not make a range. */
-export type RangeFault = 'incomplete' | 'upsideDown' | 'tooLong';
-
-const DAY_MS = 86_400_000;
-
-/** The UTC day of an epoch time in milliseconds. */
-export function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
-}
+export type RangeFault = DaysFault | 'tooLong';
 
 /** The month of a day. */
 export function monthOf(day: string): string {
   return day.slice(0, 7);
-}
-
-/** The day that lies `days` after `day`, or before it. */
-export function addDays(day: string, days: number): string {
-  return dayOf(Date.parse(day) + days * DAY_MS);
 }
 
 /** The month that lies `months` after `month`, or before it. */
@@ -42,22 +25,10 @@ export function addMonths(month: string, months: number): string {
   return date.toISOString().slice(0, 7);
 }
 
-/** The last `days` days, today included. */
-export function lastDays(today: string, days: number): DayRange {
-  return { from: addDays(today, 1 - days), to: today };
-}
-
-/** How many days a range has. */
-export function dayCount(range: DayRange): number {
-  return Math.round((Date.parse(range.to) - Date.parse(range.from)) / DAY_MS) + 1;
-}
-
-/** Checks two date inputs as the API would; an input that holds no existing date is empty text. */
+/** Checks two date inputs as the API would. */
 export function parseRange(from: string, to: string): DayRange | RangeFault {
-  if (!isDay(from) || !isDay(to)) return 'incomplete';
-  if (from > to) return 'upsideDown';
-  const range = { from, to };
-  return dayCount(range) > RANGE_DAYS_MAX ? 'tooLong' : range;
+  const range = parseDays(from, to);
+  return typeof range !== 'string' && dayCount(range) > RANGE_DAYS_MAX ? 'tooLong' : range;
 }
 
 /** The months to draw beside a range of days: all that it touches, and at least {@link CHART_MONTHS_MIN} up to its end. */
@@ -66,10 +37,4 @@ export function monthsBeside(range: DayRange): DayRange {
   const first = addMonths(to, 1 - CHART_MONTHS_MIN);
   const touched = monthOf(range.from);
   return { from: touched < first ? touched : first, to };
-}
-
-function isDay(text: string): boolean {
-  const epochMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
-  // The parser may roll 31 February over to March; a day that exists survives the way back.
-  return !Number.isNaN(epochMs) && dayOf(epochMs) === text;
 }

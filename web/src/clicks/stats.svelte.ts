@@ -1,7 +1,8 @@
 /** The statistics that the page shows, as reactive state: the live figures and the days and months of the chosen range. */
 import { asApiError, type ApiError } from '../shared/api.ts';
+import type { DayRange } from '../shared/days.ts';
 import { getDay, getDays, getMonth, getMonths, getTotal, type Stat } from './api.ts';
-import { monthOf, monthsBeside, type DayRange } from './calendar.ts';
+import { monthOf, monthsBeside } from './calendar.ts';
 
 /** What changes by the second. */
 export interface LiveFigures {

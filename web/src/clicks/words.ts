@@ -49,10 +49,7 @@ const en = {
   offlineDetail: 'The figures are the last ones known. Clicks are kept and sent when the network is back.',
 
   history: 'Days and months',
-  range: 'Range',
   lastDays: (days: string) => `${days} days`,
-  from: 'From',
-  to: 'To',
   rangeFaults: {
     incomplete: 'Choose both days.',
     upsideDown: 'The first day lies after the last.',
@@ -78,17 +75,12 @@ const en = {
   whoClicked: 'Who clicked',
   whoClickedLead:
     'Single clicks belong to people, so they need the operator’s token. It is kept until this tab closes.',
-  token: 'Admin token',
-  useToken: 'Use',
-  forgetToken: 'Forget the token',
   ofDay: 'Clicks of a day',
   ofVisitor: 'Clicks of a visitor',
   visitor: 'Visitor',
   show: 'Show',
-  more: 'More',
   time: 'Time (UTC)',
   noneFound: 'No clicks found.',
-  tokenRefused: 'The token was not accepted',
   listFailed: 'The clicks cannot be read',
 };
 
@@ -140,10 +132,7 @@ const ja: typeof en = {
   offlineDetail: '表示は最後に読み込めた数値です。クリックは保管され、接続が戻ると送信されます。',
 
   history: '日別と月別',
-  range: '期間',
   lastDays: (days) => `${days}日間`,
-  from: '開始日',
-  to: '終了日',
   rangeFaults: {
     incomplete: '両方の日付を選んでください。',
     upsideDown: '開始日が終了日より後になっています。',
@@ -168,17 +157,12 @@ const ja: typeof en = {
   whoClicked: '誰がクリックしたか',
   whoClickedLead:
     '個々のクリックは人に関わる情報なので、運用者のトークンが必要です。トークンはこのタブを閉じるまで保持されます。',
-  token: '管理者トークン',
-  useToken: '使う',
-  forgetToken: 'トークンを破棄',
   ofDay: 'ある日のクリック',
   ofVisitor: 'ある訪問者のクリック',
   visitor: '訪問者',
   show: '表示',
-  more: '続きを表示',
   time: '時刻(UTC)',
   noneFound: 'クリックは見つかりませんでした。',
-  tokenRefused: 'トークンが受け付けられませんでした',
   listFailed: 'クリックを読み込めません',
 };
 

@@ -1,5 +1,6 @@
 /** The requests of the game's page. Shapes are checked on arrival. */
-import { ApiError, isObject, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
+import { ApiError, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
+import { count, object, optionalText, page, text, type Page } from '../shared/decode.ts';
 import type { Batch } from './board/protocol.ts';
 import { recallIdentity, rememberIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
@@ -52,12 +53,6 @@ export interface PastTurn {
   readonly answer: string;
 }
 
-/** Part of a list, and where the next part begins; `null` on the last. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly cursor: string | null;
-}
-
 /** What a new game is made of. */
 export interface NewGame {
   readonly name: string;
@@ -86,7 +81,7 @@ export async function getGame(gameId: string, signal: AbortSignal): Promise<Room
 export async function getWaitingGames(signal: AbortSignal): Promise<readonly WaitingGame[]> {
   const body = await requestJson('/games?limit=20', { signal });
   return page(body, (item) => {
-    const settings = isObject(item['settings']) ? item['settings'] : {};
+    const settings = object(item, 'settings');
     return {
       gameId: text(item, 'gameId'),
       hostName: text(item, 'hostName'),
@@ -119,7 +114,7 @@ export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
   const body = await requestJson(`/games/${encodeURIComponent(gameId)}/turns`, authorized());
   return page(body, (item) => ({
     turnId: text(item, 'id'),
-    drawerName: typeof item['drawerName'] === 'string' ? item['drawerName'] : null,
+    drawerName: optionalText(item, 'drawerName'),
     answer: text(item, 'answer'),
   })).items;
 }
@@ -160,28 +155,4 @@ function readRoom(value: unknown): Room {
   const room = parseRoom(value);
   if (room === null) throw new ApiError(unexpectedAnswer(200));
   return room;
-}
-
-function page<T>(body: JsonObject, decode: (item: JsonObject) => T): Page<T> {
-  return {
-    items: objects(body['items']).map(decode),
-    cursor: typeof body['cursor'] === 'string' ? body['cursor'] : null,
-  };
-}
-
-function objects(value: unknown): readonly JsonObject[] {
-  if (!Array.isArray(value)) throw new ApiError(unexpectedAnswer(200));
-  return value.map((item: unknown) => (isObject(item) ? item : {}));
-}
-
-function count(body: JsonObject, name: string): number {
-  const value = body[name];
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new ApiError(unexpectedAnswer(200));
-  return value;
-}
-
-function text(body: JsonObject, name: string): string {
-  const value = body[name];
-  if (typeof value !== 'string') throw new ApiError(unexpectedAnswer(200));
-  return value;
 }

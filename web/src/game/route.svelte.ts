@@ -1,5 +1,5 @@
 /** Which screen the address names: `?game=<id>`, `?history`, or the start. */
-
+import { Route } from '../shared/route.svelte.ts';
 import type { Role } from './protocol.ts';
 
 export type Screen =
@@ -11,42 +11,26 @@ export type Screen =
       readonly enterAs?: Role;
     };
 
-class Route {
-  current = $state.raw<Screen>(read());
-
-  constructor() {
-    addEventListener('popstate', () => (this.current = read()));
-  }
-
-  /** Turns to a screen; the browser's way back leads to the one before. */
-  go(screen: Screen): void {
-    history.pushState(null, '', screenPath(screen));
-    this.current = screen;
-    scrollTo(0, 0);
-  }
-}
-
 /** The one address of this page. */
-export const route = new Route();
+export const route = new Route<Screen>(read, print);
 
 /** The link to a game, to be shared. */
 export function gameLink(gameId: string): string {
-  return new URL(screenPath({ is: 'game', gameId }), location.href).href;
+  return new URL(route.path({ is: 'game', gameId }), location.href).href;
 }
 
-function screenPath(screen: Screen): string {
+function print(screen: Screen): URLSearchParams {
   switch (screen.is) {
     case 'start':
-      return location.pathname;
+      return new URLSearchParams();
     case 'history':
-      return `${location.pathname}?history`;
+      return new URLSearchParams({ history: '' });
     case 'game':
-      return `${location.pathname}?${new URLSearchParams({ game: screen.gameId })}`;
+      return new URLSearchParams({ game: screen.gameId });
   }
 }
 
-function read(): Screen {
-  const query = new URLSearchParams(location.search);
+function read(query: URLSearchParams): Screen {
   const gameId = query.get('game');
   if (gameId !== null && gameId !== '') return { is: 'game', gameId };
   return { is: query.has('history') ? 'history' : 'start' };

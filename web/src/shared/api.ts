@@ -12,6 +12,8 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string | null;
+  /** All that the answer said, for what a type adds: the stock of `insufficient-stock`, for one. */
+  readonly members: JsonObject;
 }
 
 /** A request that did not succeed. */
@@ -34,7 +36,7 @@ export function asApiError(failure: unknown): ApiError {
 
 /** What a request may say beyond its path. */
 export interface ApiRequest {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
@@ -66,6 +68,7 @@ export function unexpectedAnswer(status: number): Problem {
     title: 'The server gave an answer that this page does not understand',
     status,
     detail: null,
+    members: {},
   };
 }
 
@@ -87,7 +90,7 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
     // Statistics change by the second; a stored answer would be a wrong one.
     cache: 'no-store',
     // What was sent is finished even when the page is left.
-    keepalive: request.method === 'POST',
+    keepalive: request.method !== undefined && request.method !== 'GET',
   };
   if (request.body !== undefined) init.body = JSON.stringify(request.body);
   let response: Response;
@@ -112,5 +115,6 @@ async function readProblem(response: Response): Promise<Problem> {
     title: text('title') ?? text('message') ?? `HTTP ${response.status}`,
     status: response.status,
     detail: text('detail'),
+    members,
   };
 }

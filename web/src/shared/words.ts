@@ -11,6 +11,15 @@ const en = {
   noAnswer: 'No answer from the server',
   noAnswerDetail: 'It may be starting, or the network is down. This page keeps trying.',
   offline: 'You are offline',
+  loading: 'Loading…',
+  more: 'More',
+  range: 'Range',
+  from: 'From',
+  to: 'To',
+  token: 'Admin token',
+  useToken: 'Use',
+  forgetToken: 'Forget the token',
+  tokenRefused: 'The token was not accepted',
 };
 
 const ja: typeof en = {
@@ -23,6 +32,15 @@ const ja: typeof en = {
   noAnswer: 'サーバーから応答がありません',
   noAnswerDetail: '起動中か、ネットワークが切れている可能性があります。自動で再試行します。',
   offline: 'オフラインです',
+  loading: '読み込み中…',
+  more: '続きを表示',
+  range: '期間',
+  from: '開始日',
+  to: '終了日',
+  token: '管理者トークン',
+  useToken: '使う',
+  forgetToken: 'トークンを破棄',
+  tokenRefused: 'トークンが受け付けられませんでした',
 };
 
 /** Both languages. */

@@ -1,7 +1,8 @@
 /** Days, months and ranges. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addDays, addMonths, dayCount, dayOf, lastDays, monthsBeside, parseRange } from '../../src/clicks/calendar.ts';
+import { addMonths, monthsBeside, parseRange } from '../../src/clicks/calendar.ts';
+import { addDays, dayCount, dayOf, lastDays } from '../../src/shared/days.ts';
 
 test('a day is the UTC day', () => {
   assert.equal(dayOf(Date.parse('2025-10-02T23:59:59.999Z')), '2025-10-02');

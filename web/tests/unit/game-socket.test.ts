@@ -178,6 +178,7 @@ test('a ticket that is refused for good ends it with the reason', async () => {
     title: 'No such game',
     status: 404,
     detail: null,
+    members: {},
   });
   world.socket.start();
   await settle();

@@ -46,7 +46,8 @@ class World implements OutboxWorld {
 }
 
 const noAnswer = new ApiError(null);
-const problem = (status: number) => new ApiError({ type: 'about:blank', title: 'no', status, detail: null });
+const problem = (status: number) =>
+  new ApiError({ type: 'about:blank', title: 'no', status, detail: null, members: {} });
 
 /** Lets every promise that can be settled settle. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));

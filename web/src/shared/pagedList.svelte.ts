@@ -1,26 +1,26 @@
 /** A list that is read page by page, as reactive state. */
-import { asApiError, type ApiError } from '../shared/api.ts';
-import type { ClickPage, StoredClick } from './api.ts';
+import { asApiError, type ApiError } from './api.ts';
+import type { Page } from './decode.ts';
 
 /** Reads the page that begins at a cursor; `null` is the first. */
-export type ReadPage = (cursor: string | null) => Promise<ClickPage>;
+export type ReadPage<T> = (cursor: string | null) => Promise<Page<T>>;
 
-/** The clicks of one question, as far as they have been read. */
-export class ClickList {
+/** The answer to one question, as far as it has been read. */
+export class PagedList<T> {
   /** `null` before the first page. */
-  clicks = $state.raw<readonly StoredClick[] | null>(null);
+  items = $state.raw<readonly T[] | null>(null);
   /** Why the last page could not be read; the ones before it stay. */
   error = $state.raw<ApiError | null>(null);
   /** A page is being read. */
   busy = $state(false);
-  #question = $state.raw<ReadPage | null>(null);
+  #question = $state.raw<ReadPage<T> | null>(null);
   #cursor = $state.raw<string | null>(null);
 
   /** Whether the server has more. */
   readonly hasMore = $derived(this.#cursor !== null);
 
   /** Asks a new question. */
-  async ask(question: ReadPage): Promise<void> {
+  async ask(question: ReadPage<T>): Promise<void> {
     this.clear();
     this.#question = question;
     await this.#read(question);
@@ -35,18 +35,18 @@ export class ClickList {
   clear(): void {
     this.#question = null;
     this.#cursor = null;
-    this.clicks = null;
+    this.items = null;
     this.error = null;
     this.busy = false;
   }
 
-  async #read(question: ReadPage): Promise<void> {
+  async #read(question: ReadPage<T>): Promise<void> {
     this.busy = true;
     this.error = null;
     try {
       const page = await question(this.#cursor);
       if (this.#question !== question) return;
-      this.clicks = [...(this.clicks ?? []), ...page.items];
+      this.items = [...(this.items ?? []), ...page.items];
       this.#cursor = page.cursor;
     } catch (failure) {
       if (this.#question !== question) return;
