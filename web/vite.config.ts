@@ -6,12 +6,14 @@ import { defineConfig } from 'vite';
 const api = process.env['TIDEMARK_URL'] ?? 'http://127.0.0.1:3000';
 
 /** The first path segments that belong to the API; the same list stands in the template's CDN behaviours. */
-const apiPaths = ['/clicks', '/stats', '/users', '/days', '/games', '/players'];
+const apiPaths = ['/clicks', '/stats', '/users', '/days', '/games', '/players', '/products', '/journal'];
 
 export default defineConfig({
   plugins: [svelte()],
   build: {
-    rolldownOptions: { input: { clicks: 'index.html', game: 'game/index.html' } },
+    rolldownOptions: {
+      input: { clicks: 'index.html', game: 'game/index.html', shop: 'shop/index.html', lately: 'lately/index.html' },
+    },
     // Nothing becomes a data: URL, so that a content security policy of `default-src 'self'` suffices.
     assetsInlineLimit: 0,
     target: 'es2022',

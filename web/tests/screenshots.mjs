@@ -8,7 +8,8 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { launchChromium, stackUrl, viewports } from './chromium.mjs';
-import { scenes } from './game-scenes.mjs';
+import { scenes as gameScenes } from './game-scenes.mjs';
+import { scenes as shopScenes } from './shop-scenes.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
@@ -59,11 +60,19 @@ const states = {
   loading: (page) => page.route('**/stats/**', () => {}),
 };
 
+/** The scenes of the other pages; `SCENES` names those that one wants alone, as a regular expression. */
+const wanted = new RegExp(process.env['SCENES'] ?? '');
+const scenes = [
+  ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
+  ...Object.entries(shopScenes),
+].filter(([name]) => wanted.test(name));
+
 await mkdir(folder, { recursive: true });
 const browser = await launchChromium();
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [state, prepare] of Object.entries(states)) {
+      if (!wanted.test(`clicks-${state}`)) continue;
       for (const locale of state === 'loaded' ? ['en-GB', 'ja-JP'] : ['en-GB']) {
         const page = await browser.newPage({
           viewport,
@@ -91,7 +100,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
 }
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-    for (const [name, scene] of Object.entries(scenes)) {
+    for (const [name, scene] of scenes) {
       // Both languages in both themes and sizes would be too many to look at: half of them in each.
       const locale = (size === 'phone') === (colorScheme === 'light') ? 'ja-JP' : 'en-GB';
       const page = await browser.newPage({ viewport, colorScheme, locale, reducedMotion: 'reduce' });
@@ -99,7 +108,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
       await page.goto(url + scene.at);
       await scene.play?.(page);
       await page.waitForTimeout(SETTLE_MS);
-      await page.screenshot({ path: path.join(folder, `game-${name}-${size}-${colorScheme}.png`), fullPage: true });
+      await page.screenshot({ path: path.join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
       await page.close();
     }
   }

@@ -16,6 +16,13 @@ export function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
+/** The reader's day of an epoch time. */
+export function localDay(epochMs: number): string {
+  const date = new Date(epochMs);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
 /** The day that lies `days` after `day`, or before it. */
 export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(day) + days * DAY_MS);

@@ -52,3 +52,68 @@ export function formatTime(locale: string, createDateTime: string): string {
 function format(locale: string, period: string, options: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' }).format(Date.parse(period));
 }
+
+/** Epoch milliseconds of an API's moment. Its nine digits of a second are more than every browser reads. */
+export function momentMs(moment: string): number {
+  return Date.parse(moment.replace(/(\.\d{3})\d+/, '$1'));
+}
+
+/** `3 Nov 2026, 10:30`, in the reader's zone. */
+export function formatMoment(locale: string, epochMs: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(epochMs);
+}
+
+/** `Tuesday 3 November 2026 at 10:30:05 CET`: all that a clock can say, in the reader's zone. */
+export function formatMomentFully(locale: string, epochMs: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' }).format(epochMs);
+}
+
+/** `3 Nov 2026`, in the reader's zone. */
+export function formatDate(locale: string, epochMs: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(epochMs);
+}
+
+/** `Tuesday, 3 November`, with the year unless it is this one, in the reader's zone. */
+export function formatWeekday(locale: string, epochMs: number, nowMs: number): string {
+  const thisYear = new Date(epochMs).getFullYear() === new Date(nowMs).getFullYear();
+  return new Intl.DateTimeFormat(locale, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    ...(thisYear ? {} : { year: 'numeric' }),
+  }).format(epochMs);
+}
+
+/** `10:30`, in the reader's zone. */
+export function formatClock(locale: string, epochMs: number): string {
+  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(epochMs);
+}
+
+/** `5 minutes ago`. What is ahead by a clock's error is now. */
+export function formatAgo(locale: string, epochMs: number, nowMs: number): string {
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const seconds = Math.min(0, Math.round((epochMs - nowMs) / 1_000));
+  for (const [unit, size] of [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60],
+  ] as const) {
+    if (-seconds >= size) return words.format(Math.trunc(seconds / size), unit);
+  }
+  return words.format(-seconds < 10 ? 0 : seconds, 'second');
+}
+
+/** `−25%`, `+5%`: a share with its sign. */
+export function formatShare(locale: string, share: number): string {
+  const digits = Math.abs(share) < 0.0995 ? 1 : 0;
+  return new Intl.NumberFormat(locale, {
+    style: 'percent',
+    signDisplay: 'exceptZero',
+    maximumFractionDigits: digits,
+  }).format(share);
+}
+
+/** `+5`, `-3`: a number with its sign. */
+export function formatSigned(locale: string, count: number): string {
+  return new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' }).format(count);
+}

@@ -11,4 +11,6 @@ export interface Page {
 export const pages = [
   { path: '/', title: { en: 'Clicks', ja: 'クリック' } },
   { path: '/game/', title: { en: 'Draw & guess', ja: 'お絵かき当て' } },
+  { path: '/shop/', title: { en: 'Shop', ja: '商品' } },
+  { path: '/lately/', title: { en: 'Lately', ja: '近況' } },
 ] as const satisfies readonly Page[];

@@ -1,0 +1,7 @@
+/** Starts the page of what happened lately. */
+import { mount } from 'svelte';
+import '../shared/base.css';
+import LatelyPage from './LatelyPage.svelte';
+
+const target = document.getElementById('app');
+if (target) mount(LatelyPage, { target });

@@ -1,0 +1,75 @@
+/** An entry in the reader's language, made of its facts. */
+import { formatCount, formatShare, formatSigned } from '../shared/format.ts';
+import { formatMoney } from '../shared/numbers.ts';
+import type { Entry } from './entries.ts';
+import type { Words } from './words.ts';
+
+/** The kinds that this page has words for. */
+export type Kind = keyof Words['kinds'];
+
+/** How an entry is told: with a product as its subject, or all in one. */
+export interface Sentence {
+  readonly kind: Kind;
+  readonly productId: string | null;
+  /** Follows the product's name; `null` when the entry's own message is all there is. */
+  readonly text: string | null;
+}
+
+/** Words an entry. What has an unknown kind, or not the facts of its kind, keeps its own message. */
+export function sentence(entry: Entry, t: Words, locale: string): Sentence {
+  const { attributes } = entry;
+  const number = (name: string): number => {
+    const text = attributes[name];
+    return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : NaN;
+  };
+  const kind = attributes['kind'] ?? '';
+  const productId = attributes['productId'] ?? null;
+  const all = (text: string, ...facts: readonly number[]): Sentence | null =>
+    facts.every(Number.isSafeInteger) ? { kind: kind as Kind, productId: null, text } : null;
+  const about = (text: string, ...facts: readonly number[]): Sentence | null => {
+    const told = all(text, ...facts);
+    return told !== null && productId !== null ? { ...told, productId } : null;
+  };
+  const count = (name: string): string => formatCount(locale, number(name));
+  const tell = (): Sentence | null => {
+    switch (kind) {
+      case 'game-finished': {
+        const [players, rounds, best] = [number('players'), number('rounds'), number('bestScore')];
+        return all(t.gameFinished(players, rounds, formatCount(locale, best)), players, rounds, best);
+      }
+      case 'price-changed': {
+        const [price, currency] = [number('price'), attributes['currency'] ?? ''];
+        if (!Number.isSafeInteger(price) || currency === '') return null;
+        const money = (minor: number): string => formatMoney(locale, minor, currency);
+        if (attributes['previousPrice'] === undefined) return about(t.firstPrice(money(price)), price);
+        const previous = number('previousPrice');
+        if (!Number.isSafeInteger(previous)) return null;
+        const share = previous === 0 ? '' : formatShare(locale, price / previous - 1);
+        return about(t.priceChanged(money(price), money(previous), share));
+      }
+      case 'stock-moved': {
+        const type = attributes['changeType'] ?? '';
+        if (!Object.hasOwn(t.stockMoved, type)) return null;
+        const word = t.stockMoved[type as keyof typeof t.stockMoved];
+        const quantity = number('quantity');
+        return about(word(formatSigned(locale, quantity), count('stock')), quantity, number('stock'));
+      }
+      case 'low-stock':
+        return about(
+          t.lowStock(count('stock'), count('lowStockThreshold')),
+          number('stock'),
+          number('lowStockThreshold'),
+        );
+      case 'out-of-stock':
+        return about(t.outOfStock);
+      case 'record-quarantined':
+        return all(t.recordQuarantined(attributes['reason'] ?? '?'));
+      case 'statistics-repaired':
+        return all(t.statisticsRepaired);
+      default:
+        return null;
+    }
+  };
+  const known = Object.hasOwn(t.kinds, kind) ? (kind as Kind) : 'other';
+  return tell() ?? { kind: known, productId: null, text: null };
+}

@@ -1,0 +1,77 @@
+/**
+ * Changes on their way to the server: each takes effect once.
+ *
+ * A change keeps its idempotency key until its outcome is known, over attempts, a press of the button again, and a reload. After
+ * that the same change is a new one.
+ */
+import { asApiError } from '../shared/api.ts';
+import { backoffMs, type Backoff } from '../shared/backoff.ts';
+
+/** Attempts before somebody is asked. */
+export const ATTEMPTS_MAX = 4;
+/** Keys that are kept of changes whose outcome is unknown. */
+const KEYS_MAX = 20;
+const BACKOFF: Backoff = { firstMs: 400, maxMs: 4_000 };
+
+/** What a delivery needs from the world. */
+export interface DeliveryWorld {
+  readonly read: () => string | null;
+  readonly write: (text: string | null) => void;
+  readonly newKey: () => string;
+  readonly wait: (ms: number) => Promise<void>;
+  /** 0..1 */
+  readonly random: () => number;
+}
+
+/** The way to the server. */
+export class Delivery {
+  readonly #world: DeliveryWorld;
+  /** The keys of changes whose outcome is unknown, oldest first. */
+  #keys: ReadonlyMap<string, string>;
+
+  constructor(world: DeliveryWorld) {
+    this.#world = world;
+    this.#keys = parseKeys(world.read());
+  }
+
+  /** Sends a change; `meaning` is equal for the same change and no other. Fails with an {@link ApiError}. */
+  async send<T>(meaning: string, attempt: (key: string) => Promise<T>): Promise<T> {
+    const key = this.#keys.get(meaning) ?? this.#world.newKey();
+    this.#keep(meaning, key);
+    for (let attempts = 1; ; attempts++) {
+      try {
+        const answer = await attempt(key);
+        this.#keep(meaning, null);
+        return answer;
+      } catch (failure) {
+        const error = asApiError(failure);
+        if (!error.isTransient) this.#keep(meaning, null);
+        if (!error.isTransient || attempts >= ATTEMPTS_MAX) throw error;
+      }
+      await this.#world.wait(backoffMs(BACKOFF, attempts, this.#world.random()));
+    }
+  }
+
+  #keep(meaning: string, key: string | null): void {
+    const others = [...this.#keys].filter(([other]) => other !== meaning);
+    this.#keys = new Map([...others, ...(key === null ? [] : [[meaning, key] as const])].slice(-KEYS_MAX));
+    this.#world.write(this.#keys.size === 0 ? null : JSON.stringify([...this.#keys]));
+  }
+}
+
+/** Reads what was kept; anything else, as a hand-edited text, is nothing. */
+function parseKeys(json: string | null): ReadonlyMap<string, string> {
+  let list: unknown;
+  try {
+    list = JSON.parse(json ?? '[]');
+  } catch {
+    return new Map();
+  }
+  if (!Array.isArray(list)) return new Map();
+  return new Map(
+    list.filter(
+      (pair: unknown): pair is [string, string] =>
+        Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string'),
+    ),
+  );
+}

@@ -1,0 +1,181 @@
+/** Every state of the shop's page and of the page of what happened lately that is worth a look, each made by a scripted server. */
+import { problem } from './browser/harness.mjs';
+import { entry, named, now, ShopServer } from './browser/shop-server.mjs';
+
+/** @import { Page } from 'playwright-core' */
+/** @import { Scene } from './game-scenes.mjs' */
+
+/** The addresses of the pages. */
+export const shop = '/shop/';
+export const mug = '/shop/?product=mug-035';
+export const lately = '/lately/';
+
+/**
+ * @param {string} at
+ * @param {(page: Page, server: ShopServer) => Promise<unknown>} play
+ * @param {{ staff?: boolean, server?: (server: ShopServer) => void }} [options]
+ * @returns {Scene}
+ */
+function scene(at, play, { staff = false, server: script = () => {} } = {}) {
+  /** One a page: a scene is played in many. @type {WeakMap<Page, ShopServer>} */
+  const servers = new WeakMap();
+  return {
+    at,
+    prepare: async (page) => {
+      const server = new ShopServer();
+      script(server);
+      servers.set(page, server);
+      await (staff ? server.staff(page) : server.install(page));
+    },
+    play: async (page) => {
+      const server = servers.get(page);
+      if (server) await play(page, server);
+    },
+  };
+}
+
+/** @param {Page} page */
+const loaded = (page) => page.locator('[data-testid=lowest]').waitFor();
+/** @param {Page} page */
+const alert = (page) => page.getByRole('alert').first().waitFor();
+/** @param {Page} page */
+const ledger = (page) => page.getByTestId('ledger').locator('tr').first().waitFor();
+/** @param {Page} page */
+const log = (page) => page.locator('[data-testid=log] li').first().waitFor();
+
+/** @type {Record<string, Scene>} */
+export const scenes = {
+  'shop-list': scene(shop, (page) => page.getByText('€24.50').or(page.getByText('€ 24.50')).waitFor()),
+  'shop-list-empty': scene(shop, (page) => page.locator('code').waitFor(), {
+    server: (server) => (server.products = []),
+  }),
+  'shop-list-failing': scene(shop, alert, {
+    server: (server) => {
+      server.answers['GET /products'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+    },
+  }),
+  product: scene(mug, async (page) => {
+    await loaded(page);
+    await page.locator('details').first().locator('summary').click();
+  }),
+  'product-low': scene('/shop/?product=kettle-2', loaded),
+  'product-out': scene('/shop/?product=lamp-7', loaded),
+  'product-before-sale': scene(mug, async (page) => {
+    await loaded(page);
+    await page.locator('input[type=date]').first().fill('2024-01-01');
+    await page.locator('input[type=date]').last().fill('2024-02-01');
+    await page.locator('input[type=date]').last().blur();
+    await page.getByText(/Not for sale yet|まだ販売していません/).waitFor();
+  }),
+  'product-all': scene(mug, async (page) => {
+    await loaded(page);
+    await page.getByRole('button', { name: /^(All|全期間)$/ }).click();
+  }),
+  'product-not-found': scene('/shop/?product=nothing', (page) => page.locator('h1').waitFor()),
+  'product-failing': scene(mug, alert, {
+    server: (server) => {
+      server.answers['GET /products/mug-035'] = (route) =>
+        route.fulfill(problem(503, 'The database asks for patience'));
+    },
+  }),
+  'product-loading': scene(mug, (page) => page.locator('.skeleton').first().waitFor(), {
+    server: (server) => {
+      server.answers['GET /products/mug-035'] = () => {};
+    },
+  }),
+  'staff-token': scene(mug, async (page) => {
+    await loaded(page);
+    await page.locator('details').last().locator('summary').click();
+  }),
+  'staff-token-refused': scene(mug, alert, { staff: true, server: (server) => (server.token = 'another') }),
+  'staff-price': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByLabel(/New price|新しい価格/).fill('1,29');
+      await page.getByRole('button', { name: /Set the price|価格を変更する/ }).click();
+      await page.getByText(/€ ?1\.29 now|€1\.29 に/).waitFor();
+    },
+    { staff: true },
+  ),
+  'staff-price-fault': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByLabel(/New price|新しい価格/).fill('12.345');
+      await page.getByRole('button', { name: /Set the price|価格を変更する/ }).click();
+      await page.locator('.field-error').first().waitFor();
+    },
+    { staff: true },
+  ),
+  'staff-stock-refused': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByRole('button', { name: /Move stock|在庫を動かす/ }).click();
+      await page
+        .getByText(/^(Went out|出庫)$/)
+        .first()
+        .click();
+      await page.getByLabel(/Quantity|数量/).fill('40');
+      await page.getByRole('button', { name: /Write it down|記録する/ }).click();
+      await alert(page);
+    },
+    {
+      staff: true,
+      server: (server) => {
+        const level = { stock: 42, reserved: 6, available: 36 };
+        server.answers['POST /products/mug-035/stock'] = (route) =>
+          route.fulfill(named(409, 'insufficient-stock', 'Not enough is available', level));
+      },
+    },
+  ),
+  'staff-product': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByRole('button', { name: /Edit the product|商品を編集/ }).click();
+    },
+    { staff: true },
+  ),
+  'new-token': scene('/shop/?new', (page) => page.locator('h1').waitFor()),
+  new: scene(
+    '/shop/?new',
+    async (page) => {
+      await page.getByRole('textbox', { name: /^(Id|ID)$/ }).fill('not an id');
+      await page.getByRole('textbox', { name: /^(Price|価格)$/ }).fill('-1');
+      await page.getByRole('button', { name: /Create the product|商品を作る/ }).click();
+      await page.locator('.field-error').first().waitFor();
+    },
+    { staff: true },
+  ),
+  lately: scene(lately, log),
+  'lately-new': scene(lately, async (page, server) => {
+    await log(page);
+    await page.evaluate(() => scrollTo(0, 700));
+    const attributes = { kind: 'out-of-stock', productId: 'kettle-2' };
+    server.entries = [entry(now, 'kettle-2 is out of stock.', attributes, 999), ...server.entries];
+    await page.locator('button.new').waitFor();
+  }),
+  'lately-empty': scene(lately, (page) => page.getByRole('link', { name: /Play a game|ゲームで遊ぶ/ }).waitFor(), {
+    server: (server) => (server.entries = []),
+  }),
+  'lately-failing': scene(lately, alert, {
+    server: (server) => {
+      server.answers['GET /journal/suite'] = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+    },
+  }),
+  'lately-older-failing': scene(lately, alert, {
+    server: (server) => {
+      server.journalPage = 12;
+      server.answers['GET /journal/suite'] = (route) => {
+        const isFirst = !new URL(route.request().url()).searchParams.has('cursor');
+        const json = { items: server.entries.slice(0, 12), cursor: '12' };
+        return route.fulfill(isFirst ? { json } : problem(503, 'The database asks for patience'));
+      };
+    },
+  }),
+  'lately-end': scene(lately, (page) => page.getByText(/journal begins here|ここから始まります/).waitFor(), {
+    server: (server) => (server.entries = server.entries.slice(0, 9)),
+  }),
+};

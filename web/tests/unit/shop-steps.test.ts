@@ -1,0 +1,64 @@
+/** The price as steps. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lowestOf, shareOf, stepAt, stepsWithin, type PriceChange } from '../../src/shop/steps.ts';
+
+const change = (atMs: number, price: number, previousPrice: number | null = null): PriceChange => ({
+  id: String(atMs),
+  atMs,
+  price,
+  previousPrice,
+  currency: 'EUR',
+  reason: null,
+  changedBy: null,
+});
+const span = { fromMs: 1_000, toMs: 2_000 };
+
+test('a span begins with the price that was in effect and ends with the last one', () => {
+  assert.deepEqual(stepsWithin(span, [change(1_800, 30), change(1_500, 10)], 20), [
+    { atMs: 1_000, price: 20 },
+    { atMs: 1_500, price: 10 },
+    { atMs: 1_800, price: 30 },
+    { atMs: 2_000, price: 30 },
+  ]);
+});
+
+test('a span without a change is one flat step', () => {
+  assert.deepEqual(stepsWithin(span, [], 20), [
+    { atMs: 1_000, price: 20 },
+    { atMs: 2_000, price: 20 },
+  ]);
+});
+
+test('a product that had no price yet begins with its first', () => {
+  assert.deepEqual(stepsWithin(span, [change(1_500, 10)], null), [
+    { atMs: 1_500, price: 10 },
+    { atMs: 2_000, price: 10 },
+  ]);
+  assert.deepEqual(stepsWithin({ fromMs: null, toMs: 2_000 }, [], null), []);
+});
+
+test('the lowest counts the price that was in effect when the span began', () => {
+  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 30)], 20)), { price: 20, fromMs: 1_000, untilMs: 1_500 });
+});
+
+test('of equal lows the latest is marked, as long as it lasted', () => {
+  const steps = stepsWithin(span, [change(1_900, 30), change(1_700, 10), change(1_600, 10), change(1_400, 30)], 10);
+  assert.deepEqual(lowestOf(steps), { price: 10, fromMs: 1_600, untilMs: 1_900 });
+  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 5)], 20)), { price: 5, fromMs: 1_500, untilMs: 2_000 });
+  assert.equal(lowestOf([]), null);
+});
+
+test('a moment between two changes has the earlier one’s price', () => {
+  const steps = stepsWithin(span, [change(1_800, 30), change(1_500, 10)], 20);
+  assert.deepEqual(
+    [900, 1_000, 1_499, 1_500, 1_799, 2_500].map((atMs) => stepAt(steps, atMs)),
+    [0, 0, 0, 1, 1, 3],
+  );
+});
+
+test('a change is a share of the price before, if there was one', () => {
+  assert.equal(shareOf(change(1, 80, 100)), 80 / 100 - 1);
+  assert.equal(shareOf(change(1, 80)), null);
+  assert.equal(shareOf(change(1, 80, 0)), null);
+});
