@@ -56,7 +56,7 @@ export const scenes = {
   }),
   product: scene(mug, async (page) => {
     await loaded(page);
-    await page.locator('details').first().locator('summary').click();
+    await page.getByText(/as a table|表で見る/).click();
   }),
   'product-low': scene('/shop/?product=kettle-2', loaded),
   'product-out': scene('/shop/?product=lamp-7', loaded),

@@ -52,7 +52,10 @@ export function sentence(entry: Entry, t: Words, locale: string): Sentence {
         if (!Object.hasOwn(t.stockMoved, type)) return null;
         const word = t.stockMoved[type as keyof typeof t.stockMoved];
         const quantity = number('quantity');
-        return about(word(formatSigned(locale, quantity), count('stock')), quantity, number('stock'));
+        // Coming and going say the direction themselves.
+        const told =
+          type === 'IN' || type === 'OUT' ? formatCount(locale, Math.abs(quantity)) : formatSigned(locale, quantity);
+        return about(word(told, count('stock')), quantity, number('stock'));
       }
       case 'low-stock':
         return about(

@@ -94,8 +94,8 @@ const ja: typeof en = {
   priceChanged: (price, previous, share) =>
     `の価格が ${previous} から ${price} になりました${share === '' ? '' : `(${share})`}。`,
   stockMoved: {
-    IN: (quantity, stock) => `が入庫しました(${quantity})。在庫は${stock}点。`,
-    OUT: (quantity, stock) => `が出庫されました(${quantity})。在庫は${stock}点。`,
+    IN: (quantity, stock) => `が${quantity}点入庫しました。在庫は${stock}点。`,
+    OUT: (quantity, stock) => `が${quantity}点出庫されました。在庫は${stock}点。`,
     ADJUST: (quantity, stock) => `の在庫を調整しました(${quantity})。在庫は${stock}点。`,
     COUNT: (quantity, stock) => `の棚卸をしました(${quantity})。在庫は${stock}点。`,
   },

@@ -106,14 +106,15 @@ export function formatAgo(locale: string, epochMs: number, nowMs: number): strin
 /** `−25%`, `+5%`: a share with its sign. */
 export function formatShare(locale: string, share: number): string {
   const digits = Math.abs(share) < 0.0995 ? 1 : 0;
-  return new Intl.NumberFormat(locale, {
+  const words = new Intl.NumberFormat(locale, {
     style: 'percent',
     signDisplay: 'exceptZero',
     maximumFractionDigits: digits,
-  }).format(share);
+  });
+  return words.format(share).replace('-', '−');
 }
 
-/** `+5`, `-3`: a number with its sign. */
+/** `+5`, `−3`: a number with its sign. */
 export function formatSigned(locale: string, count: number): string {
-  return new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' }).format(count);
+  return new Intl.NumberFormat(locale, { signDisplay: 'exceptZero' }).format(count).replace('-', '−');
 }

@@ -191,7 +191,7 @@ export async function getActivities(
 ): Promise<Page<Activity>> {
   const asked = query({
     from: moment(span.fromMs),
-    to: moment(span.toMs),
+    to: span.isOpen ? null : moment(span.toMs),
     order: 'desc',
     limit: PAGE_ROWS,
     cursor,

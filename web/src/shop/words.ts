@@ -84,11 +84,11 @@ const en = {
 
   price: 'Price',
   priceSince: 'since',
-  lowest30: (price: string) => `Lowest price of the last 30 days: ${price}`,
+  lowest30: (price: string) => `Lowest price of the last 30 days: ${price}.`,
   lowest30Now: 'No lower price in the last 30 days.',
-  prior: (price: string) => `Before this reduction, the lowest price of 30 days was ${price}`,
-  priorShare: (share: string) => `now ${share}`,
-  allTime: (low: string, high: string) => `Ever since it is for sale: ${low} to ${high}`,
+  prior: (price: string, share: string) =>
+    `Lowest price in the 30 days before this reduction: ${price} (now ${share}).`,
+  allTime: (low: string, high: string) => `Since it went on sale: ${low} to ${high}`,
 
   history: 'Price history',
   priceFailed: 'The prices cannot be read',
@@ -233,8 +233,7 @@ const ja: typeof en = {
   priceSince: '改定',
   lowest30: (price) => `過去30日間の最低価格 ${price}`,
   lowest30Now: '過去30日間で、これより安い日はありません。',
-  prior: (price) => `今回の値下げ前30日間の最低価格 ${price}`,
-  priorShare: (share) => `現在 ${share}`,
+  prior: (price, share) => `今回の値下げ前30日間の最低価格 ${price}(現在 ${share})`,
   allTime: (low, high) => `販売開始からの価格帯 ${low}〜${high}`,
 
   history: '価格の推移',

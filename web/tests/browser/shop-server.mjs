@@ -83,7 +83,7 @@ export function ledgerRows(stock, count) {
     ['OUT', -3, 'Sold', 'order-1181'],
     ['OUT', -1, 'Sold', 'order-1180'],
     ['COUNT', -2, 'Year’s inventory: two were cracked'],
-    ['IN', 40, 'Delivery 77 of the enamel works'],
+    ['IN', 17, 'Delivery 77 of the enamel works'],
     ['ADJUST', 1, 'Found behind the shelf'],
     ['OUT', -12, 'Sold', 'order-1174'],
   ];
@@ -293,7 +293,7 @@ function summary(product) {
     current: at(3.2, price),
     lowest30Days: at(3.2, Math.min(price, 1_490)),
     priorLowest30Days: at(19.3, 1_590),
-    allTimeLow: at(181, 1_390),
+    allTimeLow: at(181, Math.min(price, 1_390)),
     allTimeHigh: at(40, Math.max(price, 1_850)),
   };
 }

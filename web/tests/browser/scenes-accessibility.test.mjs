@@ -1,13 +1,14 @@
-/** WCAG 2.2 AA as far as axe can measure it, in every state of the game's page, in both themes and both sizes. */
+/** WCAG 2.2 AA as far as axe can measure it, in every scene of the game, the shop and the journal, in both themes and both sizes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
-import { scenes } from '../game-scenes.mjs';
+import { scenes as gameScenes } from '../game-scenes.mjs';
+import { scenes as shopScenes } from '../shop-scenes.mjs';
 import { useBrowser, violations } from './harness.mjs';
 
-const open = useBrowser('/game/');
+const open = useBrowser();
 
-for (const [name, scene] of Object.entries(scenes)) {
+for (const [name, scene] of Object.entries({ ...gameScenes, ...shopScenes })) {
   // Two of the four combinations show each theme and each size.
   for (const [size, colorScheme] of /** @type {const} */ ([
     ['desktop', 'light'],

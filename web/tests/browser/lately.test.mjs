@@ -1,0 +1,193 @@
+/** The page of what happened lately against a scripted server: its order, its way down, and how what is new comes in. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { problem, useBrowser } from './harness.mjs';
+import { entry, entries, now, ShopServer } from './shop-server.mjs';
+
+/** @import { Page } from 'playwright-core' */
+
+const open = useBrowser('/lately/');
+
+/** @param {ShopServer} server @param {Parameters<typeof open>[0]} [options] */
+async function openLog(server, options = {}) {
+  const visit = await open({ prepare: (page) => server.install(page), ...options });
+  await lines(visit.page).first().waitFor();
+  return visit;
+}
+
+/** @param {Page} page */
+const lines = (page) => page.getByTestId('log').locator('li');
+
+/** When the shown entries were. @param {Page} page @returns {Promise<string[]>} */
+const times = (page) =>
+  lines(page)
+    .locator('time')
+    .evaluateAll((all) => all.map((time) => time.getAttribute('datetime') ?? ''));
+
+/** Waits until so many entries are shown. @param {Page} page @param {number} count */
+const shown = (page, count) =>
+  page.waitForFunction((n) => document.querySelectorAll('[data-testid=log] li').length === n, count);
+
+/** Waits until at least so many entries are shown. @param {Page} page @param {number} count */
+const atLeast = (page, count) =>
+  page.waitForFunction((n) => document.querySelectorAll('[data-testid=log] li').length >= n, count);
+
+/** Something new. @param {number} n */
+const news = (n) => entry(now + n, `News ${n}`, { kind: 'harbour-master' }, n);
+
+test('entries stand newest first, in the reader’s days', async () => {
+  const server = new ShopServer();
+  server.entries = [
+    entry(Date.UTC(2026, 10, 21, 14), 'A', {}),
+    entry(Date.UTC(2026, 10, 20, 15), 'B', {}),
+    entry(Date.UTC(2026, 10, 20, 14, 59), 'C', {}),
+    entry(Date.UTC(2025, 10, 20, 14), 'D', {}),
+  ];
+  const { page, close } = await openLog(server, { timezoneId: 'Asia/Tokyo' });
+  assert.deepEqual(await page.getByRole('heading', { level: 2 }).allInnerTexts(), [
+    'Today, Saturday 21 November',
+    'Yesterday, Friday 20 November',
+    'Thursday, 20 November 2025',
+  ]);
+  assert.deepEqual(await lines(page).locator('p').allInnerTexts(), ['A', 'B', 'C', 'D']);
+  assert.deepEqual(await lines(page).locator('time').allInnerTexts(), ['23:00', '00:00', '23:59', '23:00']);
+  await page.getByText('The journal begins here.').waitFor();
+  await close();
+});
+
+test('older entries stream in on the way down, each once, to the end', async () => {
+  const server = new ShopServer();
+  server.entries = entries(333);
+  const { page, close } = await openLog(server);
+  for (let count = 50; count < 333; count = await lines(page).count()) {
+    await page.mouse.wheel(0, 20_000);
+    await atLeast(page, count + 1);
+  }
+  await page.getByText('The journal begins here.').waitFor();
+  const all = await times(page);
+  assert.deepEqual(
+    all,
+    server.entries.map(({ at }) => new Date(at.replace('000000Z', 'Z')).toISOString()),
+  );
+  await close();
+});
+
+test('pages without an entry do not stop the way down', async () => {
+  const server = new ShopServer();
+  server.answers['GET /journal/suite'] = (route) => {
+    const step = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+    const items = step === 6 ? [entry(now - 1_000, 'At last', {})] : [];
+    return route.fulfill({ json: { items, ...(step < 6 && { cursor: String(step + 1) }) } });
+  };
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByText('At last').waitFor();
+  await page.getByText('The journal begins here.').waitFor();
+  await close();
+});
+
+test('new entries appear on top by themselves, and are announced', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openLog(server);
+  server.entries = [news(2), news(1), ...server.entries];
+  await shown(page, 52);
+  assert.match(await lines(page).first().innerText(), /News 2/);
+  await page.locator('[aria-live=polite]').getByText('2 new entries').waitFor({ state: 'attached' });
+  await close();
+});
+
+test('whoever reads further down is not disturbed', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openLog(server);
+  await page.mouse.wheel(0, 900);
+  await page.waitForFunction(() => scrollY > 800);
+  server.entries = [news(1), ...server.entries];
+  const button = page.getByRole('button', { name: '1 new entry' });
+  await button.waitFor();
+  assert.equal(await page.getByText('News 1').count(), 0);
+  await button.click();
+  await page.getByText('News 1').waitFor();
+  await page.waitForFunction(() => scrollY === 0);
+  assert.equal(await button.count(), 0);
+  await close();
+});
+
+test('more news than a page holds leave no gap, and too many begin the list anew', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openLog(server);
+  const old = server.entries;
+  server.entries = [...Array.from({ length: 120 }, (_, i) => news(120 - i)), ...old];
+  await shown(page, 170);
+  const all = await times(page);
+  assert.deepEqual(all, all.toSorted().toReversed());
+  server.entries = [...Array.from({ length: 900 }, (_, i) => news(1_020 - i)), ...server.entries];
+  await lines(page).getByText('News 1020').waitFor();
+  await shown(page, 200);
+  assert.equal(await page.getByText('News 120', { exact: true }).count(), 0);
+  await close();
+});
+
+test('an entry that is told late takes its place', async () => {
+  const server = new ShopServer();
+  server.entries = [news(9), news(7), ...entries(3)];
+  const { page, close } = await openLog(server);
+  server.entries = [news(9), news(8), news(7), ...entries(3)];
+  await page.getByText('News 8').waitFor();
+  assert.deepEqual(
+    (await lines(page).locator('p').allInnerTexts()).slice(0, 3).map((text) => text.trim()),
+    ['News 9', 'News 8', 'News 7'],
+  );
+  await close();
+});
+
+test('products have their names and a way to them', async () => {
+  const { page, close } = await openLog(new ShopServer());
+  const link = page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).first();
+  await link.click();
+  await page.getByTestId('price').getByText('€14.90').waitFor();
+  await close();
+});
+
+test('a journal that cannot be read says so, and comes when it can', async () => {
+  const server = new ShopServer();
+  server.answers['GET /journal/suite'] = (route) => route.fulfill(problem(500, 'Out of ink'));
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByText('Out of ink').waitFor();
+  server.answers = {};
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await lines(page).first().waitFor();
+  await page.getByText('Out of ink').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('older entries that cannot be read wait for the button', async () => {
+  const server = new ShopServer();
+  server.answers['GET /journal/suite'] = (route) =>
+    new URL(route.request().url()).searchParams.has('cursor')
+      ? route.fulfill(problem(500, 'Out of ink'))
+      : route.fulfill({ json: { items: server.entries.slice(0, 50), cursor: '50' } });
+  const { page, close } = await openLog(server);
+  await page.mouse.wheel(0, 20_000);
+  await page.getByText('Older entries cannot be read').waitFor();
+  server.answers = {};
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await atLeast(page, 100);
+  await close();
+});
+
+test('without a network the page says so and keeps what it has', async () => {
+  const { page, context, close } = await openLog(new ShopServer());
+  await context.setOffline(true);
+  await page.getByText('You are offline').waitFor();
+  assert.equal(await lines(page).count(), 50);
+  await context.setOffline(false);
+  await page.getByText('You are offline').waitFor({ state: 'detached' });
+  await close();
+});
+
+test('the same entries are told in Japanese', async () => {
+  const { page, close } = await openLog(new ShopServer(), { locale: 'ja-JP' });
+  await page.getByRole('heading', { name: '最近のできごと' }).waitFor();
+  await page.getByText('の価格が €17.90 から €14.90 になりました(−17%)。').first().waitFor();
+  await page.getByText('The harbour master has waved.').first().waitFor();
+  await close();
+});
