@@ -39,7 +39,7 @@ const loaded = (page) => page.locator('[data-testid=lowest]').waitFor();
 /** @param {Page} page */
 const alert = (page) => page.getByRole('alert').first().waitFor();
 /** @param {Page} page */
-const ledger = (page) => page.getByTestId('ledger').locator('tr').first().waitFor();
+const ledger = (page) => page.getByTestId('ledger').locator('tr.line').first().waitFor();
 /** @param {Page} page */
 const log = (page) => page.locator('[data-testid=log] li').first().waitFor();
 

@@ -12,7 +12,7 @@ const open = useBrowser(mug);
 /** Opens the mug's page for somebody who has the token. @param {ShopServer} server @param {Parameters<typeof open>[0]} [options] */
 async function openStaff(server, options = {}) {
   const visit = await open({ prepare: (page) => server.staff(page), ...options });
-  await visit.page.getByTestId('ledger').locator('tr').first().waitFor();
+  await visit.page.getByTestId('ledger').locator('tr.line').first().waitFor();
   return visit;
 }
 
@@ -136,12 +136,12 @@ test('a movement says what it will make of the stock', async () => {
 
 test('the ledger is read page by page', async () => {
   const { page, close } = await openStaff(new ShopServer());
-  const rows = page.getByTestId('ledger').locator('tr');
+  const rows = page.getByTestId('ledger').locator('tr.line');
   assert.equal(await rows.count(), 25);
   await page.getByRole('button', { name: 'More' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('[data-testid=ledger] tr').length === 50);
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=ledger] tr.line').length === 50);
   await page.getByRole('button', { name: 'More' }).click();
-  await page.waitForFunction(() => document.querySelectorAll('[data-testid=ledger] tr').length === 60);
+  await page.waitForFunction(() => document.querySelectorAll('[data-testid=ledger] tr.line').length === 60);
   assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
   await close();
 });
