@@ -1,6 +1,6 @@
 /** Every state of the shop's page and of the page of what happened lately that is worth a look, each made by a scripted server. */
 import { problem } from './browser/harness.mjs';
-import { entry, named, now, ShopServer } from './browser/shop-server.mjs';
+import { entry, named, now, product, ShopServer } from './browser/shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */
@@ -60,6 +60,17 @@ export const scenes = {
   }),
   'product-low': scene('/shop/?product=kettle-2', loaded),
   'product-out': scene('/shop/?product=lamp-7', loaded),
+  'product-extreme': scene('/shop/?product=' + 'x'.repeat(64), loaded, {
+    server: (server) => {
+      const huge = { id: 'x'.repeat(64), name: 'Ω'.repeat(200), price: 10 ** 15, stock: 10 ** 12, reserved: 10 ** 11 };
+      server.products = [product({ ...huge, lowStockThreshold: 10 ** 12 })];
+    },
+  }),
+  'shop-list-extreme': scene(shop, (page) => page.getByText('10,000,000,000,000').waitFor(), {
+    server: (server) => {
+      server.products = [product({ id: 'x'.repeat(64), name: 'Ω'.repeat(200), price: 10 ** 15 }), ...server.products];
+    },
+  }),
   'product-before-sale': scene(mug, async (page) => {
     await loaded(page);
     await page.locator('input[type=date]').first().fill('2024-01-01');
