@@ -2,12 +2,12 @@
 import type { ProblemWords } from '../shared/failure.ts';
 import type { Dictionary } from '../shared/i18n.svelte.ts';
 
-const problemsEn: ProblemWords = {
+const problemsEn = {
   'expired-cursor': 'You have been reading for long, and the way down has closed. Load the page again to go on.',
   busy: 'The database is busy. Try again in a moment.',
-};
+} satisfies ProblemWords;
 
-const problemsJa: ProblemWords = {
+const problemsJa: typeof problemsEn = {
   'expired-cursor': '長く開いていたため、続きを読み込めません。ページを読み込み直してください。',
   busy: 'データベースが混み合っています。少し待ってからお試しください。',
 };
@@ -41,7 +41,7 @@ const en = {
     other: 'Entry',
   },
   gameFinished: (players: number, rounds: number, bestScore: string) =>
-    `A game of ${players} over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} has ended. The best score was ${bestScore}.`,
+    `A game of ${players} ${players === 1 ? 'player' : 'players'} over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} has ended. The best score was ${bestScore}.`,
   firstPrice: (price: string) => ` is for sale at ${price}.`,
   priceChanged: (price: string, previous: string, share: string) =>
     ` costs ${price} now, it was ${previous}${share === '' ? '' : ` (${share})`}.`,

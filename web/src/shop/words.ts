@@ -10,7 +10,7 @@ function told(locale: string, members: JsonObject, name: string): string {
   return typeof value === 'number' ? formatCount(locale, value) : '?';
 }
 
-const problemsEn: ProblemWords = {
+const problemsEn = {
   'product-not-found': 'There is no such product.',
   'product-exists':
     'This product exists already, with another price or stock. Change them on its own page, where they leave a line in the ledger.',
@@ -18,25 +18,28 @@ const problemsEn: ProblemWords = {
   'invalid-price': 'This price is not possible.',
   'invalid-currency': 'There is no such currency.',
   'currency-mismatch': 'The product is priced in another currency, and a product keeps its currency.',
-  'insufficient-stock': (members) => {
+  'insufficient-stock': (members: JsonObject) => {
     const [stock, reserved, available] = ['stock', 'reserved', 'available'].map((name) => told('en-GB', members, name));
     return `Not that many are available: ${stock} in stock, ${reserved} of them reserved, ${available} to take. Nothing was moved.`;
   },
-  'reserved-stock': (members) =>
+  'reserved-stock': (members: JsonObject) =>
     `${told('en-GB', members, 'reserved')} are promised to orders; the stock cannot fall below that. Nothing was moved.`,
   'stock-overflow': 'The stock would become larger than the ledger can hold. Nothing was moved.',
   'invalid-quantity': 'This quantity is not possible.',
   'order-id-reused': 'This order has already moved goods of this product, in another quantity. Nothing was moved.',
   'idempotency-key-reused': 'The same request was sent before with other contents. Please send it once more.',
   conflict: 'Many changes are being made at once, and this one did not get its turn. Nothing was changed; try again.',
+  'invalid-idempotency-key': 'The request had a key that the server does not take. Please send it once more.',
   'missing-token': 'This needs the admin token.',
   'invalid-token': 'The admin token was not accepted.',
   'expired-cursor': 'This list is too old to go on. Open it again.',
+  'invalid-cursor': 'This list cannot go on. Open it again.',
+  'body-too-large': 'That is too much text for one request.',
   busy: 'The database is busy. Nothing is lost; try again in a moment.',
   internal: 'Something broke on the server. Trying again is safe: the change is made once.',
-};
+} satisfies ProblemWords;
 
-const problemsJa: ProblemWords = {
+const problemsJa: typeof problemsEn = {
   'product-not-found': 'この商品は見つかりません。',
   'product-exists':
     'この商品はすでにあり、価格か在庫が異なります。変更は商品のページから行ってください。台帳に一行残ります。',
@@ -55,9 +58,12 @@ const problemsJa: ProblemWords = {
   'order-id-reused': 'この注文では、すでに別の数量が動いています。何も動かしていません。',
   'idempotency-key-reused': '同じ要求が別の内容で送られていました。もう一度送ってください。',
   conflict: '変更が集中していて順番が回りませんでした。何も変わっていません。もう一度お試しください。',
+  'invalid-idempotency-key': '要求のキーが受け付けられませんでした。もう一度送ってください。',
   'missing-token': '管理者トークンが必要です。',
   'invalid-token': '管理者トークンが受け付けられませんでした。',
   'expired-cursor': '一覧が古くなりました。開き直してください。',
+  'invalid-cursor': '続きを読み込めません。開き直してください。',
+  'body-too-large': '一度に送れる量を超えています。',
   busy: 'データベースが混み合っています。失われたものはありません。少し待ってからお試しください。',
   internal: 'サーバーで問題が起きました。再試行しても変更は一度だけです。',
 };

@@ -80,6 +80,15 @@ test('a product is made, gets another price, loses goods, and all of it stands i
     ],
   );
 
+  const visited = await page.request.post(new URL('/users/visitor-1/activities', page.url()).href, {
+    data: { action: 'viewed', productId: id, attributes: { from: 'list' } },
+  });
+  assert.equal(visited.status(), 201);
+  await page.getByRole('button', { name: '7 days' }).click();
+  const activity = page.getByTestId('activities').locator('tr.line');
+  await activity.first().waitFor();
+  assert.match(await activity.first().innerText(), /visitor-1\s+viewed\s+from: list/);
+
   // Whoever comes without the token sees the prices and nothing of who made them.
   const visitor = await context.newPage();
   await visitor.goto(page.url());

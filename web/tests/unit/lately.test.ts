@@ -71,7 +71,7 @@ test('each kind is told in both languages', () => {
   ].map(told);
   assert.deepEqual(lines, [
     [
-      'A game of 3 over 1 round has ended. The best score was 1,270.',
+      'A game of 3 players over 1 round has ended. The best score was 1,270.',
       '3人のゲーム(1ラウンド)が終わりました。最高得点は1,270点。',
     ],
     ['p costs JP¥1,500 now, it was JP¥2,000 (−25%).', 'pの価格が ￥2,000 から ￥1,500 になりました(−25%)。'],
