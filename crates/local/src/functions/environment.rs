@@ -53,6 +53,11 @@ pub fn variables(
             variables.insert(name.to_owned(), value);
         }
     }
+    // Lambda's image has one bundle of root certificates. Where a system also has a folder with each of them, reading it takes a
+    // function half of its start.
+    if let Some(bundle) = openssl_probe::probe().cert_file {
+        variables.insert("SSL_CERT_FILE".to_owned(), bundle.to_string_lossy().into_owned());
+    }
     variables.extend(function.environment.clone());
     let task_root = task_root.to_string_lossy().into_owned();
     let identity = &endpoints.identity;
