@@ -50,6 +50,7 @@ fn remember(value: &mut Value) {
         Value::Object(members) => {
             let is_turn = members.contains_key("turnNumber");
             let is_entry = members.contains_key("message");
+            let is_product = members.contains_key("lowStockThreshold");
             let is_activity = members.contains_key("occurredAt");
             let is_of_product = members.contains_key("productId") && !is_activity;
             for (name, member) in members.iter_mut() {
@@ -65,7 +66,10 @@ fn remember(value: &mut Value) {
                     ("id", Some("[...]")) if is_of_product => {
                         *member = json!("2025-10-02T10:30:00.000000000Z~0199a4a0-9640-7000-8000-000000000000");
                     }
-                    (_, Some("[...]")) if is_of_product => *member = json!("2025-10-02T10:30:00.000000000Z"),
+                    ("id", Some("[...]")) if is_product => *member = json!("p-1"),
+                    (_, Some("[...]")) if is_product || is_of_product => {
+                        *member = json!("2025-10-02T10:30:00.000000000Z")
+                    }
                     // A turn's or a line's.
                     ("id", Some("[...]")) if is_turn => *member = json!("01.01"),
                     ("id", Some("[...]")) => *member = json!("0199c0de-0000-7000-8000-000000000001"),

@@ -50,7 +50,10 @@ impl Walk {
         let method = method.parse().unwrap();
         let body = &operation["requestBody"]["content"][JSON]["examples"]["one"]["value"];
         let body = (!body.is_null()).then(|| body.to_string());
-        let needed = self.document.parameters(operation).filter(|parameter| parameter["in"] == "header");
+        let needed = self
+            .document
+            .parameters(operation)
+            .filter(|parameter| parameter["in"] == "header" && parameter["required"] == true);
         let needed = needed.filter_map(|parameter| Some((parameter["name"].as_str()?, parameter["example"].as_str()?)));
         let headers = &needed.chain(headers.iter().copied()).collect::<Vec<_>>()[..];
         stack.request(method, &self.target(path, operation, query), headers, body).await.unwrap()
