@@ -115,7 +115,7 @@ export const scenes = {
       await ledger(page);
       await page.getByLabel(/New price|新しい価格/).fill('12.345');
       await page.getByRole('button', { name: /Set the price|価格を変更する/ }).click();
-      await page.locator('.field-error').first().waitFor();
+      await page.locator('[aria-invalid=true]').first().waitFor();
     },
     { staff: true },
   ),

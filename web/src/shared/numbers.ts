@@ -13,7 +13,7 @@ export const QUANTITY_MAX = 10 ** 9;
 export const STOCK_MAX = 10 ** 12;
 
 /** Why a text is not an amount of money. */
-export type MoneyFault = 'empty' | 'notANumber' | 'negative' | 'tooPrecise' | 'tooLarge';
+export type MoneyFault = 'empty' | 'notANumber' | 'negative' | 'ambiguous' | 'tooPrecise' | 'tooLarge';
 /** Why a text is not a whole number. */
 export type WholeFault = 'empty' | 'notANumber' | 'tooLarge';
 
@@ -61,8 +61,9 @@ export function majorUnits(minor: number, currency: string): number {
 /**
  * Minor units of what somebody typed: `1,234.50`, `1.234,50`, `1 234,5`, `¥1,200`, `１２００円`.
  *
- * A single mark before three digits groups thousands where the currency has fewer digits than that; where it has three, the point
- * is the decimal one, as both languages of the page have it.
+ * Both languages of the page group thousands by commas and have a decimal point, so a single comma before three digits groups. A
+ * single point before three digits is a fraction where the currency has that many; elsewhere it may be somebody else's thousands or
+ * a slip, and a price that is a thousand times too high is not to be guessed.
  */
 export function parseMoney(typed: string, currency: string): number | MoneyFault {
   const text = typed
@@ -74,8 +75,9 @@ export function parseMoney(typed: string, currency: string): number | MoneyFault
   if (/^[-−–]/u.test(text)) return 'negative';
   if (!/^[\d.,]+$/.test(text) || !/\d/.test(text)) return 'notANumber';
   const exponent = exponentOf(currency);
-  const { whole, fraction, isTidy } = splitDecimal(text, exponent);
+  const { whole, fraction, isTidy } = splitDecimal(text);
   if (!isTidy) return 'notANumber';
+  if (exponent < 3 && isGrouped(text, '.') && fraction.length === 3) return 'ambiguous';
   if (fraction.replace(/0+$/, '').length > exponent) return 'tooPrecise';
   const minor = Number(whole + fraction.slice(0, exponent).padEnd(exponent, '0'));
   return minor > PRICE_MAX ? 'tooLarge' : minor;
@@ -89,20 +91,20 @@ export function parseWhole(typed: string, max = QUANTITY_MAX): number | WholeFau
     .replace(/^[−–]/u, '-');
   if (text === '') return 'empty';
   const digits = text.replace(/^[-+]/, '');
-  if (!/^\d+$/.test(digits) && !isGrouped(digits, ',') && !isGrouped(digits, '.')) return 'notANumber';
-  const value = Number(digits.replaceAll(/[.,]/g, ''));
+  if (!/^\d+$/.test(digits) && !isGrouped(digits, ',')) return 'notANumber';
+  const value = Number(digits.replaceAll(',', ''));
   if (value > max) return 'tooLarge';
   return text.startsWith('-') && value !== 0 ? -value : value;
 }
 
 /** Digits before and after the decimal mark, if there is one; `isTidy` says whether the thousands are grouped as they should. */
-function splitDecimal(text: string, exponent: number): { whole: string; fraction: string; isTidy: boolean } {
+function splitDecimal(text: string): { whole: string; fraction: string; isTidy: boolean } {
   const at = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
   if (at === -1) return { whole: text, fraction: '', isTidy: true };
   const mark = text.charAt(at);
   const [before, after] = [text.slice(0, at), text.slice(at + 1)];
   const isAlone = !/[.,]/.test(before);
-  const groups = before.includes(mark) || (isAlone && isGrouped(text, mark) && (exponent < 3 || mark === ','));
+  const groups = before.includes(mark) || (isAlone && mark === ',' && isGrouped(text, mark));
   if (groups) return { whole: text.replaceAll(mark, ''), fraction: '', isTidy: isGrouped(text, mark) };
   const other = mark === '.' ? ',' : '.';
   return { whole: before.replaceAll(other, ''), fraction: after, isTidy: isAlone || isGrouped(before, other) };
