@@ -33,10 +33,8 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "months-too-many",
     "list-range-empty",
     "list-range-upside-down",
-    // A letter that leaves no ink, a space that looks like another, and what a pattern for every validator cannot name.
+    // A letter that leaves no ink.
     "create-name-that-cannot-be-seen",
-    "create-name-with-lookalike-space",
-    "create-name-with-control-character",
     // Enough for a list, and too few for the settings.
     "create-words-too-few",
     "ledger-day-and-range",
