@@ -254,6 +254,22 @@ test('a product that is not there offers to be made, and is made', async () => {
   await close();
 });
 
+test('an address that holds no id asks nothing and says that there is no such product', async () => {
+  const server = new ShopServer();
+  let asked = 0;
+  const { page, close } = await open({
+    at: '/shop/?product=no%20id%2F',
+    prepare: async (page) => {
+      await server.install(page);
+      page.on('request', (request) => (asked += request.url().includes('/products') ? 1 : 0));
+    },
+  });
+  await page.getByRole('heading', { name: 'There is no such product' }).waitFor();
+  await page.getByText('“no id/”').waitFor();
+  assert.equal(asked, 0);
+  await close();
+});
+
 test('a product is renamed without touching price and stock', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
