@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test sim sim-games bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test sim sim-games sim-shop bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -21,6 +21,8 @@ SCREENSHOTS ?= target/screenshots
 SEEDS ?= 1000
 SEED ?=
 SUBJECT ?= tidemark
+# Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
+WEAKENED ?=
 export STAGE STACK ARCHITECTURE PARAMETERS
 
 help: ## List the commands
@@ -37,6 +39,9 @@ sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SE
 
 sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or SEED=17 to play one again
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKENED),--weakened $(WEAKENED)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))

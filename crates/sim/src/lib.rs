@@ -14,6 +14,7 @@ mod ledger;
 mod mutations;
 mod operator;
 mod oracle;
+mod shop;
 mod source;
 mod stream;
 mod streams_api;
@@ -30,6 +31,7 @@ use tokio::time::sleep;
 
 pub use faults::{Fault, Tally};
 pub use game::{GameOutcome, play_game};
+pub use shop::{ShopOutcome, Weakness, play_shop};
 pub use subject::{Counter, Subject};
 pub use table::{Database, Embedded, TABLE};
 

@@ -1,5 +1,5 @@
-//! `sim`: plays histories of clicks on all processors and says whether the statistics were right; or random games, and whether all
-//! promises were kept.
+//! `sim`: plays histories of clicks on all processors and says whether the statistics were right; or random games, or crowds at the shop, and
+//! whether all promises were kept.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, ValueEnum};
-use tidemark_sim::{Embedded, Outcome, Subject, Tally, play, play_game};
+use tidemark_sim::{Embedded, Outcome, Subject, Tally, Weakness, play, play_game, play_shop};
 
 /// Plays random histories of clicks and faults, and recounts.
 #[derive(Debug, Parser)]
@@ -25,6 +25,12 @@ struct Options {
     /// Plays the drawing game instead.
     #[arg(long, conflicts_with = "subject")]
     games: bool,
+    /// Sends a crowd to one product of the shop instead.
+    #[arg(long, conflicts_with_all = ["subject", "games"])]
+    shop: bool,
+    /// With `--shop`: which rule of the shop is weakened, to see that it is noticed.
+    #[arg(long, value_enum, requires = "shop")]
+    weakened: Option<Weakness>,
 }
 
 /// What all histories came to.
@@ -34,6 +40,18 @@ struct Sum {
     clicks: u64,
     faults: Tally,
     miscounts: usize,
+}
+
+/// What all crowds at the shop came to.
+#[derive(Debug, Default)]
+struct ShopSum {
+    seeds: u64,
+    requests: u64,
+    rows: u64,
+    faults: BTreeMap<&'static str, u64>,
+    /// Histories in which a promise was broken.
+    wrong: u64,
+    broken: usize,
 }
 
 /// What all games came to.
@@ -50,7 +68,13 @@ fn main() -> anyhow::Result<ExitCode> {
     let options = Options::parse();
     let seeds = options.seed.map_or(1..=options.seeds, |seed| seed..=seed);
     let is_traced = options.seed.is_some();
-    let is_right = if options.games { games(seeds, is_traced)? } else { histories(seeds, is_traced, options.subject)? };
+    let is_right = if options.games {
+        games(seeds, is_traced)?
+    } else if options.shop {
+        shops(seeds, is_traced, options.weakened)?
+    } else {
+        histories(seeds, is_traced, options.subject)?
+    };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -124,6 +148,42 @@ fn games(seeds: RangeInclusive<u64>, is_traced: bool) -> anyhow::Result<bool> {
     let all: u64 = faults.values().sum();
     println!(
         "games {games}, messages {posts}, right guesses {solved}, faults {all} (by kind: {}), broken promises {broken}",
+        kinds.join(", ")
+    );
+    Ok(broken == 0)
+}
+
+/// Sends crowds to the shop, and says whether every promise was kept.
+fn shops(seeds: RangeInclusive<u64>, is_traced: bool, weakened: Option<Weakness>) -> anyhow::Result<bool> {
+    let sum = Mutex::new(ShopSum::default());
+    on_all_processors(seeds, |seed| {
+        let weak = weakened.and_then(|weak| weak.to_possible_value());
+        let weak = weak.map_or_else(String::new, |value| format!(" WEAKENED={}", value.get_name()));
+        let replay = format!("seed {seed} fails; to play it again, told line by line: make sim-shop SEED={seed}{weak}");
+        let outcome = play_shop(seed, weakened, Box::new(Embedded::new()?), is_traced);
+        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = outcome.inspect_err(|_| println!("{replay}"))?;
+        outcome.trace.iter().for_each(|line| println!("{line}"));
+        if !outcome.broken.is_empty() {
+            outcome.broken.iter().for_each(|line| println!("seed {seed}: {line}"));
+            println!("{replay}");
+        }
+        sum.seeds += 1;
+        sum.requests += outcome.requests;
+        sum.rows += outcome.rows;
+        sum.wrong += u64::from(!outcome.broken.is_empty());
+        sum.broken += outcome.broken.len();
+        for (fault, times) in outcome.faults {
+            *sum.faults.entry(fault).or_default() += times;
+        }
+        Ok(())
+    })?;
+    let ShopSum { seeds, requests, rows, faults, wrong, broken } =
+        sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let kinds: Vec<_> = faults.iter().map(|(fault, times)| format!("{fault} {times}")).collect();
+    let all: u64 = faults.values().sum();
+    println!(
+        "seeds {seeds}, requests {requests}, rows {rows}, faults {all} (by kind: {}), broken promises {broken} in {wrong} seeds",
         kinds.join(", ")
     );
     Ok(broken == 0)

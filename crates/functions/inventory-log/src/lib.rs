@@ -58,6 +58,11 @@ impl Inventory {
         }
     }
 
+    /// The same with another clock and other ids.
+    pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
+        Self { now, new_id, ..self }
+    }
+
     /// The product that a request is about, if it comes from the admin.
     fn admit(&self, request: &Request) -> Result<ProductId, Problem> {
         self.admin.authorize(request)?;

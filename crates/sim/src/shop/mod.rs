@@ -1,0 +1,112 @@
+//! A crowd at one product: many writers, several functions, a table with bad moments, and clocks that differ.
+//!
+//! A history is one number, its seed, and runs under a virtual clock like the clicks' histories do: the real functions, the real SDK and the real
+//! engine. Requests and answers are lost, come twice and late, instances die before, in and after a transaction, and reservations run out while orders
+//! want them. Then the storm is over, and the books are looked at.
+
+mod oracle;
+mod sweeper;
+mod weakness;
+mod wire;
+mod world;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+pub use weakness::Weakness;
+
+use crate::table::Database;
+use sweeper::Sweeper;
+use world::{State, World};
+use writer::Writer;
+
+/// How many change the product's price and stock and reserve goods at the same time.
+const WRITERS: usize = 64;
+
+/// How often all of them come.
+const WAVES: std::ops::RangeInclusive<u8> = 1..=2;
+
+/// What came of one history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShopOutcome {
+    /// Its seed.
+    pub seed: u64,
+    /// Requests that were sent to functions.
+    pub requests: u64,
+    /// Rows of both ledgers at the end.
+    pub rows: u64,
+    /// What went wrong on the way, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// One line for each promise that was broken.
+    pub broken: Vec<String>,
+    /// What happened, if it was to be traced.
+    pub trace: Vec<String>,
+}
+
+/// Plays one history against an empty database, with the rules as they are or with one of them weakened.
+///
+/// # Errors
+/// When the harness itself fails, or the history does not end.
+pub fn play_shop(
+    seed: u64,
+    weakness: Option<Weakness>,
+    database: Box<dyn Database>,
+    is_traced: bool,
+) -> anyhow::Result<ShopOutcome> {
+    // The jitter of retries and the rows' ids come from the thread's generator.
+    fastrand::seed(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    runtime.block_on(LocalSet::new().run_until(history(seed, weakness, database, is_traced)))
+}
+
+async fn history(
+    seed: u64,
+    weakness: Option<Weakness>,
+    database: Box<dyn Database>,
+    is_traced: bool,
+) -> anyhow::Result<ShopOutcome> {
+    let world = World::new(Rng::with_seed(seed), weakness, database, is_traced)?;
+    world.make_product().await?;
+    let writers: Vec<_> = (0..WRITERS).map(|number| Rc::new(Writer::new(world.clone(), number))).collect();
+    let sweeper = Sweeper::new(world.clone());
+    let sweeping = tokio::task::spawn_local(sweeper.clone().run());
+    let waves = world.with(|state| state.rng.u8(WAVES));
+    for wave in 0..waves {
+        let coming = writers.iter().map(|writer| tokio::task::spawn_local(writer.clone().come(wave)));
+        for task in coming.collect::<Vec<_>>() {
+            task.await??;
+        }
+        // Requests are remembered for thirty days: nobody asks again after the pause.
+        world.with(|state| state.is_stormy = false);
+        world.settle().await?;
+        for writer in &writers {
+            writer.insist().await?;
+        }
+        let hours = world.with(|state| {
+            state.is_stormy = true;
+            state.rng.u64(..24 * 40)
+        });
+        sleep(Duration::from_secs(hours * 60 * 60)).await;
+    }
+    sweeping.abort();
+    world.with(|state| state.is_stormy = false);
+    sweeper.sweep_all().await?;
+    world.settle().await?;
+    let rows = oracle::judge(&world, &writers).await?;
+    // They hold the world, and the world holds them.
+    world.with(State::end);
+    Ok(world.with(|state| ShopOutcome {
+        seed,
+        requests: state.requests,
+        rows,
+        faults: state.faults.clone(),
+        broken: std::mem::take(&mut state.broken),
+        trace: state.trace.take().unwrap_or_default(),
+    }))
+}

@@ -1,0 +1,96 @@
+//! What DynamoDB does with items whose time is over: it deletes them, sooner or later, and the stream tells of it at least once.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::world::{TABLE, World, now};
+use crate::table::ask;
+
+/// How often an expiry that is not taken is told again.
+const TELLINGS_MAX: usize = 50;
+
+/// Time to live.
+#[derive(Debug, Clone)]
+pub(super) struct Sweeper {
+    world: World,
+}
+
+impl Sweeper {
+    pub(super) fn new(world: World) -> Self {
+        Self { world }
+    }
+
+    /// Sweeps now and then, until it is stopped.
+    pub(super) async fn run(self) -> anyhow::Result<()> {
+        loop {
+            // Seldom while nobody is there, for the sake of whoever waits for the history.
+            let seconds = self.world.with(|state| match state.under_way {
+                0 => state.rng.u64(1..12 * 60 * 60),
+                _ => state.rng.u64(1..6),
+            });
+            sleep(Duration::from_secs(seconds)).await;
+            self.sweep(false)?;
+        }
+    }
+
+    /// Lets time go by until all reservations are over, and takes away what is left of them.
+    pub(super) async fn sweep_all(&self) -> anyhow::Result<()> {
+        sleep(Duration::from_secs(60 * 60)).await;
+        self.sweep(true)
+    }
+
+    /// Deletes some of what has expired, or all of it, and tells of it later.
+    fn sweep(&self, is_all: bool) -> anyhow::Result<()> {
+        let seconds = now().as_second();
+        let gone = self.world.with(|state| {
+            let mut gone = Vec::new();
+            for item in items(state)? {
+                let ttl: Option<i64> = item["ttl"]["N"].as_str().and_then(|ttl| ttl.parse().ok());
+                if ttl.is_some_and(|ttl| ttl <= seconds) && (is_all || state.rng.bool()) {
+                    let key = json!({"PK": item["PK"], "SK": item["SK"]});
+                    ask(&mut *state.database, "DeleteItem", &json!({"TableName": TABLE, "Key": key}))?;
+                    state.note(|| format!("time takes {}", item["SK"]));
+                    gone.push(item);
+                }
+            }
+            anyhow::Ok(gone)
+        })?;
+        for item in gone {
+            let copies = self.world.with(|state| {
+                // A stream tells at least once, in good weather too.
+                let copies = 1 + usize::from(state.rng.bool());
+                state.under_way += copies;
+                copies
+            });
+            for _ in 0..copies {
+                tokio::task::spawn_local(self.clone().tell(item.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of an expired item until the function has taken it, as an event source mapping does.
+    async fn tell(self, item: Value) -> anyhow::Result<()> {
+        for _ in 0..TELLINGS_MAX {
+            let seconds = self.world.with(|state| state.rng.u64(..5));
+            sleep(Duration::from_secs(seconds)).await;
+            if self.world.watch(&item).await? {
+                self.world.with(|state| state.under_way -= 1);
+                return Ok(());
+            }
+        }
+        self.world.complain(format!("an expiry is not taken: {item}"));
+        self.world.with(|state| state.under_way -= 1);
+        Ok(())
+    }
+}
+
+/// Every item of the table.
+pub(super) fn items(state: &mut super::world::State) -> anyhow::Result<Vec<Value>> {
+    let page = ask(&mut *state.database, "Scan", &json!({"TableName": TABLE, "ConsistentRead": true}))?;
+    anyhow::ensure!(page["LastEvaluatedKey"].is_null(), "the table has outgrown one page");
+    Ok(page["Items"].as_array().context("no items")?.clone())
+}

@@ -1,0 +1,397 @@
+//! What a history's tasks share: dice, clocks, table, functions, and what happened so far.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use domain::journal::Retention;
+use fastrand::Rng;
+use inventory_log::Inventory;
+use jiff::{SignedDuration, Timestamp};
+use lambda_kit::http::Request;
+use price_history::Shop;
+use secrecy::SecretString;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use stock_watch::Watcher;
+use store::journal::{Journal, JournalShards};
+use store::shop::Reservations;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+use super::weakness::Weakness;
+use super::wire::Wire;
+use crate::table::{Database, ask};
+
+pub(super) const TABLE: &str = "shop";
+
+/// The product that everybody wants.
+pub(super) const PRODUCT: &str = "cup";
+
+const TOKEN: &str = "token";
+
+/// When histories begin: 2025-10-02T10:30:00Z, Unix seconds.
+const BEGIN_S: i64 = 1_759_401_000;
+
+/// How far clocks of instances are off.
+const SKEW: SignedDuration = SignedDuration::from_millis(1_500);
+
+/// When Lambda ends an invocation.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// How often the end of what is under way is looked for before a history counts as stuck.
+const LOOKS_MAX: usize = 100_000;
+
+/// A kind of fault and how likely it may at most be, each time that it could strike.
+const FAULTS: [(&str, f64); 12] = [
+    ("request lost", 0.05),
+    ("request twice", 0.05),
+    ("answer lost", 0.08),
+    ("crash before a request", 0.02),
+    ("crash after a request", 0.03),
+    ("lost request", 0.03),
+    ("lost reply", 0.05),
+    ("late request", 0.02),
+    ("server error", 0.03),
+    ("throttling", 0.04),
+    ("transaction conflict", 0.15),
+    ("clock off", 0.5),
+];
+
+thread_local! {
+    /// When the history that this thread plays has begun.
+    static BEGIN: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// The right time.
+pub(super) fn now() -> Timestamp {
+    let elapsed = BEGIN.get().map_or(Duration::ZERO, |begin| begin.elapsed());
+    Timestamp::UNIX_EPOCH + SignedDuration::from_secs(BEGIN_S) + SignedDuration::try_from(elapsed).unwrap_or_default()
+}
+
+fn fast() -> Timestamp {
+    now() + SKEW
+}
+
+fn slow() -> Timestamp {
+    now() - SKEW
+}
+
+fn new_id() -> Uuid {
+    let mut random = [0; 10];
+    fastrand::fill(&mut random);
+    uuid::Builder::from_unix_timestamp_millis(now().as_millisecond().unsigned_abs(), &random).into_uuid()
+}
+
+pub(super) struct State {
+    pub(super) rng: Rng,
+    pub(super) database: Box<dyn Database>,
+    pub(super) weakness: Option<Weakness>,
+    pub(super) is_stormy: bool,
+    /// How likely each fault is in this history.
+    weather: BTreeMap<&'static str, f64>,
+    /// Instances that wait for an invocation.
+    idle: Vec<Instance>,
+    /// Invocations and requests on their way.
+    pub(super) under_way: usize,
+    pub(super) requests: u64,
+    pub(super) faults: BTreeMap<&'static str, u64>,
+    pub(super) broken: Vec<String>,
+    pub(super) trace: Option<Vec<String>>,
+}
+
+/// A handle to it. A lock is held for one step and never across an await.
+#[derive(Clone)]
+pub(super) struct World(Arc<Mutex<State>>);
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
+}
+
+/// A request to one of the functions: its route key, the order in the path if there is one, and what comes along.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) route: &'static str,
+    pub(super) order_id: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) body: Option<Value>,
+}
+
+impl Call {
+    fn request(&self) -> anyhow::Result<Request> {
+        let mut headers = json!({ "authorization": format!("Bearer {TOKEN}") });
+        if let Some(key) = &self.key {
+            headers["idempotency-key"] = json!(key);
+        }
+        let mut event = json!({
+            "version": "2.0",
+            "routeKey": self.route,
+            "rawPath": "/",
+            "headers": headers,
+            "pathParameters": { "productId": PRODUCT },
+            "requestContext": { "http": { "method": "POST", "path": "/" } },
+            "body": self.body.as_ref().map(Value::to_string),
+            "isBase64Encoded": false,
+        });
+        if let Some(order_id) = &self.order_id {
+            event["pathParameters"]["orderId"] = json!(order_id);
+        }
+        Ok(Request::new(serde_json::from_value(event)?))
+    }
+}
+
+/// An answer of a function: status and body.
+pub(super) type Answer = (u16, Value);
+
+impl State {
+    /// Whether a fault strikes here and now; it is counted when it does.
+    pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
+        let rate = self.weather.get(fault).copied().unwrap_or_default();
+        let strikes = self.rng.f64() < rate && self.is_stormy;
+        if strikes {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        strikes
+    }
+
+    /// Mostly a few milliseconds, now and then a few hundred, so that requests overtake each other.
+    pub(super) fn latency(&mut self) -> Duration {
+        let ms_max = if self.rng.u8(..10) == 0 { 300 } else { 8 };
+        Duration::from_millis(self.rng.u64(1..ms_max))
+    }
+
+    /// The clock of a new instance.
+    fn clock(&mut self) -> fn() -> Timestamp {
+        match self.strikes("clock off") {
+            false => now,
+            true if self.rng.bool() => fast,
+            true => slow,
+        }
+    }
+
+    /// Ends every instance.
+    pub(super) fn end(&mut self) {
+        self.idle.clear();
+    }
+
+    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{}  {}", now(), line()));
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new(
+        mut rng: Rng,
+        weakness: Option<Weakness>,
+        mut database: Box<dyn Database>,
+        is_traced: bool,
+    ) -> anyhow::Result<Self> {
+        BEGIN.set(Some(Instant::now()));
+        let text = |name| json!({"AttributeName": name, "AttributeType": "S"});
+        let table = json!({
+            "TableName": TABLE,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [text("PK"), text("SK")],
+            "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+        });
+        ask(&mut *database, "CreateTable", &table)?;
+        // One history in sixteen is calm; in the others each kind is in the air or not, more or less.
+        let is_calm = rng.u8(..16) == 0;
+        let weather = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
+            let (is_on, share) = (rng.bool(), rng.f64());
+            (is_on && !is_calm).then_some((fault, rate_max * share))
+        });
+        let weather = weather.collect();
+        Ok(Self(Arc::new(Mutex::new(State {
+            rng,
+            database,
+            weakness,
+            is_stormy: true,
+            weather,
+            idle: Vec::new(),
+            under_way: 0,
+            requests: 0,
+            faults: BTreeMap::new(),
+            broken: Vec::new(),
+            trace: is_traced.then(Vec::new),
+        }))))
+    }
+
+    /// One step.
+    pub(super) fn with<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+        step(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is to be a promise of the shop and is broken.
+    pub(super) fn complain(&self, line: String) {
+        self.with(|state| state.broken.push(line));
+    }
+
+    /// The product, with some goods, made in good weather.
+    pub(super) async fn make_product(&self) -> anyhow::Result<()> {
+        let stock = self.with(|state| state.rng.u64(..200));
+        let body = json!({"name": "Cup", "price": 1_000, "currency": "EUR", "stock": stock});
+        let route = "PUT /products/{productId}";
+        let answer = self.ask_perfectly(&Call { route, order_id: None, key: None, body: Some(body) }).await?;
+        anyhow::ensure!(answer.0 == 201, "{answer:?}");
+        Ok(())
+    }
+
+    /// Asks over a wire that takes no time and has no faults.
+    pub(super) async fn ask_perfectly(&self, call: &Call) -> anyhow::Result<Answer> {
+        Ok(Instance::new(Wire::perfect(self.clone()), now).answer(call.request()?).await)
+    }
+
+    /// Sends a request to its function, as often as the network likes, and waits for an answer; `None` when none comes.
+    pub(super) async fn ask(&self, call: &Call) -> anyhow::Result<Vec<Option<Answer>>> {
+        let copies = self.with(|state| {
+            state.requests += 1;
+            state.note(|| format!("asks {call:?}"));
+            1 + usize::from(state.strikes("request twice"))
+        });
+        let mut answers = Vec::new();
+        for _ in 0..copies {
+            answers.push(self.invoke(call.request()?));
+        }
+        let mut outcomes = Vec::new();
+        for answer in answers {
+            let outcome = timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
+            self.with(|state| state.note(|| format!("{} {:?} {:?}: {outcome:?}", call.route, call.key, call.order_id)));
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// Runs an invocation, which may die at any point. Whoever has called does not need to be there any more.
+    fn invoke(&self, request: Request) -> oneshot::Receiver<Answer> {
+        let (told, answered) = oneshot::channel();
+        let world = self.clone();
+        let (there, back) = self.with(|state| {
+            state.under_way += 1;
+            (state.latency(), state.latency())
+        });
+        tokio::task::spawn_local(async move {
+            sleep(there).await;
+            if !world.with(|state| state.strikes("request lost")) {
+                let answer = world.answer(request).await;
+                sleep(back).await;
+                let is_lost = world.with(|state| state.strikes("answer lost"));
+                if let Some(answer) = answer.filter(|_| !is_lost) {
+                    // Nobody may be waiting any more.
+                    let _ = told.send(answer);
+                }
+            }
+            world.with(|state| state.under_way -= 1);
+        });
+        answered
+    }
+
+    /// Has an instance that is idle, or a new one, answer; `None` when it dies.
+    async fn answer(&self, request: Request) -> Option<Answer> {
+        let instance = match self.with(|state| state.idle.pop()) {
+            Some(instance) => instance,
+            None => Instance::new(Wire::new(self.clone()), self.with(State::clock)),
+        };
+        let answer = self.unless_killed(&instance.wire, instance.answer(request)).await;
+        if answer.is_some() {
+            self.with(|state| state.idle.push(instance));
+        }
+        answer
+    }
+
+    /// What comes of an invocation, unless its instance dies or Lambda ends it.
+    async fn unless_killed<T>(&self, wire: &Wire, work: impl Future<Output = T>) -> Option<T> {
+        let work = async {
+            tokio::select! {
+                outcome = work => Some(outcome),
+                () = wire.killed() => None,
+            }
+        };
+        timeout(TIME_LIMIT, work).await.unwrap_or_else(|_| {
+            self.with(|state| *state.faults.entry("timeout").or_default() += 1);
+            None
+        })
+    }
+
+    /// Tells the stream's function of an item that time has taken; whether it was taken.
+    pub(super) async fn watch(&self, item: &Value) -> anyhow::Result<bool> {
+        let event = json!({ "Records": [{
+            "eventID": "1",
+            "eventName": "REMOVE",
+            "eventVersion": "1.1",
+            "eventSource": "aws:dynamodb",
+            "awsRegion": "us-east-1",
+            "userIdentity": { "type": "Service", "principalId": "dynamodb.amazonaws.com" },
+            "dynamodb": {
+                "Keys": { "PK": item["PK"], "SK": item["SK"] },
+                "OldImage": item,
+                "SequenceNumber": "100",
+                "SizeBytes": 1,
+                "StreamViewType": "NEW_AND_OLD_IMAGES",
+            },
+            "eventSourceARN": "arn:aws:dynamodb:us-east-1:000000000000:table/shop/stream/1",
+        }] });
+        let wire = Wire::new(self.clone());
+        let shards = JournalShards::new(1).context("one is a number of shards")?;
+        let journal = Journal::new(wire.client(), "journal", shards, Retention::default());
+        let watcher = Watcher::new(journal, Reservations::new(wire.client(), TABLE));
+        let now = self.with(|state| (state.clock())());
+        let handled = stock_watch::handle(&watcher, RawValue::from_string(event.to_string())?, now);
+        let reply = match self.unless_killed(&wire, handled).await {
+            Some(Ok(reply)) => serde_json::to_value(reply)?,
+            _ => return Ok(false),
+        };
+        Ok(reply["batchItemFailures"].as_array().is_some_and(Vec::is_empty))
+    }
+
+    /// Waits until nothing is on its way.
+    pub(super) async fn settle(&self) -> anyhow::Result<()> {
+        for _ in 0..LOOKS_MAX {
+            if self.with(|state| state.under_way == 0) {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("something stays on its way")
+    }
+}
+
+/// The functions of one instance. (They are two, in the world.)
+struct Instance {
+    wire: Wire,
+    shop: Shop,
+    inventory: Inventory,
+}
+
+impl Instance {
+    fn new(wire: Wire, clock: fn() -> Timestamp) -> Self {
+        let client = wire.client();
+        let (key, token) = (SecretString::from("key"), SecretString::from(TOKEN));
+        let shop = Shop::new(client.clone(), TABLE, key.clone(), token.clone()).with(clock, new_id);
+        let inventory = Inventory::new(client, TABLE, key, token).with(clock, new_id);
+        Self { wire, shop, inventory }
+    }
+
+    /// What the function of a route says.
+    async fn answer(&self, request: Request) -> Answer {
+        let is_stock = ["/stock", "/reservations"].iter().any(|part| request.route().contains(part));
+        let reply = match is_stock {
+            true => inventory_log::handle(&self.inventory, request).await,
+            false => price_history::handle(&self.shop, request).await,
+        };
+        match reply {
+            Ok(reply) => (reply.status(), serde_json::from_str(reply.body()).unwrap_or_default()),
+            Err(problem) => (problem.status(), problem.to_json()),
+        }
+    }
+}

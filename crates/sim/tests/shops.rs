@@ -1,0 +1,75 @@
+//! Some crowds at the shop on every test run, and the proof that broken promises would be noticed. `make sim-shop` plays more.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use tidemark_sim::{Embedded, ShopOutcome, Weakness, play_shop};
+
+fn play(seed: u64, weakness: Option<Weakness>) -> ShopOutcome {
+    play_shop(seed, weakness, Box::new(Embedded::new().unwrap()), false).unwrap()
+}
+
+/// Plays the histories of some seeds on two threads.
+fn play_all(weakness: Option<Weakness>, seeds: std::ops::Range<u64>) -> Vec<ShopOutcome> {
+    let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
+    let half = |seeds: Vec<u64>| move || seeds.into_iter().map(|seed| play(seed, weakness)).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let odd = scope.spawn(half(odd));
+        let mut outcomes = half(even)();
+        outcomes.extend(odd.join().unwrap());
+        outcomes
+    })
+}
+
+/// How many of the histories come out wrong.
+fn caught(weakness: Weakness, seeds: std::ops::Range<u64>) -> usize {
+    play_all(Some(weakness), seeds).iter().filter(|outcome| !outcome.broken.is_empty()).count()
+}
+
+#[test]
+fn no_crowd_breaks_a_promise() {
+    let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut calm, mut rows) = (0, 0);
+    for outcome in play_all(None, 1..25) {
+        assert!(outcome.broken.is_empty(), "make sim-shop SEED={}: {:#?}", outcome.seed, outcome.broken);
+        calm += usize::from(outcome.faults.is_empty());
+        rows += outcome.rows;
+        for (fault, count) in outcome.faults {
+            *faults.entry(fault).or_default() += count;
+        }
+    }
+    assert!(faults.len() >= 12, "each kind of fault has to strike: {faults:?}");
+    assert!(calm > 0 && rows > 500, "{calm} calm histories, {rows} rows");
+}
+
+#[test]
+fn a_crowd_comes_again_just_as_it_was() {
+    assert_eq!(play(7, None), play(7, None));
+}
+
+#[test]
+fn a_lock_on_the_stocks_value_is_caught() {
+    assert!(caught(Weakness::LockOnValue, 1..7) > 1);
+}
+
+#[test]
+fn a_change_without_a_lock_is_caught() {
+    assert!(caught(Weakness::NoLock, 1..7) > 1);
+}
+
+#[test]
+fn requests_that_nothing_remembers_are_caught() {
+    assert!(caught(Weakness::NoMarkers, 1..7) > 1);
+}
+
+#[test]
+fn a_row_outside_of_the_transaction_is_caught() {
+    assert!(caught(Weakness::RowsApart, 1..7) > 1);
+}
+
+#[test]
+fn an_expiry_that_nothing_remembers_is_caught() {
+    assert!(caught(Weakness::ExpiryUnmarked, 1..9) > 0);
+}
