@@ -154,12 +154,12 @@ impl Products {
                 Write::any(item)
             };
             let (of, is_new, mut writes) = match &before.product {
-                // The SDK sends a request again whose reply got lost, and finds the product that it has created.
-                Some(known) if known.version == 1 && known.created_at == put.now => {
-                    return Ok(Decision::Nothing((known.clone(), IsNew(true))));
-                }
                 Some(known) => match put.form.update(known, put.now).map_err(ChangeError::Refused)? {
-                    None => return Ok(Decision::Nothing((known.clone(), IsNew(false)))),
+                    None => {
+                        // The SDK sends a request again whose reply got lost, and finds the product that it has created.
+                        let is_own = known.version == 1 && known.created_at == put.now;
+                        return Ok(Decision::Nothing((known.clone(), IsNew(is_own))));
+                    }
                     Some(changed) => (changed, IsNew(false), Vec::new()),
                 },
                 None => {
