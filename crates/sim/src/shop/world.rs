@@ -313,6 +313,8 @@ impl World {
     async fn unless_killed<T>(&self, wire: &Wire, work: impl Future<Output = T>) -> Option<T> {
         let work = async {
             tokio::select! {
+                // Chance is the seed's alone.
+                biased;
                 outcome = work => Some(outcome),
                 () = wire.killed() => None,
             }

@@ -370,6 +370,8 @@ impl Changes {
             .condition_expression("attribute_exists(PK) AND #Version = :read")
             .expression_attribute_names("#Version", "Version")
             .expression_attribute_values(":read", version);
+        // In the order of their names, so that the same change is the same request.
+        let after: BTreeMap<_, _> = after.into_iter().collect();
         let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
         let mut sets = Vec::new();
         for (index, (name, value)) in changed.enumerate() {
