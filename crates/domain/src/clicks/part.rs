@@ -15,7 +15,7 @@ use crate::calendar::YearMonth;
 pub const TRANSACTION_STATS_MAX: usize = 98;
 
 /// A click as the stream shows it, borrowed from the batch. Foreign clients write clicks too, so its user id and count are
-/// what they wrote and not what [`super::UserId`] and [`super::ClickCount`] allow.
+/// what they wrote and not what [`crate::UserId`] and [`super::ClickCount`] allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamClick<'a> {
     /// Its place in the shard.
