@@ -76,13 +76,13 @@ fn expected() -> BTreeMap<String, usize> {
     let once = [
         "cup has its first price: 1999 EUR, in minor units.",
         "Stock of cup: +10 by a count, 10 now.",
-        "Stock of cup: -6 went out, 4 now.",
-        "Stock of cup: -1 went out, 3 now.",
+        "Stock of cup: 6 went out, 4 now.",
+        "Stock of cup: 1 went out, 3 now.",
         "cup runs low: 3 left, and the threshold is 3.",
-        "Stock of cup: -1 went out, 2 now.",
+        "Stock of cup: 1 went out, 2 now.",
         "Stock of cup: -2 by a correction, 0 now.",
-        "Stock of cup: +9 came in, 9 now.",
-        "Stock of cup: -9 went out, 0 now.",
+        "Stock of cup: 9 came in, 9 now.",
+        "Stock of cup: 9 went out, 0 now.",
         "cup runs low: 0 left, and the threshold is 3.",
     ];
     let mut expected: BTreeMap<_, _> = once.map(|sentence| (sentence.to_owned(), 1)).into();

@@ -144,12 +144,12 @@ impl News<'_> {
             }
             Self::StockMoved { product_id, change_type, quantity, stock } => {
                 let what = match change_type {
-                    ChangeType::In => "came in",
-                    ChangeType::Out => "went out",
-                    ChangeType::Adjust => "by a correction",
-                    ChangeType::Count => "by a count",
+                    ChangeType::In => format!("{quantity} came in"),
+                    ChangeType::Out => format!("{} went out", quantity.unsigned_abs()),
+                    ChangeType::Adjust => format!("{quantity:+} by a correction"),
+                    ChangeType::Count => format!("{quantity:+} by a count"),
                 };
-                format!("Stock of {product_id}: {quantity:+} {what}, {stock} now.")
+                format!("Stock of {product_id}: {what}, {stock} now.")
             }
             Self::LowStock { product_id, stock, threshold } => {
                 format!("{product_id} runs low: {stock} left, and the threshold is {threshold}.")
@@ -204,7 +204,7 @@ mod tests {
                 "A game of 2 players and 3 rounds is over; the best score was 0. [bestScore=0 kind=game-finished players=2 rounds=3]",
                 "The price of p-1 went from 2480 to 1980 JPY, in minor units. [currency=JPY kind=price-changed previousPrice=2480 price=1980 productId=p-1]",
                 "p-1 has its first price: 2480 JPY, in minor units. [currency=JPY kind=price-changed price=2480 productId=p-1]",
-                "Stock of p-1: -3 went out, 7 now. [changeType=OUT kind=stock-moved productId=p-1 quantity=-3 stock=7]",
+                "Stock of p-1: 3 went out, 7 now. [changeType=OUT kind=stock-moved productId=p-1 quantity=-3 stock=7]",
                 "p-1 runs low: 2 left, and the threshold is 3. [kind=low-stock lowStockThreshold=3 productId=p-1 stock=2]",
                 "p-1 is out of stock. [kind=out-of-stock productId=p-1]",
                 "A record of the clicks could not be counted (click-count) and was put aside. [kind=record-quarantined reason=click-count]",

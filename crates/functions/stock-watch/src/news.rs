@@ -31,13 +31,15 @@ pub(crate) fn noticed([before, after]: &[Product; 2]) -> Vec<(Notice, Entry)> {
     let watched =
         |product: &Product| Watched { stock: product.level.stock(), threshold: product.low_stock_threshold.get() };
     let product_id = after.id.as_str();
+    // Of an imported movement the row's own time, which may lie before the product's last change.
+    let at = after.stocked_at.filter(|_| before.stocked_at != after.stocked_at).unwrap_or(after.updated_at);
     let notices = watched(before).notices(watched(after)).into_iter().map(|notice| {
         let Watched { stock, threshold } = watched(after);
         let news = match notice {
             Notice::Low => News::LowStock { product_id, stock, threshold },
             Notice::Out => News::OutOfStock { product_id },
         };
-        (notice, news.entry(after.updated_at.timestamp(), &format!("{product_id} {}", after.version)))
+        (notice, news.entry(at.timestamp(), &format!("{product_id} {}", after.version)))
     });
     notices.collect()
 }
