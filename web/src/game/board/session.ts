@@ -9,6 +9,8 @@ import type { Batch, BoardMessage, InkMessage } from './protocol.ts';
 
 /** So long a chunk is on its way at most before it is worth looking whether it was stored. */
 const LOOK_AGAIN_AFTER_MS = 1_500;
+/** When a watcher who came after a stroke asks for it once more: a chunk's two seconds, and some for its way. */
+const SAVED_AFTER_MS = 3_000;
 
 export interface SessionOptions {
   readonly turnId: string;
@@ -79,6 +81,10 @@ export class BoardSession {
   /** After every `welcome` of a connection, the first too: asks for what is missing, and sends again what was not stored. */
   connected(): void {
     this.#incoming.catchUp();
+    if (this.isDrawer) return;
+    // What was drawn last is stored two seconds later, and its batches went to those who were here.
+    clearTimeout(this.#look);
+    this.#look = setTimeout(() => this.#incoming.catchUp(), SAVED_AFTER_MS);
   }
 
   /** Takes an `ink`; one of another turn is ignored. */
