@@ -33,6 +33,9 @@ impl Database {
     /// The name of the journal's table in the stage `local`.
     pub const JOURNAL: &str = "TidemarkJournal";
 
+    /// The name of Okusuri's table in the stage `local`.
+    pub const OKUSURI: &str = "okusuri-table";
+
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
         let engine = Engine::start(Options::default()).await?;

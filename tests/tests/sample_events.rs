@@ -167,6 +167,8 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "stock-watch", &[]).await;
     shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     check(&stack, "price-history", &SHOP_CHANGING).await;
+    check(&stack, "okusuri-api", &[]).await;
+    check(&stack, "okusuri-reminder", &[]).await;
 }
 
 /// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.

@@ -10,6 +10,7 @@ pub mod calendar;
 pub mod clicks;
 pub mod game;
 pub mod journal;
+pub mod okusuri;
 pub mod shop;
 mod time;
 mod user_id;

@@ -8,6 +8,7 @@ mod error;
 pub mod game;
 mod item;
 pub mod journal;
+pub mod okusuri;
 mod series;
 pub mod shop;
 

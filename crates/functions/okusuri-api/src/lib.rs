@@ -1,0 +1,71 @@
+//! The medication log as its users see it: signing in, a log for each day, what follows from it, reminders, and taking everything along.
+//!
+//! Each route needs somebody who is signed in, but those that sign in.
+
+mod config;
+mod problems;
+mod session;
+
+use jiff::Timestamp;
+use lambda_kit::bearer::AdminToken;
+use lambda_kit::cursor::Cursors;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{NOT_FOUND, Problem};
+use secrecy::SecretString;
+use serde_json::json;
+use store::okusuri::Sessions;
+use uuid::Uuid;
+
+pub use config::Config;
+
+/// The secrets that the function reads at its start.
+#[derive(Debug)]
+pub struct Secrets {
+    /// Signs cursors.
+    pub cursor_key: SecretString,
+    /// The operator's token.
+    pub admin_token: SecretString,
+    /// What further keys are derived from.
+    pub key: SecretString,
+    /// The private key that push services know this service by.
+    pub vapid_key: SecretString,
+}
+
+/// What the function works with. Time and ids are passed in, so that a test decides them.
+#[derive(Debug, Clone)]
+pub struct Okusuri {
+    sessions: Sessions,
+    cursors: Cursors,
+    admin: AdminToken,
+    now: fn() -> Timestamp,
+    new_id: fn() -> Uuid,
+}
+
+impl Okusuri {
+    /// The service on the table of `config`, with the system's clock and randomness.
+    pub fn new(client: aws_sdk_dynamodb::Client, config: &Config, secrets: Secrets) -> Self {
+        Self {
+            sessions: Sessions::new(client, &config.table),
+            cursors: Cursors::new(secrets.cursor_key),
+            admin: AdminToken::new(secrets.admin_token),
+            now: Timestamp::now,
+            new_id: Uuid::now_v7,
+        }
+    }
+
+    /// The same with another clock and other ids.
+    pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
+        Self { now, new_id, ..self }
+    }
+}
+
+/// Answers one request.
+pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Problem> {
+    match request.route() {
+        "GET /okusuri/api/me" => {
+            let signed_in = okusuri.user(&request).await?;
+            Ok(Reply::json(200, &json!({ "id": signed_in.id.as_str(), "timeZone": signed_in.user.time_zone })))
+        }
+        _ => Err(NOT_FOUND.detail(request.target())),
+    }
+}

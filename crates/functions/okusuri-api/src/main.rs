@@ -1,0 +1,23 @@
+//! `okusuri-api`: `/okusuri/api`.
+
+use aws_sdk_dynamodb::Client;
+use lambda_kit::{aws, http, telemetry};
+use okusuri_api::{Config, Okusuri, Secrets, handle};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init()?;
+    let config = Config::from_env()?;
+    let sdk = aws::config().await;
+    let client = Client::new(&sdk);
+    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    store::okusuri::connect(&client, &config.table).await?;
+    let secrets = Secrets {
+        cursor_key: aws::secret(&sdk, &config.cursor_key_arn).await?,
+        admin_token: aws::secret(&sdk, &config.admin_token_arn).await?,
+        key: aws::secret(&sdk, &config.key_arn).await?,
+        vapid_key: aws::secret(&sdk, &config.vapid_key_arn).await?,
+    };
+    let okusuri = Okusuri::new(client, &config, secrets);
+    http::run(|request| handle(&okusuri, request)).await
+}

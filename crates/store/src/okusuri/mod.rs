@@ -1,0 +1,19 @@
+//! Okusuri's table: PK `PK`, SK `SK`, TTL `TTL`; indexes `DueIndex` (`DuePartition`, `DueAt`) and `TypeIndex` (`TypePartition`, `TypeSort`), both of keys only.
+//!
+//! What lies where is written beside each row in [`rows`]: a user's own items in the partition `USER#<user id>`, and beside them the items by which
+//! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
+
+mod keys;
+pub mod rows;
+mod sessions;
+
+pub use keys::{Key, sha256_hex};
+pub use rows::{Row, item, read};
+pub use sessions::Sessions;
+
+/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+    let nothing = keys::session("connect").item();
+    client.get_item().table_name(table).set_key(Some(nothing)).send().await?;
+    Ok(())
+}
