@@ -10,9 +10,11 @@ use domain::TimeRange;
 use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, Talk};
 use domain::journal::{Entry, Retention, Stream};
 use engine::{Chance, EngineFaults};
-use game_archiver::{ArchiveError, Archiver};
+use game_archiver::Archiver;
 use jiff::Timestamp;
+use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
+use store::StoreError;
 use store::game::{CHAT_LINES_MAX, Chat, Drawings, Lobby, Rounds, StoredLine};
 use store::journal::{Journal, JournalReader, JournalShards};
 use tidemark_tests::games::{Play, game, name, player, settings};
@@ -34,7 +36,7 @@ fn archiver(db: &Database) -> Archiver {
     Archiver::new(db.client.clone(), Database::GAMES, journal)
 }
 
-async fn deliver(db: &Database, records: &[Value]) -> Result<Value, ArchiveError> {
+async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<StoreError>> {
     let archiver = archiver(db);
     let event = serde_json::value::to_raw_value(&json!({ "Records": records })).unwrap();
     Ok(serde_json::to_value(game_archiver::handle(&archiver, event, now()).await?).unwrap())
@@ -283,7 +285,7 @@ async fn an_event_of_another_kind_is_refused() {
     let db = Database::start().await.unwrap();
     let archiver = archiver(&db);
     let event = serde_json::value::to_raw_value(&sample_event("game-archiver", "not-a-batch")).unwrap();
-    assert!(matches!(game_archiver::handle(&archiver, event, now()).await, Err(ArchiveError::NotABatch(_))));
+    assert!(matches!(game_archiver::handle(&archiver, event, now()).await, Err(BatchError::NotABatch(_))));
 }
 
 #[tokio::test]

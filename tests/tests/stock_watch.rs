@@ -9,8 +9,10 @@ use domain::journal::{Entry, Stream};
 use domain::{Moment, TimeRange};
 use engine::{Chance, EngineFaults};
 use jiff::{SignedDuration, Timestamp};
+use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
-use stock_watch::{WatchError, Watcher};
+use stock_watch::Watcher;
+use store::StoreError;
 use store::shop::Reservations;
 use tidemark_tests::journal::{journal, reader};
 use tidemark_tests::shop::Shop;
@@ -25,11 +27,11 @@ fn shop(db: &Database, seconds: i64) -> Shop {
     Shop::new(&db.client, Database::SHOP, at(seconds))
 }
 
-async fn deliver(db: &Database, records: &[Value]) -> Result<Value, WatchError> {
+async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<StoreError>> {
     watch(db, &json!({ "Records": records })).await
 }
 
-async fn watch(db: &Database, event: &Value) -> Result<Value, WatchError> {
+async fn watch(db: &Database, event: &Value) -> Result<Value, BatchError<StoreError>> {
     let journal = journal(&db.client, 4, "default=400");
     let watcher = Watcher::new(journal, Reservations::new(db.client.clone(), Database::SHOP));
     let event = serde_json::value::to_raw_value(event).unwrap();
@@ -203,5 +205,5 @@ async fn a_reservation_that_somebody_has_deleted_by_hand_is_left_to_them() {
 async fn an_event_of_another_kind_is_refused() {
     let db = Database::start().await.unwrap();
     let event = sample_event("stock-watch", "not-a-batch");
-    assert!(matches!(watch(&db, &event).await, Err(WatchError::NotABatch(_))));
+    assert!(matches!(watch(&db, &event).await, Err(BatchError::NotABatch(_))));
 }

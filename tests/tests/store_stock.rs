@@ -425,7 +425,7 @@ async fn customer(db: &Database, n: i64, mut rng: fastrand::Rng) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_crowd_the_ledger_chains_and_adds_up_and_nothing_is_promised_twice() {
-    let db = with_cups(20).await;
+    let db = with_cups(60).await;
     // Some transactions are cancelled for nothing, and some replies are lost: both are tried again.
     let chance = Chance { next: 0, probability: 0.05 };
     let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
@@ -440,5 +440,5 @@ async fn after_a_crowd_the_ledger_chains_and_adds_up_and_nothing_is_promised_twi
     once.dedup();
     assert_eq!(orders.len(), once.len(), "an order has moved goods twice");
     // How many depends on who is faster.
-    assert!(orders.len() > 3, "only {} orders were served: too few to prove anything", orders.len());
+    assert!(orders.len() > 10, "only {} orders were served: too few to prove anything", orders.len());
 }

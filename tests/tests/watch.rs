@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use clicks_watch::{WatchError, handle};
+use clicks_watch::handle;
 use domain::TimeRange;
 use domain::journal::{Entry, Retention, Stream};
 use engine::{Chance, EngineFaults};
 use jiff::Timestamp;
+use lambda_kit::stream::BatchError;
 use serde_json::{Value, json};
+use store::StoreError;
 use store::journal::{Journal, JournalReader, JournalShards};
 use tidemark_tests::{Database, sample_event};
 
@@ -16,7 +18,7 @@ fn now() -> Timestamp {
     "2025-10-05T10:30:00Z".parse().unwrap()
 }
 
-async fn deliver(db: &Database, event: &Value) -> Result<Value, WatchError> {
+async fn deliver(db: &Database, event: &Value) -> Result<Value, BatchError<StoreError>> {
     let shards = JournalShards::new(4).unwrap();
     let journal = Journal::new(db.client.clone(), Database::JOURNAL, shards, Retention::default());
     let event = serde_json::value::to_raw_value(event).unwrap();
@@ -76,5 +78,5 @@ async fn what_dynamodb_fails_at_comes_again_from_the_first_record_that_is_not_to
 async fn what_is_no_batch_is_an_error() {
     let db = Database::start().await.unwrap();
     let outcome = deliver(&db, &sample_event("clicks-watch", "not-a-batch")).await;
-    assert!(matches!(outcome, Err(WatchError::NotABatch(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(BatchError::NotABatch(_))), "{outcome:?}");
 }

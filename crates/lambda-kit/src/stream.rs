@@ -107,7 +107,33 @@ pub struct Progress {
     pub failed_from: Option<String>,
 }
 
-impl StreamEvent<'_> {
+/// Why nothing of a batch can be told apart. Lambda delivers it again.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError<E> {
+    /// Not the event of a DynamoDB stream at all.
+    #[error("the event is not a batch of a DynamoDB stream: {0}")]
+    NotABatch(serde_json::Error),
+    /// What its records are kept in failed, and none of them says where to go on.
+    #[error(transparent)]
+    Store(E),
+}
+
+impl<E: Display> From<BatchError<E>> for Diagnostic {
+    fn from(error: BatchError<E>) -> Self {
+        let error_type = match error {
+            BatchError::NotABatch(_) => "not-a-batch",
+            BatchError::Store(_) => "store",
+        };
+        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
+    }
+}
+
+impl<'e> StreamEvent<'e> {
+    /// Reads the envelope of a batch.
+    pub fn parse<E>(event: &'e RawValue) -> Result<Self, BatchError<E>> {
+        serde_json::from_str(event.get()).map_err(BatchError::NotABatch)
+    }
+
     /// Each record as `read` understands it.
     pub fn read<'a, I, O, T, E>(&'a self, read: impl Fn(&StreamRecord<'a, I, O>) -> Result<T, E>) -> Vec<Read<'a, T>>
     where

@@ -4,40 +4,22 @@
 
 use domain::journal::{Entry, News};
 use jiff::Timestamp;
-use lambda_kit::stream::{Progress, StreamEvent, StreamReply};
-use lambda_runtime::Diagnostic;
+use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
 use serde_json::value::RawValue;
 use store::StoreError;
 use store::clicks::{Watched, WatchedImage};
 use store::journal::{Appended, Journal};
 
-/// Why nothing of a batch can be told apart. Lambda delivers it again.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// Not the event of a DynamoDB stream at all.
-    #[error("the event is not a batch of a DynamoDB stream: {0}")]
-    NotABatch(#[from] serde_json::Error),
-    /// DynamoDB failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<WatchError> for Diagnostic {
-    fn from(error: WatchError) -> Self {
-        let error_type = match error {
-            WatchError::NotABatch(_) => "not-a-batch",
-            WatchError::Store(_) => "store",
-        };
-        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
-    }
-}
-
 /// Tells of one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`WatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
-pub async fn handle(journal: &Journal, event: Box<RawValue>, now: Timestamp) -> Result<StreamReply, WatchError> {
-    let event: StreamEvent = serde_json::from_str(event.get())?;
+/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+pub async fn handle(
+    journal: &Journal,
+    event: Box<RawValue>,
+    now: Timestamp,
+) -> Result<StreamReply, BatchError<StoreError>> {
+    let event = StreamEvent::parse(&event)?;
     let records = event.read::<WatchedImage, WatchedImage, _, _>(|record| {
         Watched::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
     });
@@ -50,7 +32,8 @@ pub async fn handle(journal: &Journal, event: Box<RawValue>, now: Timestamp) -> 
         }
         Ok(())
     })
-    .await?;
+    .await
+    .map_err(BatchError::Store)?;
     let Progress { unreadable, failed_from } = progress;
     tracing::info!(records = event.records.len(), appended, unreadable, failed_from);
     Ok(StreamReply::new(&event, failed_from))

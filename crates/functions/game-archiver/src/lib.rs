@@ -8,8 +8,7 @@ mod archiver;
 mod plan;
 
 use jiff::Timestamp;
-use lambda_kit::stream::{Progress, StreamEvent, StreamReply};
-use lambda_runtime::Diagnostic;
+use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
 use metrics::counter;
 use serde_json::value::RawValue;
 use store::StoreError;
@@ -18,34 +17,17 @@ pub use archiver::Archiver;
 
 use archiver::Archived;
 
-/// Why nothing of a batch can be told apart. Lambda delivers it again.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    /// Not the event of a DynamoDB stream at all.
-    #[error("the event is not a batch of a DynamoDB stream: {0}")]
-    NotABatch(#[from] serde_json::Error),
-    /// DynamoDB failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<ArchiveError> for Diagnostic {
-    fn from(error: ArchiveError) -> Self {
-        let error_type = match error {
-            ArchiveError::NotABatch(_) => "not-a-batch",
-            ArchiveError::Store(_) => "store",
-        };
-        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
-    }
-}
-
 /// Archives one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`ArchiveError`]. What DynamoDB fails at is answered with the first record that has to come again.
-pub async fn handle(archiver: &Archiver, event: Box<RawValue>, now: Timestamp) -> Result<StreamReply, ArchiveError> {
-    let event: StreamEvent = serde_json::from_str(event.get())?;
-    let (archived, progress) = archiver.archive(&event, now).await?;
+/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+pub async fn handle(
+    archiver: &Archiver,
+    event: Box<RawValue>,
+    now: Timestamp,
+) -> Result<StreamReply, BatchError<StoreError>> {
+    let event = StreamEvent::parse(&event)?;
+    let (archived, progress) = archiver.archive(&event, now).await.map_err(BatchError::Store)?;
     report(&event, &archived, &progress);
     Ok(StreamReply::new(&event, progress.failed_from))
 }

@@ -8,8 +8,7 @@ mod news;
 mod watcher;
 
 use jiff::Timestamp;
-use lambda_kit::stream::{Progress, StreamEvent, StreamReply};
-use lambda_runtime::Diagnostic;
+use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
 use metrics::counter;
 use serde_json::value::RawValue;
 use store::StoreError;
@@ -18,34 +17,17 @@ pub use watcher::Watcher;
 
 use watcher::Watched;
 
-/// Why nothing of a batch can be told apart. Lambda delivers it again.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// Not the event of a DynamoDB stream at all.
-    #[error("the event is not a batch of a DynamoDB stream: {0}")]
-    NotABatch(#[from] serde_json::Error),
-    /// DynamoDB failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<WatchError> for Diagnostic {
-    fn from(error: WatchError) -> Self {
-        let error_type = match error {
-            WatchError::NotABatch(_) => "not-a-batch",
-            WatchError::Store(_) => "store",
-        };
-        Self { error_type: error_type.to_owned(), error_message: error.to_string() }
-    }
-}
-
 /// Watches one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`WatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
-pub async fn handle(watcher: &Watcher, event: Box<RawValue>, now: Timestamp) -> Result<StreamReply, WatchError> {
-    let event: StreamEvent = serde_json::from_str(event.get())?;
-    let (watched, progress) = watcher.watch(&event, now).await?;
+/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+pub async fn handle(
+    watcher: &Watcher,
+    event: Box<RawValue>,
+    now: Timestamp,
+) -> Result<StreamReply, BatchError<StoreError>> {
+    let event = StreamEvent::parse(&event)?;
+    let (watched, progress) = watcher.watch(&event, now).await.map_err(BatchError::Store)?;
     report(&event, &watched, &progress);
     Ok(StreamReply::new(&event, progress.failed_from))
 }
