@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::UserId;
 use domain::calendar::{DateRange, MonthRange};
 use domain::clicks::{Click, ClickTime};
@@ -14,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{
     CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
-    TOTAL_SORT, key, record_sort, s,
+    TOTAL_SORT, key, record_sort,
 };
 use crate::StoreError;
+use crate::item::between;
 use crate::series::{Direction, Page, Rows, merge};
 
 /// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
@@ -132,11 +132,8 @@ impl ClicksReader {
         let mut stats = BTreeMap::new();
         let mut start = None;
         for _ in 0..STAT_PAGES_MAX {
-            let page = self
-                .between(PARTITION_KEY, partition, SORT_KEY, &from, &to)
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
+            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, &from, &to);
+            let page = query.set_exclusive_start_key(start).send().await?;
             for item in page.items.unwrap_or_default() {
                 let Some(period) = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned() else { continue };
                 stats.insert(period, stat(item)?);
@@ -162,8 +159,8 @@ impl ClicksReader {
         let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
         let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
         let to = to.map_or_else(|| LAST_TEXT.to_owned(), |time| time.to_string());
-        let answer = self
-            .between(PARTITION_KEY, user_id.as_str(), SORT_KEY, &from, &to)
+        let clicks = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
+        let answer = clicks
             .scan_index_forward(direction == Direction::Asc)
             .limit(i32::from(limit))
             .set_exclusive_start_key(start)
@@ -185,7 +182,8 @@ impl ClicksReader {
         // `recordSort` is unique in a day, so one position serves every partition. The first text after it ends in NUL.
         let from = after.map_or_else(|| CLICK_PREFIX.to_owned(), |ClickPosition(last)| format!("{last}\0"));
         let pages = self.date_shards.date_keys(day).into_iter().map(|date_key| {
-            let query = self.between("dateKey", &date_key, "recordSort", &from, CLICK_PREFIX_END);
+            let query =
+                between(&self.client, &self.table, ["dateKey", "recordSort"], &date_key, &from, CLICK_PREFIX_END);
             query.index_name(DATE_INDEX).limit(i32::from(limit)).send()
         });
         let mut partitions = Vec::new();
@@ -197,26 +195,6 @@ impl ClicksReader {
             merge(partitions, Direction::Asc, usize::from(limit), |click| click.record_sort.clone());
         let next = items.last().filter(|_| has_more).map(|click| ClickPosition(click.record_sort.clone()));
         Ok(Page { items, next })
-    }
-
-    /// The rows of one partition between two sort keys, both included.
-    fn between(
-        &self,
-        partition_key: &str,
-        partition: &str,
-        sort_key: &str,
-        from: &str,
-        to: &str,
-    ) -> QueryFluentBuilder {
-        self.client
-            .query()
-            .table_name(&self.table)
-            .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
-            .expression_attribute_names("#pk", partition_key)
-            .expression_attribute_names("#sk", sort_key)
-            .expression_attribute_values(":pk", s(partition))
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(to))
     }
 }
 

@@ -10,10 +10,11 @@ use futures::future::try_join_all;
 
 use super::keys::{
     ANSWER, CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, META, PARTITION_KEY, PLAYER_PREFIX, PLAYER_PREFIX_END,
-    ROUND_PREFIX, ROUND_PREFIX_END, SORT_KEY, TTL, WORDS, expires, game, key, n, s,
+    ROUND_PREFIX, ROUND_PREFIX_END, SORT_KEY, TTL, WORDS, expires, game, key, n,
 };
 use super::lobby::finished_seat;
 use crate::StoreError;
+use crate::item::between;
 
 /// How many lines of a game's chat are kept.
 pub const CHAT_LINES_MAX: usize = 1_000;
@@ -137,21 +138,9 @@ impl Archive {
         let mut keys = Vec::new();
         let mut start = None;
         for _ in 0..PAGES_MAX {
-            let page = self
-                .client
-                .query()
-                .table_name(&self.table)
-                .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
-                .projection_expression("#sk, #ttl")
-                .expression_attribute_names("#pk", PARTITION_KEY)
-                .expression_attribute_names("#sk", SORT_KEY)
-                .expression_attribute_names("#ttl", TTL)
-                .expression_attribute_values(":pk", s(game(game_id)))
-                .expression_attribute_values(":from", s(from))
-                .expression_attribute_values(":to", s(to))
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
+            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), from, to);
+            let query = query.projection_expression("#sk, #ttl").expression_attribute_names("#ttl", TTL);
+            let page = query.set_exclusive_start_key(start).send().await?;
             for item in page.items.unwrap_or_default() {
                 let Some(sort) = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()) else { continue };
                 let ttl = item.get(TTL).and_then(|ttl| ttl.as_n().ok()).and_then(|ttl| ttl.parse().ok());

@@ -5,10 +5,11 @@ use domain::game::{GameId, Line, LineId, LineKind, PlayerId, PlayerName, SystemT
 use serde::{Deserialize, Serialize};
 
 use super::keys::{
-    ARCHIVE_TTL_S, CHAT_PREFIX, CHAT_PREFIX_END, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n, s,
+    ARCHIVE_TTL_S, CHAT_PREFIX, CHAT_PREFIX_END, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n,
 };
 use super::rows::player_id;
 use crate::StoreError;
+use crate::item::between;
 
 /// A line as it lies in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,16 +113,9 @@ impl Chat {
         limit: u16,
         after: Option<&ChatPosition>,
     ) -> Result<ChatPage, StoreError> {
-        let answer = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
-            .expression_attribute_names("#pk", PARTITION_KEY)
-            .expression_attribute_names("#sk", SORT_KEY)
-            .expression_attribute_values(":pk", s(game(game_id)))
-            .expression_attribute_values(":from", s(CHAT_PREFIX))
-            .expression_attribute_values(":to", s(CHAT_PREFIX_END))
+        let lines =
+            between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), CHAT_PREFIX, CHAT_PREFIX_END);
+        let answer = lines
             .scan_index_forward(false)
             .limit(i32::from(limit))
             .set_exclusive_start_key(after.map(|ChatPosition(sort)| key(game(game_id), sort)))

@@ -18,6 +18,7 @@ use super::keys::{
 use super::rows::{AnswerRow, MetaRow, Status, word};
 use crate::StoreError;
 use crate::error::canceled;
+use crate::item::between;
 
 /// The pages that answer, listeners and room may take. A megabyte holds thousands of listeners.
 const PAGES_MAX: usize = 4;
@@ -81,20 +82,9 @@ impl Rooms {
         let (mut room, mut secret, mut listeners) = (None, None, Vec::new());
         let mut start: Option<Item> = None;
         for _ in 0..PAGES_MAX {
-            let page = self
-                .client
-                .query()
-                .table_name(&self.table)
-                .consistent_read(freshness == Freshness::Consistent)
-                .key_condition_expression("#pk = :pk AND #sk BETWEEN :live AND :meta")
-                .expression_attribute_names("#pk", PARTITION_KEY)
-                .expression_attribute_names("#sk", SORT_KEY)
-                .expression_attribute_values(":pk", s(game(game_id)))
-                .expression_attribute_values(":live", s(LIVE_PREFIX))
-                .expression_attribute_values(":meta", s(META))
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
+            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
+            let query = query.consistent_read(freshness == Freshness::Consistent);
+            let page = query.set_exclusive_start_key(start).send().await?;
             for item in page.items.unwrap_or_default() {
                 let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str);
                 match sort {

@@ -11,8 +11,9 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::keys::{Day, PARTITION_KEY, SORT_KEY, days, entry, feed, s};
+use super::keys::{Day, PARTITION_KEY, SORT_KEY, days, entry, feed};
 use crate::StoreError;
+use crate::item::between;
 use crate::series::{Direction, Page, Rows, merge};
 
 /// The most queries of one page, but for a first day that has more shards. A stretch of days with little or nothing in them ends a page early, with
@@ -167,17 +168,8 @@ impl JournalReader {
 
     /// The rows of a partition between two sort keys, both included, from the last one backwards.
     fn between(&self, partition: &str, from: &str, to: &str) -> QueryFluentBuilder {
-        self.client
-            .query()
-            .table_name(&self.table)
-            .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
-            .expression_attribute_names("#pk", PARTITION_KEY)
-            .expression_attribute_names("#sk", SORT_KEY)
-            .expression_attribute_values(":pk", s(partition))
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(to))
-            .scan_index_forward(false)
-            .consistent_read(true)
+        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, from, to);
+        query.scan_index_forward(false).consistent_read(true)
     }
 }
 

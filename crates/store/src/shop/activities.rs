@@ -13,8 +13,9 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Item, SORT_KEY, key, read, row, row_id, s};
+use super::keys::{Item, PARTITION_KEY, SORT_KEY, key, read, row, row_id, s};
 use crate::StoreError;
+use crate::item::between;
 use crate::series::{Direction, Page, Rows, merge, shard};
 
 /// What `EntityType` says.
@@ -353,14 +354,9 @@ impl Activities {
         direction: Direction,
     ) -> QueryFluentBuilder {
         let bound = |at: Option<Moment>, open: &str| at.map_or_else(|| open.to_owned(), |at| format!("{PREFIX}{at}"));
-        self.client
-            .query()
-            .table_name(&self.table)
-            .key_condition_expression("PK = :pk AND SK BETWEEN :from AND :to")
-            .expression_attribute_values(":pk", s(partition))
-            .expression_attribute_values(":from", s(bound(from, PREFIX)))
-            .expression_attribute_values(":to", s(bound(to, PREFIX_END)))
-            .scan_index_forward(direction == Direction::Asc)
+        let (from, to) = (bound(from, PREFIX), bound(to, PREFIX_END));
+        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, from, to);
+        query.scan_index_forward(direction == Direction::Asc)
     }
 }
 
