@@ -3,16 +3,17 @@
 //! The room is rewritten at each change, and each begun kilobyte of it is paid for. So what can be told from something else is
 //! not stored: the awards of those who guessed follow from who guessed.
 
-use domain::game::{
-    Answer, Award, GameId, Hiragana, OutOfBounds, Phase, Player, PlayerId, PlayerName, Playing, Reason, Room, Secret,
-    Settings, Solver, Stage, Turn, TurnId, TurnSecret, WordSource,
-};
+mod answer;
+mod round;
+
+use domain::game::{GameId, Hiragana, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, WordSource};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// One `_` for each letter that is still closed. No answer has it.
-const CLOSED: char = '_';
+pub(crate) use answer::AnswerRow;
+
+use round::RoundRow;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -98,65 +99,6 @@ impl ReadyRow {
     fn is_ready(&self) -> bool {
         *self == Self::Ready
     }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RoundRow {
-    round_number: u8,
-    started_at: u64,
-    current_turn: TurnRow,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TurnRow {
-    turn_number: u8,
-    drawer_id: String,
-    status: TurnStatus,
-    started_at: u64,
-    deadline: u64,
-    #[serde(default)]
-    correct_player_ids: Vec<String>,
-    /// What each of those earned, in the same order.
-    #[serde(default)]
-    correct_points: Vec<u32>,
-    /// While somebody draws: the opened letters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mask: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    hints: Option<u8>,
-    /// From the reveal on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ended_at: Option<u64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    other_awards: Vec<AwardRow>,
-}
-
-/// An award that does not follow from who guessed.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AwardRow {
-    player_id: String,
-    points: u32,
-    reason: ReasonRow,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ReasonRow {
-    CorrectAnswer,
-    DrawerPenalty,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum TurnStatus {
-    SettingAnswer,
-    Drawing,
-    Finished,
 }
 
 impl From<&Room> for MetaRow {
@@ -281,155 +223,6 @@ impl TryFrom<PlayerRow> for Player {
     }
 }
 
-impl From<&Playing> for RoundRow {
-    fn from(playing: &Playing) -> Self {
-        let turn = &playing.turn;
-        let mut row = TurnRow {
-            turn_number: turn.id.number(),
-            drawer_id: turn.drawer.to_string(),
-            status: TurnStatus::SettingAnswer,
-            started_at: turn.started_at_ms,
-            deadline: turn.deadline_ms,
-            correct_player_ids: turn.solvers.iter().map(|solver| solver.player.to_string()).collect(),
-            correct_points: turn.solvers.iter().map(|solver| solver.points).collect(),
-            mask: None,
-            hints: None,
-            answer: None,
-            ended_at: None,
-            other_awards: Vec::new(),
-        };
-        match &turn.phase {
-            Phase::Choosing => {}
-            Phase::Drawing { mask, hints } => {
-                row.status = TurnStatus::Drawing;
-                row.mask = Some(mask.iter().map(|letter| letter.unwrap_or(CLOSED)).collect());
-                row.hints = Some(*hints);
-            }
-            Phase::Reveal { answer, awards, at_ms } => {
-                row.status = TurnStatus::Finished;
-                row.answer = Some(answer.to_string());
-                row.ended_at = Some(*at_ms);
-                let solved = awards_of(&turn.solvers);
-                row.other_awards = awards.iter().filter(|award| !solved.contains(award)).map(AwardRow::from).collect();
-            }
-        }
-        Self { round_number: turn.id.round(), started_at: playing.round_started_at_ms, current_turn: row }
-    }
-}
-
-impl RoundRow {
-    fn read(self, paused_at_ms: Option<u64>) -> Result<Playing, StoreError> {
-        let row = self.current_turn;
-        if row.correct_player_ids.len() != row.correct_points.len() {
-            return Err(StoreError::unreadable("a turn with more solvers than points, or fewer"));
-        }
-        let solvers = player_ids(&row.correct_player_ids)?.into_iter().zip(row.correct_points);
-        let solvers: Vec<_> = solvers.map(|(player, points)| Solver { player, points }).collect();
-        let phase = match (row.status, row.mask, row.hints, row.answer, row.ended_at) {
-            (TurnStatus::SettingAnswer, ..) => Phase::Choosing,
-            (TurnStatus::Drawing, Some(mask), Some(hints), ..) => {
-                Phase::Drawing { mask: mask.chars().map(|c| (c != CLOSED).then_some(c)).collect(), hints }
-            }
-            (TurnStatus::Finished, _, _, Some(answer), Some(at_ms)) => {
-                let mut awards = awards_of(&solvers);
-                for award in row.other_awards {
-                    awards.push(award.try_into()?);
-                }
-                Phase::Reveal { answer: word(&answer)?, awards, at_ms }
-            }
-            _ => return Err(StoreError::unreadable("a turn whose status and answer do not go together")),
-        };
-        let id = TurnId::new(self.round_number, row.turn_number).map_err(StoreError::unreadable)?;
-        let turn = Turn {
-            id,
-            drawer: player_id(&row.drawer_id)?,
-            started_at_ms: row.started_at,
-            deadline_ms: row.deadline,
-            solvers,
-            phase,
-        };
-        Ok(Playing { round_started_at_ms: self.started_at, turn, paused_at_ms })
-    }
-}
-
-/// What those who guessed have got for it.
-fn awards_of(solvers: &[Solver]) -> Vec<Award> {
-    let award = |solver: &Solver| Award { player: solver.player, points: solver.points, reason: Reason::CorrectAnswer };
-    solvers.iter().map(award).collect()
-}
-
-impl From<&Award> for AwardRow {
-    fn from(award: &Award) -> Self {
-        let reason = match award.reason {
-            Reason::CorrectAnswer => ReasonRow::CorrectAnswer,
-            Reason::DrawerPenalty => ReasonRow::DrawerPenalty,
-        };
-        Self { player_id: award.player.to_string(), points: award.points, reason }
-    }
-}
-
-impl TryFrom<AwardRow> for Award {
-    type Error = StoreError;
-
-    fn try_from(row: AwardRow) -> Result<Self, StoreError> {
-        let reason = match row.reason {
-            ReasonRow::CorrectAnswer => Reason::CorrectAnswer,
-            ReasonRow::DrawerPenalty => Reason::DrawerPenalty,
-        };
-        Ok(Self { player: player_id(&row.player_id)?, points: row.points, reason })
-    }
-}
-
-/// What a game hides.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AnswerRow {
-    seed: u64,
-    dealt: u16,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    options: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    hint_order: Vec<u8>,
-}
-
-impl From<&Secret> for AnswerRow {
-    fn from(secret: &Secret) -> Self {
-        let turn = secret.turn.as_ref();
-        let answer = turn.and_then(|turn| turn.answer.as_ref());
-        Self {
-            seed: secret.seed,
-            dealt: secret.dealt,
-            turn_id: turn.map(|turn| turn.id.to_string()),
-            options: turn.map(|turn| turn.options.iter().map(ToString::to_string).collect()).unwrap_or_default(),
-            answer: answer.map(|answer| answer.word.to_string()),
-            hint_order: answer.map(|answer| answer.hint_order.clone()).unwrap_or_default(),
-        }
-    }
-}
-
-impl TryFrom<AnswerRow> for Secret {
-    type Error = StoreError;
-
-    fn try_from(row: AnswerRow) -> Result<Self, StoreError> {
-        let turn = match row.turn_id {
-            None => None,
-            Some(id) => {
-                let options = row.options.iter().map(|option| word(option)).collect::<Result<_, _>>()?;
-                let answer = match row.answer {
-                    None => None,
-                    Some(answer) => Some(Answer { word: word(&answer)?, hint_order: row.hint_order }),
-                };
-                Some(TurnSecret { id: id.parse().map_err(StoreError::unreadable)?, options, answer })
-            }
-        };
-        Ok(Self { seed: row.seed, dealt: row.dealt, turn })
-    }
-}
-
 fn texts(ids: &[PlayerId]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
@@ -449,8 +242,12 @@ pub(crate) fn word(text: &str) -> Result<Hiragana, StoreError> {
 #[cfg(test)]
 mod tests {
     use aws_sdk_dynamodb::types::AttributeValue;
-    use domain::game::{PlayerCount, RoundCount, TimeLimit};
+    use domain::game::{
+        Answer, Award, Phase, PlayerCount, Playing, Reason, RoundCount, Secret, Solver, TimeLimit, Turn, TurnId,
+        TurnSecret,
+    };
 
+    use super::round::awards_of;
     use super::*;
     use crate::item::Item;
 
