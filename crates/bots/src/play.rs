@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use crate::player::{Ending, Pace, Player, Whispers};
+use crate::manner::{Pace, Whispers};
+use crate::player::{Ending, Player};
 use crate::protocol::{Heard, hello};
 use crate::server::{Seat, Server, ServerError, Socket};
 

@@ -1,8 +1,6 @@
 //! What a bot does at the table. No I/O: it hears, knows when it wants to act next, and says what it wants to say.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use domain::game::drawing::Op;
@@ -11,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::guessing::guess;
+use crate::manner::{Pace, Whispers};
 use crate::picture::picture;
 use crate::play::Manner;
 use crate::protocol::{Heard, Room, Standing, Turn, batch, choose, draw, save, say, tick};
@@ -30,46 +29,6 @@ const PING: Duration = Duration::from_secs(4 * 60);
 const BATCHES_OF_A_SAVE: usize = 6;
 /// Wrong guesses before a bot listens to what is whispered.
 const WRONG_GUESSES: usize = 1;
-
-/// How fast a bot plays.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pace {
-    /// Before it gets ready, starts, chooses; ms.
-    pub think_ms: RangeInclusive<u64>,
-    /// Before each guess, ms.
-    pub guess_ms: RangeInclusive<u64>,
-    /// Between two batches of a drawing, ms; the protocol wants 150 to 200.
-    pub batch_ms: u64,
-    /// How long it stays at a finished table, in case somebody wants another game; ms.
-    pub linger_ms: u64,
-}
-
-impl Pace {
-    /// As people do.
-    pub fn human() -> Self {
-        Self { think_ms: 1_500..=5_000, guess_ms: 3_000..=10_000, batch_ms: 175, linger_ms: 120_000 }
-    }
-
-    /// Without a pause but those of a drawing, which the protocol asks for.
-    pub fn brisk() -> Self {
-        Self { think_ms: 0..=0, guess_ms: 0..=0, batch_ms: 150, linger_ms: 0 }
-    }
-}
-
-/// The words of each turn, from drawer to guessers behind the server's back.
-#[derive(Debug, Clone, Default)]
-pub struct Whispers(Arc<Mutex<HashMap<String, String>>>);
-
-impl Whispers {
-    fn tell(&self, turn_id: &str, word: &str) {
-        let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        words.insert(turn_id.to_owned(), word.to_owned());
-    }
-
-    fn word(&self, turn_id: &str) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(turn_id).cloned()
-    }
-}
 
 /// How a game ended for a bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
