@@ -1,8 +1,9 @@
 //! HTTP requests as API Gateway passes them (payload format 2.0), and replies.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use base64::Engine;
@@ -40,6 +41,28 @@ impl Request {
         self.0.headers.get(name)?.to_str().ok()
     }
 
+    /// A cookie's value as the browser sent it; of several of one name the first, which is the one with the longest path.
+    pub fn cookie(&self, name: &str) -> Option<&str> {
+        let cookies = self.0.cookies.as_deref().unwrap_or_default().iter();
+        cookies.filter_map(|cookie| cookie.split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Whether the client's connection is encrypted. API Gateway takes no others; the local stack takes no other than plain ones, and says so.
+    pub fn is_https(&self) -> bool {
+        self.header("x-forwarded-proto") != Some("http")
+    }
+
+    /// The media type of the body, without parameters, in lower case; empty when there is none.
+    pub fn media_type(&self) -> String {
+        let header = self.header("content-type").unwrap_or_default();
+        header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The client's address, as the gateway saw it.
+    pub fn source_ip(&self) -> Option<&str> {
+        self.0.request_context.http.source_ip.as_deref()
+    }
+
     /// A parameter of the path, which the route declares.
     pub fn path_parameter(&self, name: &str) -> &str {
         self.0.path_parameters.get(name).map_or("", String::as_str)
@@ -70,6 +93,15 @@ impl Request {
 
     /// The body as JSON of at most `bytes_max` bytes.
     pub fn json<T: DeserializeOwned>(&self, bytes_max: usize) -> Result<T, Problem> {
+        let body = self.bytes(bytes_max)?;
+        if body.is_empty() {
+            return Err(INVALID_BODY.detail("a JSON body is needed"));
+        }
+        serde_json::from_slice(&body).map_err(|error| INVALID_BODY.detail(error))
+    }
+
+    /// The body as it was sent, of at most `bytes_max` bytes; empty when there is none.
+    pub fn bytes(&self, bytes_max: usize) -> Result<Cow<'_, [u8]>, Problem> {
         let too_large = || BODY_TOO_LARGE.detail(format!("at most {bytes_max} bytes"));
         let body = self.0.body.as_deref().unwrap_or_default();
         // Base64 takes four characters for three bytes: this refuses before anything is decoded.
@@ -81,13 +113,7 @@ impl Request {
         } else {
             body.as_bytes().into()
         };
-        if body.len() > bytes_max {
-            return Err(too_large());
-        }
-        if body.is_empty() {
-            return Err(INVALID_BODY.detail("a JSON body is needed"));
-        }
-        serde_json::from_slice(&body).map_err(|error| INVALID_BODY.detail(error))
+        if body.len() > bytes_max { Err(too_large()) } else { Ok(body) }
     }
 }
 
@@ -101,7 +127,9 @@ pub fn invalid(name: &str, why: impl ToString) -> Problem {
 pub struct Reply {
     status: u16,
     headers: HeaderMap,
+    cookies: Vec<String>,
     body: String,
+    is_base64_encoded: bool,
 }
 
 impl Reply {
@@ -109,7 +137,25 @@ impl Reply {
     pub fn new(status: u16, content_type: &'static str, body: String) -> Self {
         let headers = [("content-type", content_type), ("cache-control", "no-store")];
         let headers = headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        Self { status, headers: HeaderMap::from_iter(headers), body }
+        let headers = HeaderMap::from_iter(headers);
+        Self { status, headers, cookies: Vec::new(), body, is_base64_encoded: false }
+    }
+
+    /// An answer of bytes that are not text.
+    pub fn bytes(status: u16, content_type: &'static str, body: &[u8]) -> Self {
+        Self { is_base64_encoded: true, ..Self::new(status, content_type, STANDARD.encode(body)) }
+    }
+
+    /// An answer without a body: 204.
+    pub fn empty() -> Self {
+        let mut reply = Self::new(204, "", String::new());
+        reply.headers.remove("content-type");
+        reply
+    }
+
+    /// Sends the browser on to another address with a GET: 302.
+    pub fn redirect(location: &str) -> Self {
+        Self { status: 302, ..Self::empty() }.header("location", location)
     }
 
     /// JSON.
@@ -131,9 +177,25 @@ impl Reply {
         self
     }
 
+    /// Sets a cookie; each becomes a `Set-Cookie` of its own.
+    pub fn cookie(mut self, cookie: &Cookie<'_>) -> Self {
+        self.cookies.push(cookie.to_string());
+        self
+    }
+
     /// HTTP's status.
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// The header `location` of a redirect.
+    pub fn location(&self) -> Option<&str> {
+        self.headers.get("location")?.to_str().ok()
+    }
+
+    /// The cookies that are set, as `Set-Cookie` spells them.
+    pub fn cookies(&self) -> &[String] {
+        &self.cookies
     }
 
     /// What goes to the client.
@@ -141,12 +203,38 @@ impl Reply {
         &self.body
     }
 
-    fn into_event(self) -> ApiGatewayV2httpResponse {
+    /// The answer as API Gateway takes it.
+    pub fn into_event(self) -> ApiGatewayV2httpResponse {
         let mut event = ApiGatewayV2httpResponse::default();
         event.status_code = i64::from(self.status);
         event.headers = self.headers;
+        event.cookies = self.cookies;
         event.body = Some(self.body.into());
+        event.is_base64_encoded = self.is_base64_encoded;
         event
+    }
+}
+
+/// A cookie that a page's scripts cannot read and that other sites' forms do not send.
+#[derive(Debug, Clone, Copy)]
+pub struct Cookie<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value: characters that a cookie may have (letters, digits, `-`, `_`, `.`), for nothing is escaped.
+    pub value: &'a str,
+    /// The path under which the browser sends it.
+    pub path: &'a str,
+    /// How long the browser keeps it; none at all takes it away.
+    pub max_age: Duration,
+    /// Whether it is sent over encrypted connections only.
+    pub is_secure: bool,
+}
+
+impl fmt::Display for Cookie<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, value, path, max_age, is_secure } = self;
+        let secure = if *is_secure { "; Secure" } else { "" };
+        write!(f, "{name}={value}; Path={path}; Max-Age={}; HttpOnly; SameSite=Lax{secure}", max_age.as_secs())
     }
 }
 
@@ -207,5 +295,52 @@ mod tests {
         let encoded = STANDARD.encode("[1,2,3]");
         assert_eq!(name(with_body(&encoded, true).json(6)), Err("body-too-large"));
         assert!(with_body(&encoded, true).json::<serde_json::Value>(7).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_is_not_text_comes_and_goes_in_base64() {
+        assert_eq!(with_body("/wA=", true).bytes(2).as_deref(), Ok(&[0xff, 0x00][..]));
+        assert_eq!(with_body("", false).bytes(2).as_deref(), Ok(&[][..]));
+        let event = serde_json::to_value(Reply::bytes(200, "image/png", &[0xff, 0x00]).into_event()).expect("JSON");
+        assert_eq!((&event["body"], &event["isBase64Encoded"]), (&"/wA=".into(), &true.into()));
+    }
+
+    #[test]
+    fn cookies_are_read_by_their_whole_name() {
+        let mut event = ApiGatewayV2httpRequest::default();
+        event.cookies = Some(["my-session=1", "session=a=b", "session=c", "empty=", "none"].map(str::to_owned).into());
+        let request = Request::new(event);
+        for (name, value) in [("session", Some("a=b")), ("my-session", Some("1")), ("empty", Some("")), ("none", None)]
+        {
+            assert_eq!(request.cookie(name), value, "{name}");
+        }
+        assert_eq!(Request::default().cookie("session"), None);
+    }
+
+    #[test]
+    fn each_cookie_that_is_set_is_spelled_out() {
+        let cookie =
+            Cookie { name: "a", value: "b", path: "/okusuri", max_age: Duration::from_secs(60), is_secure: true };
+        let plain = Cookie { name: "c", value: "", max_age: Duration::ZERO, is_secure: false, ..cookie };
+        let reply = Reply::redirect("https://example.com/?a=b").cookie(&cookie).cookie(&plain);
+        assert_eq!(reply.location(), Some("https://example.com/?a=b"));
+        let event = serde_json::to_value(reply.into_event()).expect("JSON");
+        assert_eq!(event["statusCode"], 302);
+        let cookies = [
+            "a=b; Path=/okusuri; Max-Age=60; HttpOnly; SameSite=Lax; Secure",
+            "c=; Path=/okusuri; Max-Age=0; HttpOnly; SameSite=Lax",
+        ];
+        assert_eq!(event["cookies"], serde_json::json!(cookies));
+    }
+
+    #[test]
+    fn a_connection_counts_as_plain_only_where_the_gateway_says_so() {
+        for (proto, is_https) in [(Some("http"), false), (Some("https"), true), (None, true)] {
+            let mut event = ApiGatewayV2httpRequest::default();
+            event.headers.extend(
+                proto.map(|proto| (HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static(proto))),
+            );
+            assert_eq!(Request::new(event).is_https(), is_https, "{proto:?}");
+        }
     }
 }
