@@ -1,0 +1,123 @@
+//! E-mail addresses, as people write them and as one is told from another.
+
+use std::fmt;
+
+use email_address::{EmailAddress, Options};
+use unicode_normalization::UnicodeNormalization;
+
+/// An e-mail address in the one spelling under which it is unique.
+///
+/// Lower case, NFC, its domain in the ASCII of IDNA. The part before the `@` is taken in lower case too: by the letter of RFC 5321 a host may tell
+/// `Ann@` from `ann@`, but people do not, and two users of one mailbox would each read the other's codes. Nothing else is folded: dots and what
+/// follows a `+` count, since only the host knows whether they do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Email(String);
+
+/// A text that is no e-mail address of the form `name@example.com` with at most [`Email::BYTES_MAX`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected an address like name@example.com, of at most {max} bytes", max = Email::BYTES_MAX)]
+pub struct EmailError;
+
+impl Email {
+    /// The longest address that a mail's envelope has room for (RFC 5321, 4.5.3.1.3, without its brackets).
+    pub const BYTES_MAX: usize = 254;
+
+    /// Normalises and checks.
+    pub fn new(text: &str) -> Result<Self, EmailError> {
+        // What is far too long is not looked at any closer; ten times as much is room for any spelling of what is short enough.
+        if text.len() > Self::BYTES_MAX * 10 {
+            return Err(EmailError);
+        }
+        let lower: String = text.trim().nfc().flat_map(char::to_lowercase).nfc().collect();
+        let (local, domain) = lower.rsplit_once('@').ok_or(EmailError)?;
+        let domain = idna::domain_to_ascii_strict(domain).map_err(|_| EmailError)?;
+        let email = format!("{local}@{domain}");
+        let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
+        let is_quoted = local.starts_with('"');
+        match EmailAddress::parse_with_options(&email, options) {
+            Ok(_) if email.len() <= Self::BYTES_MAX && !is_quoted => Ok(Self(email)),
+            _ => Err(EmailError),
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn normalised(text: &str) -> Option<String> {
+        Email::new(text).ok().map(|email| email.0)
+    }
+
+    #[test]
+    fn spellings_of_one_address_are_one() {
+        for text in ["ann@example.com", " Ann@Example.COM\n", "ANN@EXAMPLE.COM", "\u{3000}ann@ｅxample.com"] {
+            assert_eq!(normalised(text).as_deref(), Some("ann@example.com"), "{text:?}");
+        }
+        // The composed and the decomposed letter, and the domain's two spellings.
+        let written =
+            ["j\u{f6}rg@b\u{fc}cher.example", "JO\u{308}RG@BU\u{308}CHER.example", "j\u{f6}rg@xn--bcher-kva.example"];
+        for text in written {
+            assert_eq!(normalised(text).as_deref(), Some("j\u{f6}rg@xn--bcher-kva.example"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_host_can_tell_apart_stays_apart() {
+        let texts = ["a.b@example.com", "ab@example.com", "ab+x@example.com", "ab#1@example.com"];
+        for text in texts {
+            assert_eq!(normalised(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let long = format!("{}@example.com", "a".repeat(65));
+        let longer = format!("a@{}example.com", "abcdefgh.".repeat(30));
+        for text in [
+            "",
+            "@",
+            "ann",
+            "ann@",
+            "@example.com",
+            "ann@localhost",
+            "ann@@example.com",
+            "a b@example.com",
+            "ann@exam ple.com",
+            "ann@-example.com",
+            "ann@example..com",
+            ".ann@example.com",
+            "ann@[127.0.0.1]",
+            "Ann <ann@example.com>",
+            "\"a b\"@example.com",
+            "ann\u{0}@example.com",
+            "ann@example.com\r\nbcc: x@y.z",
+            &long,
+            &longer,
+        ] {
+            assert_eq!(normalised(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_changes_nothing_more(text in "[a-zA-Z0-9.+#\u{c0}-\u{17f}\u{300}-\u{340}İßſΣ]{1,12}@[a-zA-Z\u{c0}-\u{17f}.]{1,12}\\.com") {
+            if let Some(once) = normalised(&text) {
+                prop_assert_eq!(normalised(&once), Some(once));
+            }
+        }
+    }
+}
