@@ -6,6 +6,7 @@
 mod keys;
 pub mod rows;
 mod sessions;
+pub mod vault;
 
 pub use keys::{Key, sha256_hex};
 pub use rows::{Row, item, read};
