@@ -36,9 +36,12 @@ export function asApiError(failure: unknown): ApiError {
 
 /** What a request may say beyond its path. */
 export interface ApiRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as it is, in the body's place; `headers` name its type. */
+  readonly content?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -51,6 +54,11 @@ export async function requestJson(path: string, request: ApiRequest = {}): Promi
   const body: unknown = await response.json().catch(() => null);
   if (!isObject(body)) throw new ApiError(unexpectedAnswer(response.status));
   return body;
+}
+
+/** Sends a request whose answer, if any, says nothing beyond its success. Fails as {@link requestJson} does. */
+export async function requestDone(path: string, request: ApiRequest): Promise<void> {
+  await send(path, 'application/json', request);
 }
 
 /** Sends a request and gives its answer as a file. Fails as {@link requestJson} does. */
@@ -93,6 +101,7 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
     keepalive: request.method !== undefined && request.method !== 'GET',
   };
   if (request.body !== undefined) init.body = JSON.stringify(request.body);
+  else if (request.content !== undefined) init.body = request.content;
   let response: Response;
   try {
     response = await fetch(path, init);

@@ -1,5 +1,4 @@
 /** Who works here, and how what they change gets to the server. */
-import { asApiError, type ApiError } from '../shared/api.ts';
 import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
 import { Delivery } from './delivery.ts';
@@ -35,30 +34,4 @@ export const staffName = new StaffName();
 export function written<Name extends string>(texts: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
   const filled = Object.entries<string>(texts).map(([name, text]) => [name, text.trim()] as const);
   return Object.fromEntries(filled.filter(([, text]) => text !== '')) as Partial<Record<Name, string>>;
-}
-
-/** One form's change: under way, done, or failed. */
-export class Change {
-  busy = $state(false);
-  /** Why the last attempt failed. */
-  error = $state.raw<ApiError | null>(null);
-  /** What the last attempt came to, in the page's language. */
-  outcome = $state('');
-
-  /** Makes the change; `task` gives the words for what it came to. Gives whether it was made. */
-  async run(task: () => Promise<string>): Promise<boolean> {
-    if (this.busy) return false;
-    this.busy = true;
-    this.error = null;
-    this.outcome = '';
-    try {
-      this.outcome = await task();
-      return true;
-    } catch (failure) {
-      this.error = asApiError(failure);
-      return false;
-    } finally {
-      this.busy = false;
-    }
-  }
 }

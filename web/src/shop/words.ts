@@ -195,7 +195,6 @@ const en = {
   save: 'Save',
   saved: 'Saved.',
   notSaved: 'The product was not changed',
-  sending: 'Sending…',
 
   ledger: 'Ledger',
   ledgerFailed: 'The ledger cannot be read',
@@ -345,7 +344,6 @@ const ja: typeof en = {
   save: '保存',
   saved: '保存しました。',
   notSaved: '商品を変更できませんでした',
-  sending: '送信中…',
 
   ledger: '在庫台帳',
   ledgerFailed: '台帳を読み込めません',

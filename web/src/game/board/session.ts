@@ -83,8 +83,7 @@ export class BoardSession {
     this.#incoming.catchUp();
     if (this.isDrawer) return;
     // What was drawn last is stored two seconds later, and its batches went to those who were here.
-    clearTimeout(this.#look);
-    this.#look = setTimeout(() => this.#incoming.catchUp(), SAVED_AFTER_MS);
+    this.#lookLater(SAVED_AFTER_MS);
   }
 
   /** Takes an `ink`; one of another turn is ignored. */
@@ -100,7 +99,7 @@ export class BoardSession {
     if (this.#isFinished) return;
     this.#isFinished = true;
     if (this.isDrawer) this.#outgoing.finish();
-    this.#lookLater();
+    this.#lookLater(LOOK_AGAIN_AFTER_MS);
     this.onChange();
   }
 
@@ -211,12 +210,12 @@ export class BoardSession {
       this.#outgoing.resume(this.#incoming.last, this.picture.lastId, 0);
       this.#isReady = true;
     }
-    if (this.#outgoing.confirm(ink)) this.#lookLater();
+    if (this.#outgoing.confirm(ink)) this.#lookLater(LOOK_AGAIN_AFTER_MS);
   }
 
-  #lookLater(): void {
+  #lookLater(afterMs: number): void {
     clearTimeout(this.#look);
-    this.#look = setTimeout(() => this.#incoming.catchUp(), LOOK_AGAIN_AFTER_MS);
+    this.#look = setTimeout(() => this.#incoming.catchUp(), afterMs);
   }
 }
 
