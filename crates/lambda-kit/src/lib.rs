@@ -8,6 +8,7 @@ pub mod bearer;
 pub mod cursor;
 pub mod env;
 pub mod http;
+pub mod outbound;
 pub mod page;
 pub mod problem;
 pub mod signed;

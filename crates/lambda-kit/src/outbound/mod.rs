@@ -1,0 +1,166 @@
+//! Requests to addresses that somebody else chose: a browser's push service, an OpenID provider.
+//!
+//! Whoever may name an address may try to make a function call its own network, or keep it waiting. So requests go to public
+//! addresses over TLS alone, follow no redirect, and are bounded in time and in what they read.
+
+mod address;
+mod gate;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio::time::timeout;
+
+use crate::env::{ConfigError, parsed};
+use gate::Gate;
+
+pub use address::is_public;
+pub use gate::Refusal;
+
+/// The variable that allows addresses by hand, separated by commas: `127.0.0.1:9443,[::1]:9443`. The local stack and tests set
+/// it; in the cloud it is not set. An allowed address may also be reached without TLS.
+pub const ALLOW: &str = "TIDEMARK_OUTBOUND_ALLOW";
+
+/// Headers of an answer beyond this are an error.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+
+/// Push services close a connection that is idle for longer; so does the time that a frozen function spends asleep.
+const IDLE_MAX: Duration = Duration::from_secs(30);
+
+/// What a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// All of it: name, connection, request, answer.
+    pub time: Duration,
+    /// The answer's body.
+    pub body_bytes_max: usize,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum OutboundError {
+    /// The request may not or cannot go there.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The answer did not come, or did not end, in time.
+    #[error("no answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// The answer's body is longer than it may be.
+    #[error("the answer is longer than {0} bytes")]
+    TooLong(usize),
+    /// The other side does not speak HTTP or TLS as it should, or hung up.
+    #[error("the exchange failed: {0}")]
+    Failed(String),
+}
+
+impl OutboundError {
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Refused(Refusal::Unresolved | Refusal::Unreachable) | Self::TimedOut(_) | Self::Failed(_) => true,
+            Self::Refused(_) | Self::TooLong(_) => false,
+        }
+    }
+}
+
+/// Sends requests. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Outbound {
+    client: Client<HttpsConnector<Gate>, Full<Bytes>>,
+    gate: Gate,
+}
+
+impl Outbound {
+    /// As the environment says: [`ALLOW`], and the system's root certificates.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when [`ALLOW`] is not a list of addresses with ports.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        let allowed = |list: String| -> Option<Vec<SocketAddr>> {
+            list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(|entry| entry.parse().ok()).collect()
+        };
+        Ok(Self::new(&parsed(ALLOW, String::new(), "addresses with ports, as 127.0.0.1:9443", allowed)?))
+    }
+
+    /// To public addresses, and to `allowed`.
+    #[must_use]
+    pub fn new(allowed: &[SocketAddr]) -> Self {
+        Self::through(Gate::new(allowed))
+    }
+
+    fn through(gate: Gate) -> Self {
+        let mut roots = RootCertStore::empty();
+        // What cannot be read of them is missing, and no more: a connection that would need it fails, and says so.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        // The ring provider has suites for the default versions; the other outcome is for those that have none.
+        let tls = tls.with_safe_default_protocol_versions().expect("ring speaks TLS 1.2 and 1.3");
+        let tls = tls.with_root_certificates(roots).with_no_client_auth();
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_MAX)
+            .http1_max_buf_size(HEADER_BYTES_MAX)
+            .build(connector.wrap_connector(gate.clone()));
+        Self { client, gate }
+    }
+
+    /// Sends a request and reads the whole answer, whatever its status. A redirect is an answer like any other.
+    ///
+    /// # Errors
+    /// [`OutboundError`].
+    pub async fn send(&self, request: Request<Bytes>, limits: Limits) -> Result<Response<Bytes>, OutboundError> {
+        // TLS looks at the host before a connection is asked for, and would call it a failure.
+        self.gate.target(request.uri()).map_err(OutboundError::Refused)?;
+        let exchange = async {
+            let answer = self.client.request(request.map(Full::new)).await.map_err(|error| reason(&error))?;
+            let (head, body) = answer.into_parts();
+            if body.size_hint().lower() > limits.body_bytes_max as u64 {
+                return Err(OutboundError::TooLong(limits.body_bytes_max));
+            }
+            let body = Limited::new(body, limits.body_bytes_max).collect().await.map_err(|error| match error
+                .downcast_ref::<LengthLimitError>(
+            ) {
+                Some(_) => OutboundError::TooLong(limits.body_bytes_max),
+                None => reason(&*error),
+            })?;
+            Ok(Response::from_parts(head, body.to_bytes()))
+        };
+        timeout(limits.time, exchange).await.unwrap_or(Err(OutboundError::TimedOut(limits.time)))
+    }
+
+    /// Whether a request to `uri` would be let through now. A name may mean something else later: [`send`](Self::send) looks again.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn check(&self, uri: &Uri) -> Result<(), Refusal> {
+        self.gate.addresses(uri).await.map(drop)
+    }
+}
+
+/// The refusal at the bottom of an error, or what went wrong in words.
+fn reason(error: &(dyn Error + 'static)) -> OutboundError {
+    let (mut next, mut words) = (Some(error), Vec::new());
+    while let Some(cause) = next {
+        if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+            return OutboundError::Refused(refusal.clone());
+        }
+        words.push(cause.to_string());
+        next = cause.source();
+    }
+    OutboundError::Failed(words.join(": "))
+}
+
+#[cfg(test)]
+mod tests;
