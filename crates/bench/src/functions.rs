@@ -124,6 +124,8 @@ impl Side<'_> {
         let endpoints = Endpoints {
             dynamodb: addresses.dynamodb.clone(),
             secrets_manager: format!("{}{}", addresses.http, local::secrets::PATH),
+            ses: format!("{}{}", addresses.http, local::mail::PATH),
+            outbound_allow: None,
             // No function of the clicks posts to a socket.
             connections: None,
             identity: Identity::local(),

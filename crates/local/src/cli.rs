@@ -39,6 +39,11 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_ADMIN_TOKEN", hide_env_values = true)]
     pub admin_token: Option<String>,
 
+    /// Addresses that are not public and that functions may call all the same, as 127.0.0.1:9443, separated by commas: a push
+    /// service or an OpenID provider on this machine.
+    #[arg(long, env = "TIDEMARK_OUTBOUND_ALLOW", value_name = "ADDRESSES")]
+    pub outbound_allow: Option<String>,
+
     /// The template to run.
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,

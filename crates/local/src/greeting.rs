@@ -1,5 +1,6 @@
 //! What the stack prints when it is up: where everything is. The last line begins with `ready`.
 
+use crate::mail;
 use crate::running::Running;
 use crate::secrets::AdminToken;
 use crate::stack::{Function, Stack};
@@ -21,6 +22,7 @@ pub fn of(running: &Running) -> String {
         lines.push(format!("sockets       {sockets}"));
     }
     lines.push(format!("health        {}/_local/health", addresses.http));
+    lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
     lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
     lines.push(match &running.control.data {
         Some(data) => format!("data          {}", data.display()),

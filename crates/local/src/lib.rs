@@ -16,6 +16,7 @@ pub mod greeting;
 pub mod http_api;
 pub mod invoke_api;
 pub mod listen;
+pub mod mail;
 pub mod running;
 pub mod schedules;
 pub mod secrets;

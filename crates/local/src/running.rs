@@ -26,6 +26,7 @@ use crate::functions::{Endpoints, FunctionStartError, Functions, binary_in};
 use crate::http_api::{HttpApis, RouteError};
 use crate::invoke_api;
 use crate::listen;
+use crate::mail::{self, Mails};
 use crate::schedules::{ExpressionError, Schedules};
 use crate::secrets::{self, Secrets, SecretsError};
 use crate::stack::{Stack, StreamMapping};
@@ -174,6 +175,8 @@ impl Running {
         let endpoints = Endpoints {
             dynamodb: dynamodb.clone(),
             secrets_manager: format!("{http}{}", secrets::PATH),
+            ses: format!("{http}{}", mail::PATH),
+            outbound_allow: given(options.outbound_allow.as_deref()).map(str::to_owned),
             // With the stage, as in the cloud.
             connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
             identity: identity.clone(),
@@ -315,6 +318,7 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
 fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
     let mut own = control::router(Arc::clone(&control))
         .merge(secrets::router(secrets))
+        .merge(mail::router(Arc::new(Mails::default())))
         .merge(invoke_api::router(Arc::clone(&control.functions)));
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &control.sockets {

@@ -11,6 +11,9 @@ use crate::stack::Function;
 /// Variables of this process that a developer expects to reach the functions.
 const PASSED_ON: [&str; 3] = ["RUST_LOG", "RUST_BACKTRACE", "PATH"];
 
+/// What `lambda_kit::outbound` reads. Nothing here knows the functions' code, so the name stands here once more.
+const OUTBOUND_ALLOW: &str = "TIDEMARK_OUTBOUND_ALLOW";
+
 /// Where the functions find the services, and as whom they call them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
@@ -18,6 +21,10 @@ pub struct Endpoints {
     pub dynamodb: String,
     /// `AWS_ENDPOINT_URL_SECRETS_MANAGER`.
     pub secrets_manager: String,
+    /// `AWS_ENDPOINT_URL_SESV2`.
+    pub ses: String,
+    /// `TIDEMARK_OUTBOUND_ALLOW`: addresses of this machine that functions may call although they are not public.
+    pub outbound_allow: Option<String>,
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, where there is a WebSocket API. It stands in for the cloud's address, which the
     /// template sets under this name.
     pub connections: Option<String>,
@@ -31,7 +38,7 @@ pub struct Endpoints {
 pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, String> {
     let is_portable = |name: &str| {
         let is_lambdas = name.starts_with("AWS_LAMBDA_") || name == "AWS_EXECUTION_ENV";
-        function.environment.contains_key(name) || (name.starts_with("AWS_") && !is_lambdas)
+        function.environment.contains_key(name) || (name.starts_with("AWS_") && !is_lambdas) || name == OUTBOUND_ALLOW
     };
     let all = variables(function, endpoints, Path::new(""), 0);
     all.into_iter().filter(|(name, _)| is_portable(name)).collect()
@@ -82,6 +89,7 @@ pub fn variables(
         ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets_manager.clone()),
+        ("AWS_ENDPOINT_URL_SESV2", endpoints.ses.clone()),
         ("LAMBDA_TASK_ROOT", task_root.clone()),
         ("LAMBDA_RUNTIME_DIR", task_root),
         ("_HANDLER", "bootstrap".to_owned()),
@@ -92,6 +100,7 @@ pub fn variables(
     let optional = [
         ("AWS_SESSION_TOKEN", &identity.session_token),
         ("AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI", &endpoints.connections),
+        (OUTBOUND_ALLOW, &endpoints.outbound_allow),
     ];
     let set = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
     variables.extend(set);
