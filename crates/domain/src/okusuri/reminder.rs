@@ -1,0 +1,235 @@
+//! When a user is reminded: each day at one time of the user's own clock, whatever that clock does.
+
+use jiff::civil::{Date, Time, time};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+
+/// When a user is reminded who has not said when.
+pub const TIME_DEFAULT: Time = time(22, 0, 0, 0);
+
+/// A reminder that comes later than this comes no more: at night it would be a nuisance, and the next day it would be wrong.
+pub const LATE_MAX: SignedDuration = SignedDuration::from_hours(2);
+
+/// Days that [`next_due`] looks at: the day before, the day itself, and some, of which a zone may leave one out.
+const DAYS_LOOKED_AT: usize = 5;
+
+/// The moment at which a day's reminder is due, and `None` for a day that the zone leaves out.
+///
+/// A time that comes twice is its first. One that is jumped over is the moment that the clock jumps to, or, where that is the next day
+/// already, the last minute before: a day has its reminder within itself.
+#[must_use]
+pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
+    let ambiguous = zone.to_ambiguous_timestamp(date.to_datetime(time));
+    let is_within = |at: &Timestamp| local_date(*at, zone) == date;
+    match ambiguous.offset() {
+        AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => {
+            ambiguous.earlier().ok().filter(is_within)
+        }
+        AmbiguousOffset::Gap { .. } => {
+            // Read with the clock of after the jump, the time lies before it.
+            let jump = zone.following(ambiguous.earlier().ok()?).next()?.timestamp();
+            let last = jump.checked_sub(1.minute()).ok()?;
+            [jump, last].into_iter().find(is_within)
+        }
+    }
+}
+
+/// The first moment after `after` at which a reminder is due. `None` at the end of the calendar, in the year 9999.
+#[must_use]
+pub fn next_due(time: Time, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
+    let first = local_date(after, zone).yesterday().ok()?;
+    first.series(1.day()).take(DAYS_LOOKED_AT).filter_map(|date| due_on(date, time, zone)).find(|due| *due > after)
+}
+
+/// The day of the zone that a moment lies in.
+#[must_use]
+pub fn local_date(at: Timestamp, zone: &TimeZone) -> Date {
+    zone.to_datetime(at).date()
+}
+
+/// What becomes of a reminder that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// It is given, for this day, unless the day is logged.
+    Remind(Date),
+    /// It is left out: too late, or the day has had its own.
+    LeaveOut,
+}
+
+/// Decides at `now` about a reminder that was due at `due_at`, for a user reminded last on `last`.
+///
+/// A day that is not after the last one has had its reminder: who flies east to west over the date line lives it twice.
+#[must_use]
+pub fn turn(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> Turn {
+    let date = local_date(due_at, zone);
+    let is_late = now.duration_since(due_at) > LATE_MAX;
+    if is_late || last.is_some_and(|last| date <= last) { Turn::LeaveOut } else { Turn::Remind(date) }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn zone(name: &str) -> TimeZone {
+        TimeZone::get(name).expect("a zone")
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    fn next(time: &str, name: &str, after: &str) -> String {
+        next_due(time.parse().expect("a time"), &zone(name), at(after)).expect("a moment").to_string()
+    }
+
+    #[test]
+    fn a_reminder_is_due_at_the_users_own_time_north_and_south_in_summer_and_winter() {
+        for (name, after, due) in [
+            ("Asia/Tokyo", "2026-11-22T00:00:00Z", "2026-11-22T13:00:00Z"),
+            ("Europe/Berlin", "2026-07-01T12:00:00Z", "2026-07-01T20:00:00Z"),
+            ("Europe/Berlin", "2026-12-01T12:00:00Z", "2026-12-01T21:00:00Z"),
+            ("Australia/Adelaide", "2026-07-01T00:00:00Z", "2026-07-01T12:30:00Z"),
+            ("Australia/Adelaide", "2026-12-01T00:00:00Z", "2026-12-01T11:30:00Z"),
+            ("Asia/Kathmandu", "2026-07-01T00:00:00Z", "2026-07-01T16:15:00Z"),
+            ("Pacific/Chatham", "2026-12-01T00:00:00Z", "2026-12-01T08:15:00Z"),
+            ("Pacific/Kiritimati", "2026-07-01T00:00:00Z", "2026-07-01T08:00:00Z"),
+            ("Pacific/Pago_Pago", "2026-07-01T00:00:00Z", "2026-07-01T09:00:00Z"),
+            ("Etc/GMT+12", "2026-07-01T00:00:00Z", "2026-07-01T10:00:00Z"),
+        ] {
+            assert_eq!(next("22:00", name, after), due, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_next_one_is_the_next_day_once_the_moment_is_there() {
+        assert_eq!(next("22:00", "Asia/Tokyo", "2026-11-22T12:59:59Z"), "2026-11-22T13:00:00Z");
+        assert_eq!(next("22:00", "Asia/Tokyo", "2026-11-22T13:00:00Z"), "2026-11-23T13:00:00Z");
+    }
+
+    #[test]
+    fn days_of_23_and_25_hours_keep_the_time_of_the_clock() {
+        assert_eq!(next("22:00", "America/New_York", "2026-03-08T02:00:00Z"), "2026-03-08T03:00:00Z");
+        assert_eq!(next("22:00", "America/New_York", "2026-03-08T03:00:00Z"), "2026-03-09T02:00:00Z");
+        assert_eq!(next("22:00", "America/New_York", "2026-11-01T02:00:00Z"), "2026-11-02T03:00:00Z");
+        // Half an hour of summer.
+        assert_eq!(next("22:00", "Australia/Lord_Howe", "2026-04-04T11:00:00Z"), "2026-04-05T11:30:00Z");
+    }
+
+    #[test]
+    fn ten_in_the_evening_that_is_jumped_over_is_the_moment_after_the_jump() {
+        // Greenland's clocks went from 22:00 to 23:00 that night.
+        assert_eq!(next("22:00", "America/Nuuk", "2023-03-25T12:00:00Z"), "2023-03-26T01:00:00Z");
+        assert_eq!(next("22:30", "America/Nuuk", "2023-03-25T12:00:00Z"), "2023-03-26T01:00:00Z");
+        assert_eq!(next("02:30", "Europe/Berlin", "2026-03-28T12:00:00Z"), "2026-03-29T01:00:00Z");
+        assert_eq!(next("00:15", "America/Sao_Paulo", "2018-11-03T12:00:00Z"), "2018-11-04T03:00:00Z");
+    }
+
+    #[test]
+    fn a_jump_into_the_next_day_leaves_the_reminder_in_its_own() {
+        // From 23:00 on Saturday to 00:00 on Sunday.
+        assert_eq!(next("23:30", "America/Nuuk", "2024-03-30T12:00:00Z"), "2024-03-31T00:59:00Z");
+        assert_eq!(next("23:30", "America/Nuuk", "2024-03-31T00:59:00Z"), "2024-04-01T00:30:00Z");
+    }
+
+    #[test]
+    fn ten_in_the_evening_that_comes_twice_is_its_first() {
+        // Havana and the like repeat an hour after midnight, Nuuk until 2022 the one before 23:00.
+        assert_eq!(next("22:30", "America/Nuuk", "2022-10-29T12:00:00Z"), "2022-10-30T00:30:00Z");
+        assert_eq!(next("22:30", "America/Nuuk", "2022-10-30T00:30:00Z"), "2022-10-31T01:30:00Z");
+        assert_eq!(next("01:30", "America/New_York", "2026-11-01T00:00:00Z"), "2026-11-01T05:30:00Z");
+        assert_eq!(next("01:30", "America/New_York", "2026-11-01T05:30:00Z"), "2026-11-02T06:30:00Z");
+    }
+
+    #[test]
+    fn a_day_that_a_zone_leaves_out_has_no_reminder() {
+        // Samoa went over the date line.
+        assert_eq!(due_on(date(2011, 12, 30), TIME_DEFAULT, &zone("Pacific/Apia")), None);
+        assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T00:00:00Z"), "2011-12-30T08:00:00Z");
+        assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T08:00:00Z"), "2011-12-31T08:00:00Z");
+    }
+
+    #[test]
+    fn the_end_of_the_calendar_is_an_end() {
+        assert_eq!(next_due(TIME_DEFAULT, &TimeZone::UTC, Timestamp::MAX), None);
+    }
+
+    #[test]
+    fn a_reminder_up_to_two_hours_late_is_given_and_a_later_one_is_left_out() {
+        let (due, tokyo) = (at("2026-11-22T13:00:00Z"), zone("Asia/Tokyo"));
+        let today = Turn::Remind(date(2026, 11, 22));
+        assert_eq!(turn(due, &tokyo, None, due), today);
+        // After midnight it is still about the day that it was due on.
+        assert_eq!(turn(due, &tokyo, Some(date(2026, 11, 21)), due + LATE_MAX), today);
+        assert_eq!(turn(due, &tokyo, None, due + LATE_MAX + SignedDuration::from_secs(1)), Turn::LeaveOut);
+    }
+
+    #[test]
+    fn a_day_that_is_lived_again_over_the_date_line_has_had_its_reminder() {
+        let tokyo = turn(at("2026-11-22T13:00:00Z"), &zone("Asia/Tokyo"), None, at("2026-11-22T13:00:00Z"));
+        assert_eq!(tokyo, Turn::Remind(date(2026, 11, 22)));
+        let due = at(&next("22:00", "Pacific/Honolulu", "2026-11-22T18:00:00Z"));
+        assert_eq!(local_date(due, &zone("Pacific/Honolulu")), date(2026, 11, 22));
+        assert_eq!(turn(due, &zone("Pacific/Honolulu"), Some(date(2026, 11, 22)), due), Turn::LeaveOut);
+    }
+
+    fn zones() -> impl Strategy<Value = TimeZone> {
+        let names = [
+            "UTC",
+            "Asia/Tokyo",
+            "Europe/Berlin",
+            "America/New_York",
+            "America/Nuuk",
+            "America/Havana",
+            "America/St_Johns",
+            "Asia/Kathmandu",
+            "Australia/Lord_Howe",
+            "Australia/Adelaide",
+            "Pacific/Chatham",
+            "Pacific/Apia",
+            "Africa/Casablanca",
+            "Asia/Tehran",
+            "America/Sao_Paulo",
+            "Antarctica/Troll",
+            "Pacific/Kiritimati",
+            "Etc/GMT+12",
+        ];
+        proptest::sample::select(names.to_vec()).prop_map(zone)
+    }
+
+    proptest! {
+        #[test]
+        fn from_one_reminder_to_the_next_no_day_is_missed_and_none_has_two(
+            zone in zones(), minutes in 0..24 * 60_i64, start in 0_i64..2_000_000_000, days in 1..400_usize,
+        ) {
+            let time = Time::midnight() + SignedDuration::from_mins(minutes);
+            let mut due = next_due(time, &zone, Timestamp::from_second(start).unwrap()).unwrap();
+            prop_assert!(due.as_second() > start && due.as_second() - start <= 50 * 3_600);
+            for _ in 0..days {
+                let next = next_due(time, &zone, due).unwrap();
+                let (today, tomorrow) = (local_date(due, &zone), local_date(next, &zone));
+                // One day on, or two where the zone leaves a day out.
+                let left_out = tomorrow.yesterday().unwrap();
+                let is_next = left_out == today || due_on(left_out, time, &zone).is_none() && left_out.yesterday().unwrap() == today;
+                prop_assert!(is_next, "{today} {tomorrow}");
+                let shown = zone.to_datetime(next).time();
+                let is_in_a_gap = zone.to_ambiguous_timestamp(tomorrow.to_datetime(time)).is_ambiguous();
+                prop_assert!(shown == time || is_in_a_gap, "{shown} on {tomorrow}");
+                due = next;
+            }
+        }
+
+        #[test]
+        fn it_makes_no_difference_from_when_before_a_reminder_one_looks(
+            zone in zones(), minutes in 0..24 * 60_i64, start in 0_i64..2_000_000_000, share in 0.0..1.0_f64,
+        ) {
+            let time = Time::midnight() + SignedDuration::from_mins(minutes);
+            let start = Timestamp::from_second(start).unwrap();
+            let due = next_due(time, &zone, start).unwrap();
+            let between = start.as_second() + ((due.as_second() - start.as_second()) as f64 * share) as i64;
+            prop_assert_eq!(next_due(time, &zone, Timestamp::from_second(between).unwrap()), Some(due));
+        }
+    }
+}
