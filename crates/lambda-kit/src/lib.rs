@@ -11,6 +11,7 @@ pub mod http;
 pub mod outbound;
 pub mod page;
 pub mod problem;
+pub mod push;
 pub mod signed;
 pub mod socket;
 pub mod stream;

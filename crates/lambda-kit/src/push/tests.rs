@@ -1,0 +1,123 @@
+//! Against the standards' own examples.
+
+#![allow(clippy::unwrap_used)]
+
+use p256::ecdsa::signature::Verifier as _;
+use p256::ecdsa::{Signature, VerifyingKey};
+use secrecy::SecretString;
+use serde_json::Value;
+use web_push_native::p256::SecretKey;
+
+use super::*;
+
+/// The browser's keys, and a message to it, of RFC 8291, section 5.
+const PRIVATE: &str = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94";
+const P256DH: &str = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
+const MESSAGE: &str = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
+
+const NOW: &str = "2026-11-22T13:00:00Z";
+
+fn bytes(text: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(text).unwrap()
+}
+
+fn key(secret: &str) -> Result<VapidKey, VapidKeyError> {
+    VapidKey::new(&SecretString::from(secret.to_owned()), "mailto:operator@example.com")
+}
+
+#[test]
+fn what_is_encrypted_opens_for_the_browser_alone_as_the_standards_example_does() {
+    let private = SecretKey::from_slice(&bytes(PRIVATE)).unwrap();
+    let auth = Auth::clone_from_slice(&bytes(AUTH));
+    let example = web_push_native::decrypt(bytes(MESSAGE), &private, &auth).unwrap();
+    assert_eq!(example, b"When I grow up, I want to be a watermelon");
+
+    let subscriber = Subscriber::new("https://push.example/x", P256DH, AUTH).unwrap();
+    let seal = || web_push_native::encrypt(b"hello".to_vec(), &subscriber.key, &subscriber.auth).unwrap();
+    assert_eq!(web_push_native::decrypt(seal(), &private, &auth).unwrap(), b"hello");
+    assert_ne!(seal(), seal());
+    let mut other = bytes(PRIVATE);
+    other[0] ^= 1;
+    assert!(web_push_native::decrypt(seal(), &SecretKey::from_slice(&other).unwrap(), &auth).is_err());
+}
+
+#[test]
+fn a_subscription_that_no_browser_has_made_is_refused_part_by_part() {
+    let endpoint = "https://push.example/x";
+    let long = format!("https://push.example/{}", "x".repeat(ENDPOINT_BYTES_MAX));
+    // A byte changed: no longer a point of the curve.
+    let off_curve = P256DH.replace("BCVx", "BCVy");
+    for (endpoint, p256dh, auth, expected) in [
+        ("not an address", P256DH, AUTH, SubscriberError::Endpoint),
+        (&long, P256DH, AUTH, SubscriberError::Endpoint),
+        (endpoint, "", AUTH, SubscriberError::Key),
+        (endpoint, &off_curve, AUTH, SubscriberError::Key),
+        (endpoint, &P256DH[1..], AUTH, SubscriberError::Key),
+        (endpoint, P256DH, "", SubscriberError::Auth),
+        (endpoint, P256DH, "AAAA", SubscriberError::Auth),
+        (endpoint, P256DH, "no base64!", SubscriberError::Auth),
+    ] {
+        assert_eq!(Subscriber::new(endpoint, p256dh, auth).err(), Some(expected), "{endpoint} {p256dh} {auth}");
+    }
+    assert!(Subscriber::new(endpoint, &format!("{P256DH}="), &format!("{AUTH}==")).is_ok());
+}
+
+#[test]
+fn a_private_key_is_taken_as_it_stands_and_any_other_long_secret_gives_always_the_same_one() {
+    assert_eq!(key(PRIVATE).unwrap().public(), P256DH);
+    let derived = key("any secret of sixty-four letters and digits").unwrap().public();
+    assert_eq!(derived, key("any secret of sixty-four letters and digits\n").unwrap().public());
+    assert_ne!(derived, key("any secret of sixty-four letters and digitz").unwrap().public());
+    // Whoever changes how keys are derived loses every subscription.
+    assert_eq!(derived, "BF0LYcBmxd4g5TMLiqRXyO4TqDXlHWcC_yzceWWiz3uLrWCO6Yx5DF-UjMncNqKdsBctCaaux84LZAPZeWAiG1Q");
+    assert_eq!(key("too short").unwrap_err(), VapidKeyError::TooShort);
+    assert_eq!(key(&URL_SAFE_NO_PAD.encode([0; 32])).unwrap_err(), VapidKeyError::NotAKey);
+}
+
+#[test]
+fn a_push_service_can_verify_who_sends() {
+    let key = key(PRIVATE).unwrap();
+    let now: Timestamp = NOW.parse().unwrap();
+    for (endpoint, audience) in [
+        ("https://push.example/a/b?c", "https://push.example"),
+        ("https://push.example:443/", "https://push.example"),
+        ("https://push.example:8443/", "https://push.example:8443"),
+        ("http://127.0.0.1:9000/x", "http://127.0.0.1:9000"),
+    ] {
+        let header = key.authorization(&endpoint.parse().unwrap(), now);
+        let (token, public) = header.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
+        assert_eq!(public, P256DH);
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let verifying = VerifyingKey::from_sec1_bytes(&bytes(public)).unwrap();
+        verifying.verify(signed.as_bytes(), &Signature::from_slice(&bytes(signature)).unwrap()).unwrap();
+        let claims: Value = serde_json::from_slice(&bytes(signed.split_once('.').unwrap().1)).unwrap();
+        let expiry = now.as_second() + 12 * 3_600;
+        assert_eq!(claims, serde_json::json!({ "aud": audience, "exp": expiry, "sub": "mailto:operator@example.com" }));
+    }
+}
+
+#[test]
+fn a_token_is_signed_once_and_anew_before_it_expires() {
+    let key = key(PRIVATE).unwrap();
+    let at = |minutes: i64| NOW.parse::<Timestamp>().unwrap() + jiff::SignedDuration::from_mins(minutes);
+    let token = |minutes| key.authorization(&"https://push.example/".parse().unwrap(), at(minutes));
+    assert_eq!(token(0), token(10 * 60));
+    assert_ne!(token(0), token(11 * 60 + 1));
+}
+
+#[test]
+fn a_push_service_says_in_seconds_or_by_a_date_when_to_come_back() {
+    let now: Timestamp = NOW.parse().unwrap();
+    for (text, expected) in [
+        ("2", Some(2)),
+        ("0", Some(0)),
+        ("Sun, 22 Nov 2026 13:00:30 GMT", Some(30)),
+        ("Sun, 22 Nov 2026 12:00:00 GMT", Some(0)),
+        ("soon", None),
+        ("-1", None),
+    ] {
+        let headers = HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static(text))]);
+        assert_eq!(retry_after(&headers, now), expected.map(Duration::from_secs), "{text}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Who sends: [RFC 8292](https://www.rfc-editor.org/rfc/rfc8292), a token for each push service, signed with the service's own key.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hkdf::Hkdf;
+use http::Uri;
+use jiff::{SignedDuration, Timestamp};
+use p256::ecdsa::signature::Signer as _;
+use p256::ecdsa::{Signature, SigningKey};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use sha2::Sha256;
+
+/// The bytes of a private key.
+const KEY_BYTES: usize = 32;
+
+/// A secret that is shorter can be guessed.
+const SECRET_BYTES_MIN: usize = 32;
+
+/// What keys are derived for: another purpose gives another key.
+const PURPOSE: &[u8] = b"tidemark vapid key";
+
+/// How long a token is good for. Push services refuse more than 24 hours.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(12);
+
+/// A token with less than this left is made anew.
+const REST_MIN: SignedDuration = SignedDuration::from_hours(1);
+
+/// Tokens that are kept: browsers know a handful of push services, and others are not worth the memory.
+const KEPT_MAX: usize = 64;
+
+/// Why a secret gives no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum VapidKeyError {
+    /// Fewer than 32 bytes.
+    #[error("the secret of the VAPID key needs at least {SECRET_BYTES_MIN} bytes")]
+    TooShort,
+    /// 43 characters of base64url that are no private key.
+    #[error("the secret looks like a P-256 private key and is none")]
+    NotAKey,
+}
+
+/// The key that push services know this service by, and who answers for it.
+#[derive(Debug)]
+pub struct VapidKey {
+    signing: SigningKey,
+    subject: String,
+    /// By push service: signing is the slowest part of a message.
+    tokens: Mutex<HashMap<String, (String, Timestamp)>>,
+}
+
+impl VapidKey {
+    /// The key of a secret, and the address under which a push service reaches somebody: `mailto:` or `https:`.
+    ///
+    /// A secret that is a private key already (43 characters of base64url, as the libraries of most languages write one) is taken as it
+    /// stands, so that subscriptions made under it go on. From any other one, of at least 32 bytes, a key is derived.
+    ///
+    /// # Errors
+    /// [`VapidKeyError`].
+    pub fn new(secret: &SecretString, subject: impl Into<String>) -> Result<Self, VapidKeyError> {
+        let secret = secret.expose_secret().trim();
+        let given = URL_SAFE_NO_PAD.decode(secret).ok().filter(|bytes| bytes.len() == KEY_BYTES);
+        let signing = match given {
+            Some(key) => SigningKey::from_slice(&key).map_err(|_| VapidKeyError::NotAKey)?,
+            None if secret.len() < SECRET_BYTES_MIN => return Err(VapidKeyError::TooShort),
+            None => derived(secret.as_bytes()),
+        };
+        Ok(Self { signing, subject: subject.into(), tokens: Mutex::default() })
+    }
+
+    /// The public key as `PushManager.subscribe` takes it: base64url of the uncompressed point.
+    #[must_use]
+    pub fn public(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.signing.verifying_key().to_encoded_point(false))
+    }
+
+    /// The header `Authorization` of a message to `endpoint`.
+    pub(super) fn authorization(&self, endpoint: &Uri, now: Timestamp) -> String {
+        let origin = origin(endpoint);
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = tokens.get(&origin).filter(|(_, expiry)| expiry.duration_since(now) > REST_MIN);
+        let token = match kept {
+            Some((token, _)) => token.clone(),
+            None => {
+                let expiry = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
+                let token = self.token(&origin, expiry);
+                if tokens.len() >= KEPT_MAX {
+                    tokens.clear();
+                }
+                tokens.insert(origin, (token.clone(), expiry));
+                token
+            }
+        };
+        format!("vapid t={token}, k={}", self.public())
+    }
+
+    fn token(&self, origin: &str, expiry: Timestamp) -> String {
+        let encode = |part: serde_json::Value| URL_SAFE_NO_PAD.encode(part.to_string());
+        let header = encode(json!({ "typ": "JWT", "alg": "ES256" }));
+        let claims = encode(json!({ "aud": origin, "exp": expiry.as_second(), "sub": self.subject }));
+        let signed = format!("{header}.{claims}");
+        let signature: Signature = self.signing.sign(signed.as_bytes());
+        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature.to_bytes()))
+    }
+}
+
+/// Scheme, host, and the port where it is not the usual one.
+fn origin(endpoint: &Uri) -> String {
+    let (scheme, host) = (endpoint.scheme_str().unwrap_or("https"), endpoint.host().unwrap_or_default());
+    let usual = if scheme == "https" { 443 } else { 80 };
+    match endpoint.port_u16().filter(|port| *port != usual) {
+        Some(port) => format!("{scheme}://{host}:{port}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+/// 32 bytes are no key once in 2^32 times; then the next ones are taken.
+fn derived(secret: &[u8]) -> SigningKey {
+    let keys = Hkdf::<Sha256>::new(None, secret);
+    let candidates = (0_u8..).filter_map(|count| {
+        let mut bytes = [0; KEY_BYTES];
+        keys.expand_multi_info(&[PURPOSE, &[count]], &mut bytes).ok()?;
+        SigningKey::from_slice(&bytes).ok()
+    });
+    candidates.into_iter().next().unwrap_or_else(|| unreachable!("256 times in a row no key"))
+}
