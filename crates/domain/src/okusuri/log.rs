@@ -1,0 +1,110 @@
+//! What is logged of a day.
+
+use std::fmt;
+
+use jiff::civil::{Date, date};
+
+/// The first day that can be logged. Whoever is older has no log of it.
+pub const FIRST_DATE: Date = date(1900, 1, 1);
+
+/// That the medication was taken on a day, of which there is one log at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Log {
+    /// The day, by the calendar on the wall of whoever logs.
+    pub date: Date,
+    /// Whether there was bleeding.
+    pub has_bleeding: bool,
+}
+
+/// Why a day is not logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DateRefusal {
+    /// It has not begun where its user is.
+    #[error("{date} is still to come: today is {today}")]
+    Future {
+        /// The day.
+        date: Date,
+        /// Today, in the user's time zone.
+        today: Date,
+    },
+    /// Before [`FIRST_DATE`].
+    #[error("{0} is before {FIRST_DATE}")]
+    TooEarly(Date),
+}
+
+/// Whether a day can be logged on `today`, which is the user's own.
+pub fn loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
+    match date {
+        _ if date > today => Err(DateRefusal::Future { date, today }),
+        _ if date < FIRST_DATE => Err(DateRefusal::TooEarly(date)),
+        _ => Ok(()),
+    }
+}
+
+/// What somebody adds in words: 1 to 500 characters. Lines may break, but there is no other control character.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Note(String);
+
+/// Why a text is not a [`Note`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoteError {
+    /// More than [`Note::CHARS_MAX`] characters.
+    #[error("must have at most {max} characters", max = Note::CHARS_MAX)]
+    TooLong,
+    /// A NUL, an escape and their like.
+    #[error("must not contain control characters")]
+    ControlCharacter,
+}
+
+impl Note {
+    /// The most characters, not bytes.
+    pub const CHARS_MAX: usize = 500;
+
+    /// Checks the rules of the type; space around the text is dropped, and nothing but space is no note.
+    pub fn new(text: &str) -> Result<Option<Self>, NoteError> {
+        let text = text.trim();
+        if text.chars().nth(Self::CHARS_MAX).is_some() {
+            return Err(NoteError::TooLong);
+        }
+        if text.chars().any(|char| char.is_control() && !['\n', '\r', '\t'].contains(&char)) {
+            return Err(NoteError::ControlCharacter);
+        }
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn today_can_be_logged_and_tomorrow_cannot() {
+        let today = date(2026, 11, 22);
+        assert_eq!(loggable(today, today), Ok(()));
+        assert_eq!(loggable(FIRST_DATE, today), Ok(()));
+        let tomorrow = date(2026, 11, 23);
+        assert_eq!(loggable(tomorrow, today), Err(DateRefusal::Future { date: tomorrow, today }));
+        let long_ago = date(1899, 12, 31);
+        assert_eq!(loggable(long_ago, today), Err(DateRefusal::TooEarly(long_ago)));
+    }
+
+    #[test]
+    fn a_note_is_counted_in_characters_and_may_have_lines() {
+        assert_eq!(Note::new(" 頭痛\nend ").unwrap().unwrap().as_str(), "頭痛\nend");
+        assert_eq!(Note::new(" \n"), Ok(None));
+        assert!(Note::new(&"薬".repeat(500)).is_ok());
+        assert_eq!(Note::new(&"薬".repeat(501)), Err(NoteError::TooLong));
+        assert_eq!(Note::new("a\0b"), Err(NoteError::ControlCharacter));
+    }
+}

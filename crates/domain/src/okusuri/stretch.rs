@@ -1,0 +1,140 @@
+//! A part of somebody's logs: what has been read of them so far.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use super::course::back;
+use super::{Log, REST_DAYS};
+
+/// What has to be read before a question can be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Missing {
+    /// The logs before those that are known, newest first.
+    #[error("earlier logs have to be known")]
+    Earlier,
+    /// The logs after those that are known, oldest first.
+    #[error("later logs have to be known")]
+    Later,
+}
+
+/// The logs of some days that follow each other. It grows to both sides, as more is read. By default it is all of no logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stretch {
+    logs: BTreeMap<Date, bool>,
+    /// The first day that is known; without one, all days before are known.
+    from: Option<Date>,
+    /// The first day after it that is not known; without one, all days after are known.
+    to: Option<Date>,
+}
+
+/// What a [`Stretch`] is searched for, going backwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// A day after which a streak begins anew, whatever has been before.
+    Streak,
+    /// A day after which it is certain that there is neither a rest nor bleeding; of the streak nothing is said.
+    Rest,
+}
+
+impl Stretch {
+    /// Nothing is known yet but that there is no log outside of `first_on` to `last_on`. It will begin to grow before `date`, and at `date`.
+    pub fn at(date: Date, (first_on, last_on): (Date, Date)) -> Self {
+        Self { logs: BTreeMap::new(), from: (date > first_on).then_some(date), to: (date <= last_on).then_some(date) }
+    }
+
+    /// The same, with one day known otherwise: it begins to grow on both sides of it.
+    pub fn around(date: Date, ends: (Date, Date)) -> Self {
+        let to = date.tomorrow().ok().filter(|_| date < ends.1);
+        Self { to, ..Self::at(date, ends) }
+    }
+
+    /// Takes the newest logs before what is known; `has_more` when there may be even earlier ones.
+    pub fn extend_earlier(&mut self, logs: &[Log], has_more: bool) {
+        self.logs.extend(logs.iter().map(|log| (log.date, log.has_bleeding)));
+        self.from = match logs.last() {
+            Some(last) if has_more => Some(last.date),
+            None if has_more => self.from,
+            _ => None,
+        };
+    }
+
+    /// Takes the oldest logs after what is known; `has_more` when there may be even later ones.
+    pub fn extend_later(&mut self, logs: &[Log], has_more: bool) {
+        self.logs.extend(logs.iter().map(|log| (log.date, log.has_bleeding)));
+        self.to = match logs.last() {
+            Some(last) if has_more => last.date.tomorrow().ok(),
+            None if has_more => self.to,
+            _ => None,
+        };
+    }
+
+    /// Where reading goes on for [`Missing::Earlier`]: before this day.
+    pub fn from(&self) -> Option<Date> {
+        self.from
+    }
+
+    /// Where reading goes on for [`Missing::Later`]: from this day on.
+    pub fn to(&self) -> Option<Date> {
+        self.to
+    }
+
+    /// The log of a day that is known.
+    pub(super) fn log(&self, date: Date) -> Option<bool> {
+        self.logs.get(&date).copied()
+    }
+
+    /// The known logs between two days, neither included, oldest first.
+    pub(super) fn between(&self, after: Date, before: Date) -> impl Iterator<Item = Log> {
+        let logs = self.logs.range(after..).skip_while(move |(date, _)| **date == after);
+        logs.take_while(move |(date, _)| **date < before).map(|(date, has_bleeding)| log(*date, *has_bleeding))
+    }
+
+    /// The known logs after a day, oldest first.
+    pub(super) fn after(&self, date: Date) -> impl Iterator<Item = Log> {
+        let logs = self.logs.range(date..).skip_while(move |(known, _)| **known == date);
+        logs.map(|(date, has_bleeding)| log(*date, *has_bleeding))
+    }
+
+    /// The newest known log before a day; `None` when there is none at all.
+    pub(super) fn last_before(&self, date: Date) -> Result<Option<Date>, Missing> {
+        match self.logs.range(..date).next_back() {
+            Some((date, _)) => Ok(Some(*date)),
+            None if self.from.is_none() => Ok(None),
+            None => Err(Missing::Earlier),
+        }
+    }
+
+    /// Whether everything from a day on is known, up to where this begins.
+    pub(super) fn reaches_back_to(&self, date: Date) -> Result<(), Missing> {
+        if self.from.is_none_or(|from| from <= date) { Ok(()) } else { Err(Missing::Earlier) }
+    }
+
+    /// Whether everything through a day is known.
+    pub(super) fn reaches(&self, date: Date) -> Result<(), Missing> {
+        if self.to.is_none_or(|to| date < to) { Ok(()) } else { Err(Missing::Later) }
+    }
+
+    /// The last day before `date` that is an anchor. A day with a rest that could reach beyond it is none, and three bleeding days are what could be
+    /// one's beginning.
+    pub(super) fn anchor(&self, date: Date, anchor: Anchor) -> Result<Date, Missing> {
+        let mut day = date;
+        loop {
+            day = back(day, 1);
+            // The last of the three has to lie this far back, or the rest is over with `day`.
+            self.reaches_back_to(back(day, u32::from(REST_DAYS) + 1))?;
+            let is_calm = match anchor {
+                Anchor::Streak => self.log(day).is_none(),
+                Anchor::Rest => self.log(day) != Some(true),
+            };
+            let begins_rest = |third| (0..3).all(|days| self.log(back(third, days)) == Some(true));
+            if is_calm && !(1..u32::from(REST_DAYS)).any(|days| begins_rest(back(day, days))) {
+                return Ok(day);
+            }
+        }
+    }
+}
+
+fn log(date: Date, has_bleeding: bool) -> Log {
+    Log { date, has_bleeding }
+}

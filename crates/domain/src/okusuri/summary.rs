@@ -1,0 +1,270 @@
+//! What is kept of all logs, so that neither the status nor the next log has to read them.
+//!
+//! A streak that is over is kept by its length alone: how often there was one of so many days. Lengths that differ add up to at least their triangle, so a
+//! life of daily logs has fewer than 260 of them, and a year at most 25. With that, a change in the past is a matter of its own surroundings: the
+//! streaks that it ends, begins, joins or parts are counted out and in, and the best of all stays right without another being looked at.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use super::Log;
+use super::course::{BLEEDING_DAYS_MAX, Course, REST_DAYS, back, days_between};
+use super::stretch::{Anchor, Missing, Stretch};
+
+/// Streaks that are over: how many there were of each length in days.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Runs(BTreeMap<u32, u32>);
+
+impl Runs {
+    /// As they were kept. A length or a number of 0 says nothing.
+    pub fn new(counts: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        Self(counts.into_iter().filter(|(length, count)| *length > 0 && *count > 0).collect())
+    }
+
+    /// Each length, and how many there were of it, shortest first.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().map(|(length, count)| (*length, *count))
+    }
+
+    /// The longest; 0 without any.
+    pub fn longest(&self) -> u32 {
+        self.0.last_key_value().map_or(0, |(length, _)| *length)
+    }
+
+    fn add(&mut self, length: u32) {
+        *self.0.entry(length).or_default() += 1;
+    }
+
+    /// Takes one away; `None` when there is none of this length.
+    fn remove(&mut self, length: u32) -> Option<()> {
+        let count = self.0.get_mut(&length)?;
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(&length);
+        }
+        Some(())
+    }
+}
+
+/// What is kept of logs, of which there is at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The day of the oldest log.
+    pub first_on: Date,
+    /// The day of the newest log.
+    pub last_on: Date,
+    /// How that day stands.
+    pub course: Course,
+    /// How many logs there are.
+    pub logs: u32,
+    /// The streaks before the one that `course` has, if it has one.
+    pub runs: Runs,
+}
+
+/// What is to become of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is logged, or logged otherwise.
+    Put(Log),
+    /// It is logged no longer.
+    Delete(Date),
+}
+
+impl Change {
+    /// The day.
+    pub fn date(self) -> Date {
+        match self {
+            Self::Put(log) => log.date,
+            Self::Delete(date) => date,
+        }
+    }
+}
+
+/// Why a summary cannot say what it is after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// More logs have to be read.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The summary is not one of these logs: somebody changed them behind its back.
+    #[error("the summary does not fit the logs")]
+    Unfit,
+}
+
+/// How somebody stands on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Status {
+    /// Days in a row, today included when it is logged. A day that is not over breaks nothing; a rest has 0.
+    pub streak: u32,
+    /// The longest streak ever.
+    pub best_streak: u32,
+    /// Bleeding days in a row; 0 in a rest.
+    pub consecutive_bleeding_days: u8,
+    /// Whether today is a day of rest.
+    pub is_resting: bool,
+    /// Days of rest that are still to come, today included when it is one.
+    pub rest_days_left: u8,
+    /// Whether today is logged.
+    pub logged_today: bool,
+    /// The day of the newest log.
+    pub last_log_on: Option<Date>,
+}
+
+/// A walk from log to log.
+#[derive(Debug, Clone, PartialEq)]
+struct Walk {
+    on: Date,
+    course: Course,
+    /// The lengths of the streaks that ended on the way.
+    ended: Vec<u32>,
+}
+
+impl Walk {
+    fn log(&mut self, log: Log) {
+        let before = self.course.skip(days_between(self.on, log.date));
+        let course = before.next(Some(log.has_bleeding));
+        let streak = self.course.streak();
+        if streak > 0 && course.streak() != streak + 1 {
+            self.ended.push(streak);
+        }
+        (self.on, self.course) = (log.date, course);
+    }
+
+    fn is_where(&self, other: &Self) -> bool {
+        (self.on, self.course) == (other.on, other.course)
+    }
+}
+
+impl Summary {
+    /// The summary of all logs, oldest first, one of a day. `None` without any.
+    pub fn of(logs: impl IntoIterator<Item = Log>) -> Option<Self> {
+        logs.into_iter().fold(None, |summary, log| Some(Self::append(summary, log)))
+    }
+
+    /// The summary with one log more, of a day after all others.
+    pub fn append(summary: Option<Self>, log: Log) -> Self {
+        let Some(mut summary) = summary else {
+            let course = Course::ANEW.next(Some(log.has_bleeding));
+            return Self { first_on: log.date, last_on: log.date, course, logs: 1, runs: Runs::default() };
+        };
+        let mut walk = Walk { on: summary.last_on, course: summary.course, ended: Vec::new() };
+        walk.log(log);
+        walk.ended.into_iter().for_each(|length| summary.runs.add(length));
+        Self { last_on: walk.on, course: walk.course, logs: summary.logs + 1, ..summary }
+    }
+
+    /// The days of the oldest and the newest log.
+    pub fn ends(&self) -> (Date, Date) {
+        (self.first_on, self.last_on)
+    }
+
+    /// The longest streak ever.
+    pub fn best_streak(&self) -> u32 {
+        self.runs.longest().max(self.course.streak())
+    }
+
+    /// The summary after a change of a day up to the newest log's: `was` is what is logged of it so far, `known` is what has been read of the days around it
+    /// ([`Stretch::around`]). `None` when no log is left.
+    ///
+    /// # Errors
+    /// What is missing in `known`, as long as something is.
+    pub fn change(&self, change: Change, was: Option<bool>, known: &Stretch) -> Result<Option<Self>, Unresolved> {
+        let date = change.date();
+        let mut walk = self.approach(change, known)?;
+        known.between(walk.on, date).for_each(|log| walk.log(log));
+        let mut before = Walk { ended: Vec::new(), ..walk };
+        let mut after = before.clone();
+        was.into_iter().for_each(|has_bleeding| before.log(Log { date, has_bleeding }));
+        if let Change::Put(log) = change {
+            after.log(log);
+        }
+        let mut is_same = before.is_where(&after) && before.on == date;
+        for log in known.after(date) {
+            if is_same {
+                break;
+            }
+            before.log(log);
+            after.log(log);
+            is_same = before.is_where(&after);
+        }
+        let mut summary = self.clone();
+        if !is_same {
+            known.reaches(self.last_on)?;
+            if (before.on, before.course) != (self.last_on, self.course) {
+                return Err(Unresolved::Unfit);
+            }
+            (summary.last_on, summary.course) = (after.on, after.course);
+        }
+        before.ended.into_iter().try_for_each(|length| summary.runs.remove(length)).ok_or(Unresolved::Unfit)?;
+        after.ended.into_iter().for_each(|length| summary.runs.add(length));
+        match change {
+            Change::Put(_) => {
+                summary.first_on = summary.first_on.min(date);
+                summary.logs += u32::from(was.is_none());
+            }
+            Change::Delete(_) => {
+                summary.logs -= u32::from(was.is_some());
+                if date == summary.first_on && summary.logs > 0 {
+                    let next = known.after(date).next().map(|log| log.date);
+                    known.reaches(next.unwrap_or(self.last_on))?;
+                    summary.first_on = next.ok_or(Unresolved::Unfit)?;
+                }
+            }
+        }
+        Ok((summary.logs > 0).then_some(summary))
+    }
+
+    /// Somewhere before a change from where one can walk to it: behind it lies no day that the walk would have to know.
+    fn approach(&self, change: Change, known: &Stretch) -> Result<Walk, Unresolved> {
+        let date = change.date();
+        let takes_last = change == Change::Delete(self.last_on);
+        let walk = |on, course| Ok(Walk { on, course, ended: Vec::new() });
+        let streak = self.course.streak();
+        let run_begins = back(self.last_on, streak.saturating_sub(1));
+        if takes_last && self.logs == 1 {
+            return walk(back(date, 1), Course::ANEW);
+        }
+        // In the streak that is going on, the summary knows how many days are behind. Bleeding is counted from two days before at most: with a third one
+        // there would have been a rest.
+        let is_in_run = streak > 0 && run_begins <= date;
+        if is_in_run && !(takes_last && streak == 1) {
+            let from = run_begins.max(back(date, 2));
+            known.reaches_back_to(from)?;
+            let days = days_between(run_begins, from.tomorrow().map_err(|_| Unresolved::Unfit)?);
+            return walk(back(from, 1), Course::Taking { streak: days, bleeding: 0 });
+        }
+        // Without the newest log, the one before it becomes the newest: how that day stands has to be walked.
+        let end = if takes_last { known.last_before(date)?.ok_or(Unresolved::Unfit)? } else { date };
+        walk(known.anchor(end, Anchor::Streak)?, Course::ANEW)
+    }
+
+    /// How somebody with this summary stands `today`. Logs of days that are still to come, of somebody who has flown to the west meanwhile, count already: then
+    /// `is_logged` has to say whether today is logged, which the summary does not know.
+    pub fn status(&self, today: Date, is_logged: bool) -> Status {
+        let best_streak = self.best_streak();
+        let status = Status { best_streak, last_log_on: Some(self.last_on), ..Status::default() };
+        let logged_today = self.last_on == today || (self.last_on > today && is_logged);
+        let course = if self.last_on >= today {
+            self.course
+        } else {
+            let yesterday = self.course.skip(days_between(self.last_on, today));
+            match yesterday.next(None) {
+                resting @ Course::Resting { .. } => resting,
+                // Nothing is missed yet.
+                Course::Taking { .. } if matches!(yesterday, Course::Resting { .. }) => Course::ANEW,
+                Course::Taking { .. } => yesterday,
+            }
+        };
+        match course {
+            Course::Taking { streak, bleeding } => Status {
+                streak,
+                consecutive_bleeding_days: bleeding,
+                rest_days_left: if bleeding == BLEEDING_DAYS_MAX { REST_DAYS } else { 0 },
+                logged_today,
+                ..status
+            },
+            Course::Resting { left } => Status { is_resting: true, rest_days_left: left, logged_today, ..status },
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Random histories of a medication log, with edits, back-dating, deletions, and users who move between time zones, against a plain reference
+//! that looks at every day since the first log.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp};
+use proptest::prelude::*;
+use tidemark_domain::calendar::DateRange;
+use tidemark_domain::okusuri::{
+    Adherence, Change, Day, DayState, Log, Missing, Status, Stretch, Summary, Unresolved, adherence_range, days,
+    loggable,
+};
+
+/// A day's change to summer time and back, a whole day that was left out, and both ends of the date line.
+const ZONES: [&str; 7] = [
+    "Asia/Tokyo",
+    "America/New_York",
+    "Europe/Berlin",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "Pacific/Kiritimati",
+    "Pacific/Pago_Pago",
+];
+
+/// Before Apia leaves out a day; before clocks go forward in New York; before they go back in Berlin.
+const STARTS: [&str; 3] = ["2011-12-20T10:30:00Z", "2025-03-05T06:59:00Z", "2025-10-20T22:00:00Z"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Wait { hours: i64 },
+    Move { zone: usize },
+    Put { days_back: i64, has_bleeding: bool },
+    Delete { days_back: i64 },
+}
+
+/// What the reference knows of a day.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    streak: u32,
+    bleeding: u8,
+    rest_left: u8,
+}
+
+#[derive(Debug, Clone)]
+struct World {
+    logs: BTreeMap<Date, bool>,
+    now: Timestamp,
+    zone: TimeZone,
+    summary: Option<Summary>,
+    page: usize,
+    pages: usize,
+}
+
+/// Every day from the first log through `last`: no machine, only what the rules say of the days before.
+fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
+    let mut known = BTreeMap::<Date, Known>::new();
+    let Some(first) = logs.keys().next().copied() else { return known };
+    let mut rest_until: Option<Date> = None;
+    let mut day = first;
+    while day <= last {
+        let yesterday = known.get(&day.yesterday().unwrap()).copied().unwrap_or_default();
+        let today = if let Some(until) = rest_until.filter(|until| day <= *until) {
+            Known { rest_left: u8::try_from((until - day).get_days() + 1).unwrap(), ..Known::default() }
+        } else {
+            match logs.get(&day) {
+                None => Known::default(),
+                Some(has_bleeding) => Known {
+                    streak: yesterday.streak + 1,
+                    bleeding: if *has_bleeding { yesterday.bleeding + 1 } else { 0 },
+                    rest_left: 0,
+                },
+            }
+        };
+        if today.bleeding == 3 {
+            rest_until = Some(plus(day, 4));
+        }
+        known.insert(day, today);
+        day = day.tomorrow().unwrap();
+    }
+    known
+}
+
+fn plus(date: Date, days: i64) -> Date {
+    date.saturating_add(Span::new().days(days))
+}
+
+impl World {
+    fn today(&self) -> Date {
+        self.now.to_zoned(self.zone.clone()).date()
+    }
+
+    fn expected_status(&self) -> Option<Status> {
+        let today = self.today();
+        let last = *self.logs.keys().next_back()?;
+        let known = walk(&self.logs, plus(last.max(today), 1));
+        let as_of = last.max(today);
+        let at = |day: Date| known.get(&day).copied().unwrap_or_default();
+        let logged = self.logs.contains_key(&as_of);
+        // Today is not over: as long as it is not logged, yesterday's numbers stand, unless it is a day of rest.
+        let shown = if logged || at(as_of).rest_left > 0 { at(as_of) } else { at(as_of.yesterday().unwrap()) };
+        let shown = if shown.rest_left > 0 && !logged && at(as_of).rest_left == 0 { Known::default() } else { shown };
+        Some(Status {
+            streak: shown.streak,
+            best_streak: known.values().map(|day| day.streak).max().unwrap(),
+            consecutive_bleeding_days: shown.bleeding,
+            is_resting: shown.rest_left > 0,
+            rest_days_left: if shown.bleeding == 3 { 4 } else { shown.rest_left },
+            logged_today: self.logs.contains_key(&today),
+            last_log_on: Some(last),
+        })
+    }
+
+    fn expected_days(&self, range: DateRange) -> Vec<Day> {
+        let today = self.today();
+        let known = walk(&self.logs, range.to());
+        let first = self.logs.keys().next().copied();
+        let day = |date| {
+            let log = self.logs.get(&date).copied();
+            let is_rest = known.get(&date).is_some_and(|day| day.rest_left > 0);
+            let state = match log {
+                _ if is_rest => DayState::Rest,
+                Some(true) => DayState::Bleeding,
+                Some(false) => DayState::Taken,
+                None if date > today => DayState::Future,
+                None if date == today || first.is_none_or(|first| date < first) => DayState::None,
+                None => DayState::Missed,
+            };
+            Day { date, log, state }
+        };
+        range.days().map(day).collect()
+    }
+
+    /// A page of logs, as the store reads them.
+    fn read(&mut self, stretch: &mut Stretch, missing: Missing, except: Option<Date>) {
+        self.pages += 1;
+        let log = |(date, has_bleeding): (&Date, &bool)| Log { date: *date, has_bleeding: *has_bleeding };
+        let others = self.logs.iter().filter(|(date, _)| Some(**date) != except).map(log);
+        let found: Vec<_> = match missing {
+            Missing::Earlier => {
+                let before = stretch.from().expect("there is something to read");
+                let mut found: Vec<_> = others.filter(|log| log.date < before).collect();
+                found.reverse();
+                found
+            }
+            Missing::Later => {
+                let from = stretch.to().expect("there is something to read");
+                others.filter(|log| log.date >= from).collect()
+            }
+        };
+        let page = &found[..found.len().min(self.page)];
+        let has_more = found.len() > self.page;
+        match missing {
+            Missing::Earlier => stretch.extend_earlier(page, has_more),
+            Missing::Later => stretch.extend_later(page, has_more),
+        }
+    }
+
+    fn change(&mut self, change: Change) {
+        let date = change.date();
+        let was = self.logs.get(&date).copied();
+        if matches!(change, Change::Delete(_)) && was.is_none() {
+            return;
+        }
+        self.pages = 0;
+        self.summary = match (self.summary.clone(), change) {
+            (None, Change::Put(log)) => Some(Summary::append(None, log)),
+            (Some(summary), Change::Put(log)) if date > summary.last_on => Some(Summary::append(Some(summary), log)),
+            (summary, _) => {
+                let summary = summary.expect("there are logs");
+                let mut known = Stretch::around(date, summary.ends());
+                loop {
+                    match summary.change(change, was, &known) {
+                        Ok(summary) => break summary,
+                        Err(Unresolved::Missing(missing)) => self.read(&mut known, missing, Some(date)),
+                        Err(Unresolved::Unfit) => panic!("{summary:?} does not fit {:?}", self.logs),
+                    }
+                }
+            }
+        };
+        match change {
+            Change::Put(log) => self.logs.insert(date, log.has_bleeding),
+            Change::Delete(_) => self.logs.remove(&date),
+        };
+    }
+
+    fn step(&mut self, step: &Step) {
+        let today = self.today();
+        match *step {
+            Step::Wait { hours } => self.now += SignedDuration::from_hours(hours),
+            Step::Move { zone } => self.zone = TimeZone::get(ZONES[zone]).unwrap(),
+            Step::Put { days_back, has_bleeding } => {
+                let date = plus(today, -days_back);
+                if loggable(date, today).is_ok() {
+                    self.change(Change::Put(Log { date, has_bleeding }));
+                }
+            }
+            Step::Delete { days_back } => self.change(Change::Delete(plus(today, -days_back))),
+        }
+    }
+
+    fn check(&mut self) {
+        let logs = self.logs.iter().map(|(date, has_bleeding)| Log { date: *date, has_bleeding: *has_bleeding });
+        assert_eq!(self.summary, Summary::of(logs), "the summary of all logs");
+        let today = self.today();
+        let is_logged = self.logs.contains_key(&today);
+        let status = self.summary.as_ref().map(|summary| summary.status(today, is_logged));
+        assert_eq!(status, self.expected_status(), "today {today}, {:?}", self.logs);
+    }
+
+    fn days(&mut self, range: DateRange) -> Vec<Day> {
+        let Some(summary) = self.summary.clone() else {
+            return days(range, self.today(), None, &Stretch::default()).unwrap();
+        };
+        let mut known = Stretch::at(range.from(), summary.ends());
+        loop {
+            match days(range, self.today(), Some(summary.first_on), &known) {
+                Ok(days) => return days,
+                Err(missing) => self.read(&mut known, missing, None),
+            }
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    // Mostly a day after the other, as people live; bleeding comes in rows.
+    let day = (
+        prop_oneof![20 => Just(24_i64), 1 => 0..60_i64],
+        prop_oneof![3 => Just(Some(false)), 3 => Just(Some(true)), 1 => Just(None)],
+    );
+    let run = (day, 1..7_usize).prop_map(|((hours, log), length)| {
+        let log = log.map(|has_bleeding| Step::Put { days_back: 0, has_bleeding });
+        std::iter::repeat_n([Some(Step::Wait { hours }), log], length).flatten().flatten().collect::<Vec<_>>()
+    });
+    let back = || prop_oneof![4 => 0..4_i64, 4 => 0..30_i64, 1 => 0..400_i64];
+    let one = prop_oneof![
+        8 => (back(), any::<bool>()).prop_map(|(days_back, has_bleeding)| Step::Put { days_back, has_bleeding }),
+        5 => back().prop_map(|days_back| Step::Delete { days_back }),
+        1 => (0..ZONES.len()).prop_map(|zone| Step::Move { zone }),
+    ];
+    let steps = prop_oneof![2 => run, 3 => one.prop_map(|step| vec![step])];
+    prop::collection::vec(steps, 1..60).prop_map(|steps| steps.concat())
+}
+
+fn world(start: usize, zone: usize, page: usize) -> World {
+    World {
+        logs: BTreeMap::new(),
+        now: STARTS[start].parse().unwrap(),
+        zone: TimeZone::get(ZONES[zone]).unwrap(),
+        summary: None,
+        page,
+        pages: 0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn summary_and_status_are_what_every_day_says(
+        steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize,
+    ) {
+        let mut world = world(start, zone, page);
+        for step in &steps {
+            let newest = world.summary.as_ref().map(|summary| summary.last_on);
+            world.step(step);
+            world.check();
+            if let Step::Put { days_back: 0, .. } = step && newest.is_none_or(|newest| newest < world.today()) {
+                prop_assert_eq!(world.pages, 0, "a log after the newest reads no other");
+            }
+        }
+    }
+
+    #[test]
+    fn the_calendar_shows_what_every_day_says(
+        steps in steps(), start in 0..STARTS.len(), zone in 0..ZONES.len(), page in 1..6_usize, from in -80..10_i64, length in 0..60_i64,
+    ) {
+        let mut world = world(start, zone, page);
+        steps.iter().for_each(|step| world.step(step));
+        let from = plus(world.today(), from);
+        let range = DateRange::new(from, plus(from, length)).unwrap();
+        prop_assert_eq!(world.days(range), world.expected_days(range));
+
+        let range = adherence_range(world.today());
+        let expected = world.expected_days(range);
+        let counted = |states: &[DayState]| expected.iter().filter(|day| states.contains(&day.state)).count();
+        let taken = [DayState::Taken, DayState::Bleeding];
+        let adherence = Adherence::of_days(&world.days(range));
+        prop_assert_eq!(adherence.taken as usize, counted(&taken));
+        prop_assert_eq!(adherence.due as usize, counted(&taken) + counted(&[DayState::Missed]));
+    }
+}
+
+/// Logs as a line: `t` taken, `B` bleeding, anything else not logged; the last is 2026-11-22.
+fn history(line: &str) -> World {
+    let mut world = world(0, 0, 2);
+    let last = jiff::civil::date(2026, 11, 22);
+    let begin = plus(last, 1 - line.chars().count() as i64);
+    for (index, day) in line.chars().enumerate().filter(|(_, day)| "tB".contains(*day)) {
+        world.change(Change::Put(Log { date: plus(begin, index as i64), has_bleeding: day == 'B' }));
+    }
+    world.now = "2026-11-22T12:00:00Z".parse().unwrap();
+    world
+}
+
+#[test]
+fn the_streak_of_yesterday_stands_until_today_is_over() {
+    let status = |line: &str| {
+        let world = history(line);
+        let today = world.today();
+        let status = world.summary.unwrap().status(today, false);
+        (status.streak, status.consecutive_bleeding_days, status.is_resting, status.rest_days_left)
+    };
+    assert_eq!(status("ttt."), (3, 0, false, 0));
+    assert_eq!(status("ttt.."), (0, 0, false, 0));
+    assert_eq!(status("tBB."), (3, 2, false, 0));
+    assert_eq!(status("tBBB"), (4, 3, false, 4));
+    assert_eq!(status("tBBB."), (0, 0, true, 4));
+    assert_eq!(status("tBBB...t"), (0, 0, true, 1));
+    assert_eq!(status("tBBB....."), (0, 0, false, 0));
+    assert_eq!(status("tBBB....t"), (1, 0, false, 0));
+}
+
+#[test]
+fn a_change_in_the_streak_that_goes_on_reads_only_the_days_from_there_on() {
+    let mut world = history(&"t".repeat(300));
+    world.page = 8;
+    let today = world.today();
+    world.change(Change::Put(Log { date: today, has_bleeding: true }));
+    assert_eq!(world.pages, 1, "the two days before");
+    world.change(Change::Delete(today));
+    assert_eq!(world.pages, 1);
+    world.check();
+}
+
+#[test]
+fn a_forgotten_day_joins_two_streaks_and_the_best_is_known_without_reading_the_others() {
+    let mut world = history(&format!("{}.{}{}", "t".repeat(100), ".t".repeat(20), ".tttttttt.tttt"));
+    world.page = 8;
+    assert_eq!(world.summary.as_ref().unwrap().best_streak(), 100);
+    let forgotten = plus(world.today(), -4);
+    world.change(Change::Put(Log { date: forgotten, has_bleeding: false }));
+    world.check();
+    assert!(world.pages <= 3, "{} pages of 8", world.pages);
+    assert_eq!(world.summary.as_ref().unwrap().course.streak(), 13);
+}
