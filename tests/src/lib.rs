@@ -3,6 +3,7 @@
 mod database;
 pub mod games;
 pub mod journal;
+pub mod okusuri;
 pub mod shop;
 mod sockets;
 mod stack;

@@ -3,6 +3,7 @@
 //! The only place that knows how a key is spelled. It knows nothing of Lambda or HTTP; what it returns is either the domain's
 //! own or a plain row, and what goes wrong is a [`StoreError`] that says what the caller can do about it.
 
+mod attempts;
 pub mod clicks;
 mod error;
 pub mod game;

@@ -86,6 +86,8 @@ impl fmt::Display for Note {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

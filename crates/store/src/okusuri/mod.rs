@@ -4,13 +4,18 @@
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
 mod keys;
+mod logs;
 pub mod rows;
 mod sessions;
+mod summary;
+mod update;
 pub mod vault;
 
 pub use keys::{Key, sha256_hex};
+pub use logs::{Calendar, LogPosition, LogRange, Logs};
 pub use rows::{Row, item, read};
 pub use sessions::Sessions;
+pub use summary::{Entry, LogError, Written};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {

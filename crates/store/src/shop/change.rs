@@ -2,7 +2,6 @@
 //! that nobody has been faster.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -11,22 +10,12 @@ use domain::Moment;
 use domain::shop::{Product, ProductId};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, sleep};
 
 use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl, n, product, read, s};
 use super::product::{product_item, read_product};
 use crate::StoreError;
+use crate::attempts::Attempts;
 use crate::error::canceled;
-
-/// How often a change is decided anew before its caller is told of the conflict.
-const ATTEMPTS_MAX: u32 = 12;
-
-/// After this it is not decided anew either: a function has 10 seconds, and one attempt may take some, with the SDK's own retries.
-const TIME_MAX: Duration = Duration::from_secs(5);
-
-/// The longest wait before the second attempt, milliseconds; it doubles with each further one up to [`WAIT_MS_MAX`].
-const WAIT_MS: u64 = 10;
-const WAIT_MS_MAX: u64 = 400;
 
 /// How often DynamoDB is asked for what it left out of a batched read.
 const READS_MAX: u32 = 4;
@@ -262,10 +251,10 @@ impl Changes {
         decide: impl Fn(&Before) -> Result<Decision<T>, ChangeError<R>>,
         known: impl Fn(Item) -> Result<T, StoreError>,
     ) -> Result<Changed<T>, ChangeError<R>> {
-        let begin = Instant::now();
+        let mut attempts = Attempts::begin();
         let mut written: Vec<String> = Vec::new();
         let mut is_refused = false;
-        for attempt in 1..=ATTEMPTS_MAX {
+        loop {
             let before = self.read(&subject).await?;
             match before.known(subject.markers)? {
                 Some(Known::Other(reused)) => return Err(ChangeError::Reused(reused)),
@@ -292,14 +281,10 @@ impl Changes {
             if let Some(outcome) = self.write(&subject, &before, *plan).await? {
                 return Ok(Changed::Now(outcome));
             }
-            if begin.elapsed() > TIME_MAX {
-                break;
+            if !attempts.again().await {
+                return Err(ChangeError::Conflict);
             }
-            // Full jitter: those that met once are unlikely to meet again.
-            let wait_ms = WAIT_MS_MAX.min(WAIT_MS << attempt);
-            sleep(Duration::from_millis(fastrand::u64(..=wait_ms))).await;
         }
-        Err(ChangeError::Conflict)
     }
 
     /// The product, its markers and what else is asked for, each as of its last write. They may be of different moments: whatever changes any of them

@@ -1,0 +1,366 @@
+//! How logs change: with the summary of all of them, in one transaction, on the condition that nobody has been faster.
+//!
+//! A log after the newest one reads the summary alone. Any other change reads the days around it as far as the rules ask for them.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{ConditionCheck, Delete, TransactWriteItem};
+use domain::UserId;
+use domain::okusuri::{Change, Log, Note, Stretch, Summary, Unresolved};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use uuid::Uuid;
+
+use super::keys::{self, Key, PROFILE, SUMMARY, n};
+use super::logs::{Logs, log, page_logs, pages_max};
+use super::rows::{LogSummary, MedicationLog, Row, item, read};
+use super::update::{refused, update};
+use crate::StoreError;
+use crate::attempts::Attempts;
+use crate::error::canceled;
+
+/// The most logs of one transaction: it takes [100 items](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html), and the user
+/// and the summary are two of them.
+const LOGS_MAX: usize = 98;
+
+/// A log that is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The day, and whether there was bleeding.
+    pub log: Log,
+    /// What is said of it: `None` leaves it, `Some(None)` takes it away.
+    pub note: Option<Option<Note>>,
+    /// A fresh UUIDv7, if the day has no log yet.
+    pub id: Uuid,
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Written {
+    /// The day had no log.
+    New(MedicationLog),
+    /// It had another one.
+    Changed(MedicationLog),
+    /// It had the very same, and nothing was written.
+    Same(MedicationLog),
+    /// It has none any more.
+    Deleted(MedicationLog),
+    /// It had none, and nothing was written.
+    Nothing,
+}
+
+/// Why a change was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// There is no such user, or all that is the user's is being deleted.
+    #[error("there is no such user")]
+    NoUser,
+    /// Others were faster, each time. Nothing was written.
+    #[error("others changed the user's logs each time")]
+    Conflict,
+    /// Anything else; what is not [`StoreError::Refused`] may have been written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is read of the summary.
+struct Before {
+    row: Option<LogSummary>,
+}
+
+impl Before {
+    /// `None` when it has to be computed from all logs: there is none, or it is stale.
+    fn summary(&self) -> Option<Option<Summary>> {
+        self.row.as_ref()?.summary()
+    }
+}
+
+/// What becomes of a day: its row, or none, and the row that was there.
+struct Outcome {
+    written: Written,
+    summary: Option<Summary>,
+}
+
+impl Logs {
+    /// Logs a day, or changes its log. Gives the summary of all logs then.
+    pub async fn put(
+        &self,
+        user: &UserId,
+        entry: &Entry,
+        now: Timestamp,
+    ) -> Result<(Written, Option<Summary>), LogError> {
+        let decide = |was: Option<MedicationLog>| entry.over(user, was, now);
+        self.change(user, Change::Put(entry.log), decide, now).await
+    }
+
+    /// Takes a day's log away. Gives the summary of all others.
+    pub async fn delete(
+        &self,
+        user: &UserId,
+        date: Date,
+        now: Timestamp,
+    ) -> Result<(Written, Option<Summary>), LogError> {
+        let decide = |was: Option<MedicationLog>| was.map_or(Written::Nothing, Written::Deleted);
+        self.change(user, Change::Delete(date), decide, now).await
+    }
+
+    /// Logs many days, one entry of a day: all logs are read once, and each transaction writes [`LOGS_MAX`] of them. What is written of each entry, in their order, and
+    /// the summary. Where it ends with an error, the first entries are written and the last are not, and it may be called again.
+    pub async fn put_all(
+        &self,
+        user: &UserId,
+        entries: &[Entry],
+        now: Timestamp,
+    ) -> Result<(Vec<Written>, Option<Summary>), LogError> {
+        let mut all_written = Vec::with_capacity(entries.len());
+        let mut summary = None;
+        for entries in entries.chunks(LOGS_MAX) {
+            let mut attempts = Attempts::begin();
+            loop {
+                let before = self.before(user).await?;
+                let mut rows: BTreeMap<_, _> = self.by_date(user).await?;
+                let decide = |entry: &Entry| entry.over(user, rows.get(&entry.log.date).cloned(), now);
+                let written: Vec<_> = entries.iter().map(decide).collect();
+                rows.extend(written.iter().filter_map(Written::row).map(|row| (row.date, row.clone())));
+                summary = Summary::of(rows.values().map(log));
+                if self.write(user, &before, &written, summary.as_ref(), now).await? {
+                    all_written.extend(written);
+                    break;
+                }
+                if !attempts.again().await {
+                    return Err(LogError::Conflict);
+                }
+            }
+        }
+        Ok((all_written, summary))
+    }
+
+    /// The summary of a user's logs, as of the last write. One that is not there is computed.
+    pub async fn summary(&self, user: &UserId) -> Result<Option<Summary>, StoreError> {
+        match self.before(user).await?.summary() {
+            Some(summary) => Ok(summary),
+            None => Ok(Summary::of(self.by_date(user).await?.values().map(log))),
+        }
+    }
+
+    /// Says of the summary that it does not fit the logs any more, after some were written in another way: the next change computes it anew. A change
+    /// that was decided before this meets another version.
+    pub async fn forget_summary(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
+        let row = LogSummary { logs: None, ..LogSummary::new(user.as_str(), None, 0, now, now) };
+        let mut request = self.client.update_item().table_name(&self.table).set_key(Some(row.key().item()));
+        let mut sets = Vec::new();
+        let known = row.key().item();
+        let others = item(&row)?.into_iter().filter(|(name, _)| !known.contains_key(name) && name != "Version");
+        for (index, (name, value)) in others.enumerate() {
+            sets.push(format!("#n{index} = if_not_exists(#n{index}, :v{index})"));
+            request = request
+                .expression_attribute_names(format!("#n{index}"), name)
+                .expression_attribute_values(format!(":v{index}"), value);
+        }
+        let request = request.update_expression(format!("SET {} ADD Version :one REMOVE Logs", sets.join(", ")));
+        request.expression_attribute_values(":one", n(1)).send().await?;
+        Ok(())
+    }
+
+    async fn change(
+        &self,
+        user: &UserId,
+        change: Change,
+        decide: impl Fn(Option<MedicationLog>) -> Written,
+        now: Timestamp,
+    ) -> Result<(Written, Option<Summary>), LogError> {
+        let mut attempts = Attempts::begin();
+        loop {
+            let before = self.before(user).await?;
+            let Outcome { written, summary } = self.decide(user, &before, change, &decide).await?;
+            let written = [written];
+            if self.write(user, &before, &written, summary.as_ref(), now).await? {
+                let [written] = written;
+                return Ok((written, summary));
+            }
+            if !attempts.again().await {
+                return Err(LogError::Conflict);
+            }
+        }
+    }
+
+    async fn before(&self, user: &UserId) -> Result<Before, StoreError> {
+        let row = self.item(&Key::new(keys::user(user), SUMMARY)).await?.map(read).transpose()?;
+        Ok(Before { row })
+    }
+
+    async fn by_date(&self, user: &UserId) -> Result<BTreeMap<Date, MedicationLog>, StoreError> {
+        Ok(self.all(user).await?.into_iter().map(|row| (row.date, row)).collect())
+    }
+
+    async fn decide(
+        &self,
+        user: &UserId,
+        before: &Before,
+        change: Change,
+        decide: impl Fn(Option<MedicationLog>) -> Written,
+    ) -> Result<Outcome, StoreError> {
+        let date = change.date();
+        if let Some(summary) = before.summary() {
+            let is_newest = summary.as_ref().is_none_or(|summary| summary.last_on < date);
+            let was = if is_newest { None } else { self.get(user, date).await? };
+            let has_bleeding = was.as_ref().map(|row| row.has_bleeding);
+            let written = decide(was);
+            match (summary, change) {
+                (summary, _) if written.is_nothing() => return Ok(Outcome { written, summary }),
+                (summary, Change::Put(log)) if is_newest => {
+                    return Ok(Outcome { written, summary: Some(Summary::append(summary, log)) });
+                }
+                (Some(summary), _) => {
+                    if let Some(summary) = self.change_within(user, &summary, change, has_bleeding).await? {
+                        return Ok(Outcome { written, summary });
+                    }
+                    // Somebody wrote logs in another way and did not say so.
+                }
+                // Without logs, there is nothing to delete.
+                (None, _) => return Ok(Outcome { written, summary: None }),
+            }
+        }
+        let mut rows = self.by_date(user).await?;
+        let written = decide(rows.remove(&date));
+        rows.extend(written.row().map(|row| (date, row.clone())));
+        Ok(Outcome { written, summary: Summary::of(rows.values().map(log)) })
+    }
+
+    /// The summary after a change of a day up to the newest log's; `None` when it does not fit the logs.
+    async fn change_within(
+        &self,
+        user: &UserId,
+        summary: &Summary,
+        change: Change,
+        was: Option<bool>,
+    ) -> Result<Option<Option<Summary>>, StoreError> {
+        let mut known = Stretch::around(change.date(), summary.ends());
+        for page in 0..pages_max() {
+            match summary.change(change, was, &known) {
+                Ok(summary) => return Ok(Some(summary)),
+                Err(Unresolved::Unfit) => return Ok(None),
+                Err(Unresolved::Missing(missing)) => self.extend(user, &mut known, missing, page_logs(page)).await?,
+            };
+        }
+        Ok(None)
+    }
+
+    /// Writes all of it; `false` when somebody was faster, and nothing was written.
+    async fn write(
+        &self,
+        user: &UserId,
+        before: &Before,
+        written: &[Written],
+        summary: Option<&Summary>,
+        now: Timestamp,
+    ) -> Result<bool, LogError> {
+        if written.iter().all(Written::is_nothing) {
+            return Ok(true);
+        }
+        let mut actions = vec![self.user_is_there(user)?, self.summary_after(user, before, summary, now)?];
+        for written in written.iter().filter(|written| !written.is_nothing()) {
+            actions.push(self.action(written)?);
+        }
+        match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(why)) => {
+                    let of_user = why.cancellation_reasons().first().and_then(|reason| reason.code());
+                    match canceled(why) {
+                        Ok(()) if of_user == Some("ConditionalCheckFailed") => Err(LogError::NoUser),
+                        Ok(()) => Ok(false),
+                        // Another change is being written at this very moment.
+                        Err(StoreError::Busy(codes)) if codes.contains("TransactionConflict") => Ok(false),
+                        Err(error) => Err(error.into()),
+                    }
+                }
+                _ => Err(StoreError::from(error).into()),
+            },
+        }
+    }
+
+    fn user_is_there(&self, user: &UserId) -> Result<TransactWriteItem, StoreError> {
+        let check = ConditionCheck::builder().table_name(&self.table);
+        let check = check.set_key(Some(Key::new(keys::user(user), PROFILE).item()));
+        // Stops a log from being written behind the back of who deletes everything of this user at the same time.
+        let check = check.condition_expression("attribute_exists(PK) AND attribute_not_exists(Deleting)");
+        Ok(TransactWriteItem::builder().condition_check(check.build().map_err(refused)?).build())
+    }
+
+    fn summary_after(
+        &self,
+        user: &UserId,
+        before: &Before,
+        summary: Option<&Summary>,
+        now: Timestamp,
+    ) -> Result<TransactWriteItem, StoreError> {
+        let read = before.row.as_ref().map(|row| row.version);
+        let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
+        let row = LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now);
+        let update = update(&self.table, item(&row)?, &["FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"]);
+        // Stops a change that was decided on older logs: each of them moves the version.
+        let update = match read {
+            None => update.condition_expression("attribute_not_exists(PK)"),
+            Some(version) => update
+                .condition_expression("#Version = :read")
+                .expression_attribute_names("#Version", "Version")
+                .expression_attribute_values(":read", n(version)),
+        };
+        Ok(TransactWriteItem::builder().update(update.build().map_err(refused)?).build())
+    }
+
+    /// Without a condition of its own: of all who write logs of a user, the summary's version lets one through.
+    fn action(&self, written: &Written) -> Result<TransactWriteItem, StoreError> {
+        let action = TransactWriteItem::builder();
+        if let Some(row) = written.row() {
+            let update = update(&self.table, item(row)?, &["Note"]);
+            return Ok(action.update(update.build().map_err(refused)?).build());
+        }
+        let key = match written {
+            Written::Deleted(row) => row.key().item(),
+            _ => return Err(StoreError::Refused("there is nothing to write".to_owned())),
+        };
+        let delete = Delete::builder().table_name(&self.table).set_key(Some(key)).build().map_err(refused)?;
+        Ok(action.delete(delete).build())
+    }
+}
+
+impl Written {
+    /// The log that the day has now.
+    pub fn row(&self) -> Option<&MedicationLog> {
+        match self {
+            Self::New(row) | Self::Changed(row) | Self::Same(row) => Some(row),
+            Self::Deleted(_) | Self::Nothing => None,
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Same(_) | Self::Nothing)
+    }
+}
+
+impl Entry {
+    /// What this entry makes of a day with such a row.
+    fn over(&self, user: &UserId, was: Option<MedicationLog>, now: Timestamp) -> Written {
+        let Log { date, has_bleeding } = self.log;
+        let note = |note: &Option<Note>| note.as_ref().map(Note::to_string);
+        let Some(was) = was else {
+            return Written::New(MedicationLog {
+                user_id: user.to_string(),
+                date,
+                has_bleeding,
+                log_id: self.id.to_string(),
+                note: self.note.as_ref().and_then(note),
+                created_at: now,
+                updated_at: now,
+            });
+        };
+        let said = self.note.as_ref().map_or_else(|| was.note.clone(), note);
+        if was.has_bleeding == has_bleeding && was.note == said {
+            return Written::Same(was);
+        }
+        Written::Changed(MedicationLog { has_bleeding, note: said, updated_at: now, ..was })
+    }
+}

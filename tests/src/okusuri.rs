@@ -1,0 +1,52 @@
+//! Users of Okusuri, signed in.
+
+use anyhow::Result;
+use aws_sdk_dynamodb::Client;
+use domain::UserId;
+use jiff::{SignedDuration, Timestamp};
+use store::okusuri::rows::{Session, User};
+use store::okusuri::{Row, item, sha256_hex};
+
+use crate::Database;
+
+/// Puts a user there who is signed in, with the token `token-of-<id>`.
+///
+/// # Errors
+/// When the engine refuses.
+pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> {
+    let created_at: Timestamp = "2025-01-01T00:00:00Z".parse()?;
+    let user = User {
+        user_id: id.to_owned(),
+        name: None,
+        email: Some(format!("{id}@example.com")),
+        email_verified: true,
+        image: None,
+        time_zone: time_zone.to_owned(),
+        sessions_from: None,
+        deleting: None,
+        created_at,
+        updated_at: created_at,
+    };
+    let session = Session {
+        user_id: id.to_owned(),
+        session_id: format!("session-of-{id}"),
+        token_hash: sha256_hex(format!("token-of-{id}").as_bytes()),
+        expires_at: created_at + SignedDuration::from_hours(24 * 365 * 100),
+        ip_address: None,
+        user_agent: None,
+        created_at,
+        updated_at: created_at,
+    };
+    put(client, &user).await?;
+    put(client, &session).await?;
+    Ok(UserId::new(id)?)
+}
+
+/// Puts a row there, as it is.
+///
+/// # Errors
+/// When the engine refuses.
+pub async fn put<R: Row>(client: &Client, row: &R) -> Result<()> {
+    client.put_item().table_name(Database::OKUSURI).set_item(Some(item(row)?)).send().await?;
+    Ok(())
+}

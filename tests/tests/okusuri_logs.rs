@@ -1,0 +1,290 @@
+//! Logs against the engine: whatever is written, edited and deleted, by one or by several at once, the summary is what the stored logs say.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::UserId;
+use domain::calendar::DateRange;
+use domain::okusuri::{DayState, Log, Note, Summary};
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+use store::Direction;
+use store::okusuri::rows::MedicationLog;
+use store::okusuri::{Entry, LogError, LogRange, Logs, Written};
+use tidemark_tests::Database;
+use tidemark_tests::okusuri::user;
+use uuid::Uuid;
+
+const TODAY: Date = date(2026, 11, 22);
+
+fn now() -> Timestamp {
+    "2026-11-22T03:00:00.123456Z".parse().unwrap()
+}
+
+fn entry(date: Date, has_bleeding: bool) -> Entry {
+    Entry { log: Log { date, has_bleeding }, note: None, id: Uuid::now_v7() }
+}
+
+fn ago(days: i64) -> Date {
+    TODAY.saturating_sub(jiff::Span::new().days(days))
+}
+
+fn logs(db: &Database) -> Logs {
+    Logs::new(db.client.clone(), Database::OKUSURI)
+}
+
+async fn stored(logs: &Logs, user: &UserId) -> Vec<MedicationLog> {
+    logs.page(user, LogRange::default(), Direction::Asc, 1_000, None).await.unwrap().items
+}
+
+/// The stored summary, and the one that the stored logs have.
+async fn check(logs: &Logs, user: &UserId) {
+    let rows = stored(logs, user).await;
+    let expected = Summary::of(rows.iter().map(|row| Log { date: row.date, has_bleeding: row.has_bleeding }));
+    assert_eq!(logs.summary(user).await.unwrap(), expected);
+}
+
+/// A random change of a day of the last so many.
+async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i64) {
+    let date = ago(random.i64(0..days));
+    let outcome = match random.u8(0..10) {
+        0..3 => logs.delete(user, date, now()).await.map(|(_, summary)| summary),
+        3 => {
+            let dates: BTreeMap<_, _> = (0..5).map(|_| (ago(random.i64(0..days)), random.bool())).collect();
+            let entries: Vec<_> = dates.into_iter().map(|(date, has_bleeding)| entry(date, has_bleeding)).collect();
+            logs.put_all(user, &entries, now()).await.map(|(_, summary)| summary)
+        }
+        _ => logs.put(user, &entry(date, random.bool()), now()).await.map(|(_, summary)| summary),
+    };
+    if let Err(error) = outcome {
+        assert!(matches!(error, LogError::Conflict), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn any_sequence_of_changes_leaves_the_summary_of_the_logs_as_stored() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    for seed in 0..6 {
+        let ann = user(&db.client, &format!("ann-{seed}"), "Asia/Tokyo").await.unwrap();
+        let mut random = fastrand::Rng::with_seed(seed);
+        // Few days, so that bleeding meets bleeding; or many, so that streaks are long.
+        let days = [12, 40, 120][seed as usize % 3];
+        for date in (0..days).rev().map(ago).filter(|_| seed % 2 == 0) {
+            logs.put(&ann, &entry(date, random.u8(0..3) == 0), now()).await.unwrap();
+        }
+        for _ in 0..40 {
+            change(&logs, &ann, &mut random, days).await;
+            check(&logs, &ann).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn several_writers_at_once_leave_the_summary_of_the_logs_as_stored() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    for round in 0..8 {
+        let writers = (0..3).map(|writer| {
+            let (logs, ann) = (logs.clone(), ann.clone());
+            tokio::spawn(async move {
+                let mut random = fastrand::Rng::with_seed(round * 10 + writer);
+                for _ in 0..4 {
+                    change(&logs, &ann, &mut random, 15).await;
+                }
+            })
+        });
+        futures::future::try_join_all(writers).await.unwrap();
+        check(&logs, &ann).await;
+    }
+}
+
+/// Counts what is sent.
+#[derive(Debug, Default, Clone)]
+struct Requests(Arc<AtomicUsize>);
+
+impl Intercept for Requests {
+    fn name(&self) -> &'static str {
+        "Requests"
+    }
+
+    fn read_before_transmit(
+        &self,
+        _: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_today_and_the_status_read_the_summary_and_no_other_log() {
+    let db = Database::start().await.unwrap();
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let days: Vec<_> = (1..=300).rev().map(|days| entry(ago(days), false)).collect();
+    logs(&db).put_all(&ann, &days, now()).await.unwrap();
+
+    let requests = Requests::default();
+    let config = db.client.config().to_builder().interceptor(requests.clone()).build();
+    let counted = Logs::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI);
+    let sent = || requests.0.swap(0, Ordering::SeqCst);
+    let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
+    assert!(matches!(written, Written::New(_)));
+    assert_eq!((summary.unwrap().course.streak(), sent()), (301, 2), "the summary, and the transaction");
+    assert_eq!((counted.status(&ann, TODAY).await.unwrap().unwrap().streak, sent()), (301, 1));
+    // Yesterday after all with bleeding: its log, the two before it, and today's.
+    counted.put(&ann, &entry(ago(1), true), now()).await.unwrap();
+    assert_eq!(sent(), 5);
+    counted.delete(&ann, TODAY, now()).await.unwrap();
+    assert_eq!(sent(), 4);
+    check(&logs(&db), &ann).await;
+}
+
+#[tokio::test]
+async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_what_nobody_knows() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let note = |text: &str| Some(Note::new(text).unwrap());
+    let first = Entry { note: note("頭痛"), ..entry(TODAY, false) };
+    let (Written::New(row), _) = logs.put(&ann, &first, now()).await.unwrap() else { panic!("not new") };
+    assert_eq!((row.log_id, row.note.as_deref()), (first.id.to_string(), Some("頭痛")));
+    let foreign = db.client.update_item().table_name(Database::OKUSURI);
+    let foreign = foreign.key("PK", AttributeValue::S("USER#ann".into()));
+    let foreign = foreign.key("SK", AttributeValue::S(format!("MEDICATION#{TODAY}")));
+    let foreign = foreign.update_expression("SET MigratedVersion = :v");
+    foreign.expression_attribute_values(":v", AttributeValue::N("7".into())).send().await.unwrap();
+
+    let (Written::Same(row), _) = logs.put(&ann, &entry(TODAY, false), now()).await.unwrap() else {
+        panic!("not the same")
+    };
+    assert_eq!(row.note.as_deref(), Some("頭痛"));
+    let (Written::Changed(row), _) = logs.put(&ann, &entry(TODAY, true), now()).await.unwrap() else {
+        panic!("not changed")
+    };
+    assert_eq!((row.log_id, row.note.as_deref()), (first.id.to_string(), Some("頭痛")));
+    let without = Entry { note: note(" "), ..entry(TODAY, true) };
+    assert!(matches!(logs.put(&ann, &without, now()).await.unwrap().0, Written::Changed(_)));
+    assert_eq!(logs.get(&ann, TODAY).await.unwrap().unwrap().note, None);
+    let item = db.client.get_item().table_name(Database::OKUSURI);
+    let item = item.key("PK", AttributeValue::S("USER#ann".into()));
+    let item = item.key("SK", AttributeValue::S(format!("MEDICATION#{TODAY}"))).send().await.unwrap().item.unwrap();
+    assert_eq!(item["MigratedVersion"], AttributeValue::N("7".into()));
+
+    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, Written::Deleted(_)));
+    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, Written::Nothing));
+    assert_eq!(logs.status(&ann, TODAY).await.unwrap(), None);
+    assert!(matches!(logs.put(&ann, &entry(TODAY, true), now()).await.unwrap().0, Written::New(_)));
+    check(&logs, &ann).await;
+}
+
+#[tokio::test]
+async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_was_never_there() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    logs.put(&ann, &entry(TODAY, false), now()).await.unwrap();
+    let deleting = db.client.update_item().table_name(Database::OKUSURI);
+    let deleting = deleting.key("PK", AttributeValue::S("USER#ann".into()));
+    let deleting = deleting.key("SK", AttributeValue::S("PROFILE".into())).update_expression("SET Deleting = :now");
+    deleting.expression_attribute_values(":now", AttributeValue::S(now().to_string())).send().await.unwrap();
+    let nobody = UserId::new("nobody").unwrap();
+    for user in [&ann, &nobody] {
+        let refused = logs.put(user, &entry(ago(1), false), now()).await;
+        assert!(matches!(refused, Err(LogError::NoUser)), "{refused:?}");
+        let refused = logs.put_all(user, &[entry(ago(1), false)], now()).await;
+        assert!(matches!(refused, Err(LogError::NoUser)), "{refused:?}");
+    }
+    assert_eq!(stored(&logs, &ann).await.len(), 1);
+}
+
+#[tokio::test]
+async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let put = async |days: i64| {
+        let row = MedicationLog {
+            user_id: "ann".into(),
+            date: ago(days),
+            has_bleeding: false,
+            log_id: days.to_string(),
+            note: None,
+            created_at: now(),
+            updated_at: now(),
+        };
+        tidemark_tests::okusuri::put(&db.client, &row).await.unwrap();
+    };
+    // No summary at all: as the migration leaves it.
+    put(3).await;
+    assert_eq!(logs.status(&ann, ago(3)).await.unwrap().unwrap().streak, 1);
+    logs.forget_summary(&ann, now()).await.unwrap();
+    logs.put(&ann, &entry(ago(2), false), now()).await.unwrap();
+    check(&logs, &ann).await;
+    put(4).await;
+    logs.forget_summary(&ann, now()).await.unwrap();
+    assert_eq!(logs.status(&ann, ago(2)).await.unwrap().unwrap().streak, 3);
+    logs.put(&ann, &entry(ago(1), false), now()).await.unwrap();
+    assert_eq!(logs.status(&ann, TODAY).await.unwrap().unwrap().streak, 4);
+    check(&logs, &ann).await;
+}
+
+#[tokio::test]
+async fn pages_of_every_size_have_each_log_of_a_range_once_in_both_directions() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let bob = user(&db.client, "bob", "Asia/Tokyo").await.unwrap();
+    let days: Vec<_> = (0..25).map(|days| entry(ago(days * 2), days % 3 == 0)).collect();
+    logs.put_all(&ann, &days, now()).await.unwrap();
+    logs.put(&bob, &entry(TODAY, true), now()).await.unwrap();
+    let range = LogRange { from: Some(ago(41)), to: Some(ago(4)) };
+    let expected: Vec<_> = (2..=20).map(|days| ago(days * 2)).collect();
+    for limit in [1, 2, 7, 19, 20] {
+        for direction in [Direction::Desc, Direction::Asc] {
+            let (mut read, mut after) = (Vec::new(), None);
+            loop {
+                let page = logs.page(&ann, range, direction, limit, after).await.unwrap();
+                read.extend(page.items.into_iter().map(|row| row.date));
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            if direction == Direction::Asc {
+                read.reverse();
+            }
+            assert_eq!(read, expected, "{limit} {direction:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_month_begins_in_the_rest_that_the_month_before_has_brought() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let days = [(26, false), (27, false), (28, true), (29, true), (30, true)];
+    let days: Vec<_> = days.iter().map(|(day, has_bleeding)| entry(date(2026, 9, *day), *has_bleeding)).collect();
+    logs.put_all(&ann, &days, now()).await.unwrap();
+    let october = DateRange::new(date(2026, 10, 1), date(2026, 10, 31)).unwrap();
+    let calendar = logs.calendar(&ann, october, date(2026, 10, 6)).await.unwrap();
+    let states: Vec<_> = calendar.days.iter().map(|day| day.state).take(8).collect();
+    let mut expected = vec![DayState::Rest; 4];
+    expected.extend([DayState::Missed, DayState::None, DayState::Future, DayState::Future]);
+    assert_eq!(states, expected);
+    assert_eq!((calendar.days.len(), calendar.logs.len()), (31, 0));
+    let september = DateRange::new(date(2026, 9, 1), date(2026, 9, 30)).unwrap();
+    let calendar = logs.calendar(&ann, september, date(2026, 10, 6)).await.unwrap();
+    assert_eq!(calendar.days[24].state, DayState::None, "before the first log");
+    assert_eq!(calendar.logs.len(), 5);
+}
