@@ -4,6 +4,8 @@ mod database;
 pub mod games;
 pub mod journal;
 pub mod okusuri;
+pub mod okusuri_source;
+mod postgres;
 pub mod shop;
 mod sockets;
 mod stack;
@@ -12,6 +14,7 @@ pub mod table;
 use std::path::{Path, PathBuf};
 
 pub use database::Database;
+pub use postgres::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{ADMIN_TOKEN, Answer, GAME_KEY, Stack, binary};
 pub use table::Table;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
@@ -19,6 +19,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("tidemark-local", &["tidemark-engine"]),
     ("tidemark-bots", &["tidemark-domain"]),
     ("tidemark-cli", &["tidemark-domain", "tidemark-store", "tidemark-bots"]),
+    ("okusuri-migrate", &["tidemark-domain", "tidemark-store"]),
     // What drives everything may know everything.
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),

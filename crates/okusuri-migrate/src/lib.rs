@@ -1,0 +1,125 @@
+//! Okusuri's move from PostgreSQL to DynamoDB, in phases that can each be killed and begun again.
+//!
+//! A run lives in a folder, `--run`: what was exported, what became of it, what was rejected and why, how far the load is, and a report of each phase.
+//! Results go to standard output, as text or with `--json`; everything else to standard error.
+//!
+//! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows rejected, items that differ), 2 when it could not be done.
+
+mod aws;
+pub mod check;
+pub mod export;
+mod failure;
+pub mod load;
+pub mod rollback;
+pub mod run;
+pub mod shift;
+pub mod source;
+pub mod status;
+mod terminal;
+pub mod transform;
+
+use std::io::Write;
+
+use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
+
+pub use failure::{Failure, Kind};
+
+/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, shift; and back again from each of these with rollback.
+///
+/// Exit code 0 when all is well, 1 when the phase is done but its report wants to be read, 2 when it could not be done.
+#[derive(Debug, Parser)]
+#[command(name = "okusuri-migrate", version)]
+pub struct Command {
+    #[command(subcommand)]
+    phase: Phase,
+    /// Prints the report as JSON; an error too.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Phase {
+    /// Copies the tables into the run's folder, as they are in one moment.
+    Export(export::Arguments),
+    /// Makes items of the rows, always the same of the same, and tells which rows it rejects.
+    Transform(transform::Arguments),
+    /// Puts the items into the table; never over anything newer.
+    Load(load::Arguments),
+    /// Compares the table with the items, both ways, and the markers with what they mark.
+    Check(check::Arguments),
+    /// Moves the live application over, step by step.
+    Shift(shift::Arguments),
+    /// Goes back to PostgreSQL, from wherever the run is.
+    Rollback(rollback::Arguments),
+    /// Tells how far a run is.
+    Status(status::Arguments),
+}
+
+/// Which table, and where.
+#[derive(Debug, Clone, Args)]
+pub struct Table {
+    /// Okusuri's table.
+    #[arg(long, env = "OKUSURI_TABLE", default_value = "okusuri-table")]
+    pub table: String,
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+}
+
+impl Table {
+    /// A client of where it is.
+    pub async fn client(&self) -> aws_sdk_dynamodb::Client {
+        aws_sdk_dynamodb::Client::new(&aws::config(self.endpoint.as_deref()).await)
+    }
+}
+
+/// How a phase ended that could do its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to worry about.
+    Done,
+    /// Done, and there is something to look at.
+    Look,
+}
+
+/// What a phase tells in the end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// For programs; also kept in the run's folder as `report-<phase>.json`.
+    pub json: Value,
+    /// For people.
+    pub text: String,
+}
+
+/// Does what a command line says, and prints its report.
+///
+/// # Errors
+/// When the phase could not be done; what it has done until then is kept, and it can be begun again.
+pub async fn run(command: Command) -> Result<Outcome, Failure> {
+    let report = match command.phase {
+        Phase::Export(arguments) => export::run(arguments).await,
+        Phase::Transform(arguments) => transform::run(arguments),
+        Phase::Load(arguments) => load::run(arguments).await,
+        Phase::Check(arguments) => check::run(arguments).await,
+        Phase::Shift(arguments) => shift::run(arguments).await,
+        Phase::Rollback(arguments) => rollback::run(arguments).await,
+        Phase::Status(arguments) => status::run(arguments),
+    }?;
+    let told = if command.json { report.json.to_string() } else { report.text };
+    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| Kind::RunFolder.because(error))?;
+    Ok(report.outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Command::command().debug_assert();
+    }
+}

@@ -1,0 +1,23 @@
+//! `okusuri-migrate`: from PostgreSQL to DynamoDB.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use okusuri_migrate::{Command, Outcome, run};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let command = Command::parse();
+    let json = command.json;
+    match run(command).await {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Look) => ExitCode::from(1),
+        Err(failure) => {
+            if json {
+                println!("{}", failure.json());
+            }
+            eprintln!("okusuri-migrate: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}

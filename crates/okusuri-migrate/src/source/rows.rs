@@ -1,0 +1,252 @@
+//! Rows as PostgreSQL tells them in JSON (`row_to_json`): the lines of an export, and what a trigger hands over.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Table;
+
+/// A time as PostgreSQL writes it in JSON: with or without an offset, or `infinity`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Time(pub String);
+
+/// Why a text is not a moment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimeError {
+    /// `infinity` and `-infinity`.
+    #[error("{0} is not a moment")]
+    Infinite(String),
+    /// Years before 0 and after 9999, among others.
+    #[error("{0:?} is not a time that can be read")]
+    Unreadable(String),
+}
+
+impl Time {
+    /// The moment. One without an offset is taken as the clock of `zone` showed it: the first of two, and behind a gap as far as it lies in it.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn at(&self, zone: &TimeZone) -> Result<Timestamp, TimeError> {
+        let text = self.0.as_str();
+        if text.trim_start_matches('-') == "infinity" {
+            return Err(TimeError::Infinite(text.to_owned()));
+        }
+        if let Ok(at) = text.parse::<Timestamp>() {
+            return Ok(at);
+        }
+        let unreadable = || TimeError::Unreadable(text.to_owned());
+        let local: DateTime = text.parse().map_err(|_| unreadable())?;
+        zone.to_timestamp(local).map_err(|_| unreadable())
+    }
+}
+
+/// `"user"`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct User {
+    pub id: String,
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub email_verified: Option<bool>,
+    pub image: Option<String>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+    pub deleted_at: Option<Time>,
+}
+
+/// `session`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct Session {
+    pub id: String,
+    pub expires_at: Option<Time>,
+    pub token: Option<String>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+    pub ip_address: Option<String>,
+    pub user_agent: Option<String>,
+    pub user_id: Option<String>,
+}
+
+/// `account`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct Account {
+    pub id: String,
+    pub account_id: Option<String>,
+    pub provider_id: Option<String>,
+    pub user_id: Option<String>,
+    pub access_token: Option<String>,
+    pub refresh_token: Option<String>,
+    pub id_token: Option<String>,
+    pub access_token_expires_at: Option<Time>,
+    pub refresh_token_expires_at: Option<Time>,
+    pub scope: Option<String>,
+    pub password: Option<String>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+}
+
+/// `verification`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct Verification {
+    pub id: String,
+    pub identifier: Option<String>,
+    pub value: Option<String>,
+    pub expires_at: Option<Time>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+}
+
+/// `medication_logs`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct MedicationLog {
+    pub id: i64,
+    pub user_id: Option<String>,
+    pub has_bleeding: Option<bool>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+    pub deleted_at: Option<Time>,
+}
+
+/// `notification_settings`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the columns of the source, by their names")]
+pub struct NotificationSetting {
+    pub id: i64,
+    pub user_id: Option<String>,
+    pub platform: Option<String>,
+    pub is_enabled: Option<bool>,
+    /// JSON as text, in some versions a column of its own kind: either way its text is here.
+    #[serde(default, deserialize_with = "text_of_json")]
+    pub subscription: Option<String>,
+    pub created_at: Option<Time>,
+    pub updated_at: Option<Time>,
+    pub deleted_at: Option<Time>,
+}
+
+fn text_of_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        value => Some(serde_json::to_string(&value).map_err(D::Error::custom)?),
+    })
+}
+
+/// A row of any table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they are what they are called")]
+pub enum Row {
+    User(User),
+    Session(Session),
+    Account(Account),
+    Verification(Verification),
+    MedicationLog(MedicationLog),
+    NotificationSetting(NotificationSetting),
+}
+
+impl Row {
+    /// Reads what `row_to_json` gave for a row of the table; further columns are passed over.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(table: Table, json: &str) -> Result<Self, serde_json::Error> {
+        Ok(match table {
+            Table::User => Self::User(serde_json::from_str(json)?),
+            Table::Session => Self::Session(serde_json::from_str(json)?),
+            Table::Account => Self::Account(serde_json::from_str(json)?),
+            Table::Verification => Self::Verification(serde_json::from_str(json)?),
+            Table::MedicationLogs => Self::MedicationLog(serde_json::from_str(json)?),
+            Table::NotificationSettings => Self::NotificationSetting(serde_json::from_str(json)?),
+        })
+    }
+
+    /// Where it comes from.
+    pub fn table(&self) -> Table {
+        match self {
+            Self::User(_) => Table::User,
+            Self::Session(_) => Table::Session,
+            Self::Account(_) => Table::Account,
+            Self::Verification(_) => Table::Verification,
+            Self::MedicationLog(_) => Table::MedicationLogs,
+            Self::NotificationSetting(_) => Table::NotificationSettings,
+        }
+    }
+
+    /// Its primary key.
+    pub fn id(&self) -> String {
+        match self {
+            Self::User(row) => row.id.clone(),
+            Self::Session(row) => row.id.clone(),
+            Self::Account(row) => row.id.clone(),
+            Self::Verification(row) => row.id.clone(),
+            Self::MedicationLog(row) => row.id.to_string(),
+            Self::NotificationSetting(row) => row.id.to_string(),
+        }
+    }
+
+    /// Whose it is; a user is its own, and a verification is nobody's.
+    pub fn user_id(&self) -> Option<&str> {
+        match self {
+            Self::User(row) => Some(&row.id),
+            Self::Session(row) => row.user_id.as_deref(),
+            Self::Account(row) => row.user_id.as_deref(),
+            Self::Verification(_) => None,
+            Self::MedicationLog(row) => row.user_id.as_deref(),
+            Self::NotificationSetting(row) => row.user_id.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn at(text: &str, zone: &str) -> Result<String, TimeError> {
+        Time(text.to_owned()).at(&TimeZone::get(zone).unwrap()).map(|at| at.to_string())
+    }
+
+    #[test]
+    fn an_offset_counts_and_a_zone_stands_in_where_there_is_none() {
+        assert_eq!(at("2025-08-30T10:00:00.123456+00:00", "Asia/Tokyo").unwrap(), "2025-08-30T10:00:00.123456Z");
+        assert_eq!(at("2025-08-30T10:00:00", "UTC").unwrap(), "2025-08-30T10:00:00Z");
+        assert_eq!(at("2025-08-30T10:00:00", "Asia/Tokyo").unwrap(), "2025-08-30T01:00:00Z");
+        assert_eq!(at("1900-01-01T00:00:00", "UTC").unwrap(), "1900-01-01T00:00:00Z");
+        // The gap of spring, and the hour of autumn that comes twice.
+        assert_eq!(at("2025-03-30T02:30:00", "Europe/Berlin").unwrap(), "2025-03-30T01:30:00Z");
+        assert_eq!(at("2025-10-26T02:30:00", "Europe/Berlin").unwrap(), "2025-10-26T00:30:00Z");
+    }
+
+    #[test]
+    fn what_is_no_moment_is_told() {
+        assert_eq!(at("-infinity", "UTC"), Err(TimeError::Infinite("-infinity".to_owned())));
+        for text in ["0044-03-15T00:00:00 BC", "12026-01-01T00:00:00", "", "2025-02-30T00:00:00", "soon"] {
+            assert_eq!(at(text, "UTC"), Err(TimeError::Unreadable(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_subscription_may_be_text_or_json() {
+        let of = |subscription: &str| {
+            let json = format!(r#"{{"id":7,"subscription":{subscription}}}"#);
+            match Row::read(Table::NotificationSettings, &json).unwrap() {
+                Row::NotificationSetting(row) => row.subscription,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(of("null"), None);
+        assert_eq!(of(r#""{\"endpoint\": 1""#).unwrap(), r#"{"endpoint": 1"#);
+        assert_eq!(of(r#"{"endpoint": 1}"#).unwrap(), r#"{"endpoint":1}"#);
+    }
+}

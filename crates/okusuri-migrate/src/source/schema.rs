@@ -1,0 +1,78 @@
+//! Whether the source's tables are what this tool knows, column by column: what it does not know would be lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio_postgres::GenericClient;
+
+use super::Table;
+use super::connect::unreadable;
+use crate::{Failure, Kind};
+
+/// A column: its name, and the types that it may have, as `format_type` spells them up to a bracket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column(pub &'static str, pub &'static [&'static str]);
+
+pub(super) const TEXT: &[&str] = &["text", "character varying", "character", "uuid", "json", "jsonb"];
+pub(super) const BOOL: &[&str] = &["boolean"];
+pub(super) const INTEGER: &[&str] = &["bigint", "integer"];
+pub(super) const TIME: &[&str] = &["timestamp without time zone", "timestamp with time zone"];
+
+/// The columns of each table as found: name and type.
+pub type Columns = BTreeMap<Table, BTreeMap<String, String>>;
+
+/// Reads the tables' columns, and refuses what is missing, is of another type, or is unknown and not in `ignored` (`table.column`).
+/// Also gives the schema's tables that are left behind.
+///
+/// # Errors
+/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`, each naming all that are.
+pub async fn check_schema<C: GenericClient + Sync>(
+    client: &C,
+    schema: &str,
+    ignored: &BTreeSet<String>,
+) -> Result<(Columns, Vec<String>), Failure> {
+    let rows = client
+        .query(
+            "SELECT c.relname, a.attname, format_type(a.atttypid, NULL)
+             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+             WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
+            &[&schema],
+        )
+        .await
+        .map_err(unreadable)?;
+    let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for row in rows {
+        found.entry(row.get(0)).or_default().insert(row.get(1), row.get(2));
+    }
+    let mut columns = Columns::new();
+    let (mut missing_tables, mut missing, mut extra, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for table in Table::ALL {
+        let Some(of_table) = found.remove(table.name()) else {
+            missing_tables.push(format!("{schema}.{table}"));
+            continue;
+        };
+        for Column(name, kinds) in table.columns() {
+            match of_table.get(*name) {
+                None => missing.push(format!("{table}.{name}")),
+                Some(kind) if !kinds.contains(&kind.as_str()) => {
+                    wrong.push(format!("{table}.{name} is {kind}, and should be {}", kinds.join(" or ")));
+                }
+                Some(_) => {}
+            }
+        }
+        let known = |name: &str| table.columns().iter().any(|Column(column, _)| *column == name);
+        let unknown = of_table.keys().filter(|name| !known(name)).map(|name| format!("{table}.{name}"));
+        extra.extend(unknown.filter(|name| !ignored.contains(name)));
+        columns.insert(table, of_table);
+    }
+    let refuse = |kind: Kind, what: &str, names: Vec<String>| match &*names {
+        [] => Ok(()),
+        names => Err(kind.because(format!("{what}{}", names.join(", ")))),
+    };
+    refuse(Kind::MissingTable, "there is no ", missing_tables)?;
+    refuse(Kind::MissingColumn, "there is no ", missing)?;
+    refuse(Kind::ColumnType, "", wrong)?;
+    let extra_hint = "nothing here knows what to do with, and --ignore-column would leave behind: ";
+    refuse(Kind::ExtraColumn, extra_hint, extra)?;
+    Ok((columns, found.into_keys().collect()))
+}

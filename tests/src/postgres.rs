@@ -1,0 +1,145 @@
+//! A PostgreSQL of a test's own: a server on a temporary data directory, reached over a unix socket, gone when dropped.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Gid, Pid, Uid, User, chown};
+use tempfile::TempDir;
+use tokio_postgres::{Client, NoTls};
+
+/// How long the server may take to start or stop, on the slowest machine that should still pass.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where Debian puts the server's programs, the newest last.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// A running server.
+#[derive(Debug)]
+pub struct Postgres {
+    process: Child,
+    folder: TempDir,
+    programs: PathBuf,
+    owner: Option<(Uid, Gid)>,
+}
+
+impl Postgres {
+    /// Starts a server with one empty database, `okusuri`.
+    pub async fn start() -> Result<Self> {
+        let programs = programs()?;
+        let folder = tempfile::Builder::new().prefix("tidemark-postgres").tempdir()?;
+        let owner = owner()?;
+        if let Some((uid, gid)) = owner {
+            chown(folder.path(), Some(uid), Some(gid))?;
+        }
+        let data = folder.path().join("data");
+        let mut initdb = of_owner(&programs.join("initdb"), owner);
+        initdb.args(["--no-sync", "--auth=trust", "--username=okusuri", "--encoding=UTF8", "--locale=C.UTF-8", "-D"]);
+        let output = initdb.arg(&data).output()?;
+        ensure!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
+        let process = serve(&programs, folder.path(), owner)?;
+        let mut postgres = Self { process, folder, programs, owner };
+        let client = postgres.client_of("postgres").await?;
+        client.batch_execute("CREATE DATABASE okusuri").await?;
+        Ok(postgres)
+    }
+
+    /// The address of the database `okusuri`.
+    pub fn url(&self) -> String {
+        format!("host={} user=okusuri dbname=okusuri", self.folder.path().display())
+    }
+
+    /// A connection to it.
+    pub async fn client(&mut self) -> Result<Client> {
+        self.client_of("okusuri").await
+    }
+
+    async fn client_of(&mut self, database: &str) -> Result<Client> {
+        let config = format!("host={} user=okusuri dbname={database}", self.folder.path().display());
+        let start = Instant::now();
+        loop {
+            match tokio_postgres::connect(&config, NoTls).await {
+                Ok((client, connection)) => {
+                    tokio::spawn(connection);
+                    return Ok(client);
+                }
+                Err(error) => {
+                    if let Some(status) = self.process.try_wait()? {
+                        let log = std::fs::read_to_string(self.folder.path().join("log"))?;
+                        bail!("PostgreSQL ended with {status}: {log}");
+                    }
+                    ensure!(start.elapsed() < PATIENCE, "PostgreSQL is not ready in time: {error}");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
+        }
+    }
+
+    /// Ends the server at once, as a power cut would.
+    pub fn crash(&mut self) -> Result<()> {
+        // The postmaster's children end with it.
+        kill(Pid::from_raw(self.process.id().try_into()?), Signal::SIGQUIT)?;
+        self.process.wait()?;
+        Ok(())
+    }
+
+    /// Starts it again on the same data.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.process = serve(&self.programs, self.folder.path(), self.owner)?;
+        self.client().await.map(drop)
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Neither can be helped here, and the folder goes either way.
+        let _ = self.crash();
+    }
+}
+
+fn serve(programs: &Path, folder: &Path, owner: Option<(Uid, Gid)>) -> Result<Child> {
+    let mut postgres = of_owner(&programs.join("postgres"), owner);
+    postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+    for setting in
+        ["listen_addresses=", "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60"]
+    {
+        postgres.args(["-c", setting]);
+    }
+    let log = File::options().create(true).append(true).open(folder.join("log"))?;
+    postgres.stdout(Stdio::null()).stderr(log).spawn().context("postgres does not start")
+}
+
+fn of_owner(program: &Path, owner: Option<(Uid, Gid)>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/");
+    if let Some((uid, gid)) = owner {
+        command.uid(uid.as_raw()).gid(gid.as_raw());
+    }
+    command
+}
+
+/// As whom the server runs: it refuses to be root.
+fn owner() -> Result<Option<(Uid, Gid)>> {
+    if !Uid::effective().is_root() {
+        return Ok(None);
+    }
+    for name in ["postgres", "nobody"] {
+        if let Some(user) = User::from_name(name)? {
+            return Ok(Some((user.uid, user.gid)));
+        }
+    }
+    bail!("PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody");
+}
+
+/// The folder of `initdb` and `postgres`: Debian's newest, or where the PATH finds them.
+fn programs() -> Result<PathBuf> {
+    let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
+    let newest = versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").exists()).max();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut on_path = std::env::split_paths(&paths).filter(|bin| bin.join("initdb").exists());
+    newest.or_else(|| on_path.next()).context("PostgreSQL is not installed: apt-get install postgresql")
+}
