@@ -98,6 +98,17 @@ impl SendError {
     }
 }
 
+/// Why a code is not even looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GuessError {
+    /// It is too old, was used, or was never sent.
+    #[error("the code has expired, or was used already")]
+    Expired,
+    /// Too many wrong codes.
+    #[error("too many wrong codes; the address is locked until {0}")]
+    Locked(Timestamp),
+}
+
 impl Sent {
     /// The state after sending one more code now, or why none is sent. A new code does not bring new attempts: those are the address's, by the hour.
     pub fn again(before: Option<&Self>, now: Timestamp) -> Result<Self, SendError> {
@@ -116,6 +127,24 @@ impl Sent {
             return Err(SendError::TooMany(before.window_from + WINDOW));
         }
         Ok(Self { sends: before.sends + 1, sent_at: now, locked_until: None, ..before.clone() })
+    }
+
+    /// The state after one more attempt now, which may be right, or why there is none. It is to be stored before the code is compared: of a thousand
+    /// guesses at once five are compared.
+    pub fn guess(&self, now: Timestamp) -> Result<Self, GuessError> {
+        if let Some(until) = self.locked_until.filter(|until| now < *until) {
+            return Err(GuessError::Locked(until));
+        }
+        if now >= self.sent_at + CODE_LIFETIME {
+            return Err(GuessError::Expired);
+        }
+        let attempts = self.attempts.saturating_add(1);
+        Ok(Self { attempts, locked_until: (attempts >= ATTEMPTS_MAX).then(|| now + WINDOW), ..self.clone() })
+    }
+
+    /// How many more wrong codes the address takes.
+    pub fn attempts_left(&self) -> u32 {
+        ATTEMPTS_MAX.saturating_sub(self.attempts)
     }
 
     /// Until when this matters to the next one who asks. What is remembered may go then.
@@ -179,6 +208,24 @@ mod tests {
         assert_eq!(Sent::again(Some(&sent), until - seconds(1)), Err(SendError::Locked(until)));
         assert_eq!(Sent::again(Some(&sent), until).unwrap(), Sent::again(None, until).unwrap());
         assert_eq!(sent.matters_until(), until);
+    }
+
+    #[test]
+    fn the_fifth_attempt_may_be_right_and_a_sixth_is_none() {
+        let mut sent = Sent::again(None, now()).unwrap();
+        for left in (0..5).rev() {
+            sent = sent.guess(now()).unwrap();
+            assert_eq!(sent.attempts_left(), left);
+        }
+        assert_eq!(sent.guess(now() + WINDOW - seconds(1)), Err(GuessError::Locked(now() + WINDOW)));
+        assert_eq!(sent.guess(now() + WINDOW), Err(GuessError::Expired));
+    }
+
+    #[test]
+    fn a_code_is_good_for_ten_minutes() {
+        let sent = Sent::again(None, now()).unwrap();
+        assert!(sent.guess(now() + seconds(599)).is_ok());
+        assert_eq!(sent.guess(now() + seconds(600)), Err(GuessError::Expired));
     }
 
     proptest! {

@@ -3,19 +3,30 @@
 //! What lies where is written beside each row in [`rows`]: a user's own items in the partition `USER#<user id>`, and beside them the items by which
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
+mod accounts;
+mod everything;
 mod keys;
 mod logs;
 pub mod rows;
 mod sessions;
+mod sign_ins;
 mod summary;
 mod update;
+mod users;
 pub mod vault;
+mod verifications;
+mod writes;
 
+pub use accounts::{Linked, Login, LoginError, Unlinked};
+pub use everything::{Deleted, Everything};
 pub use keys::{Key, sha256_hex};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
 pub use rows::{Row, item, read};
 pub use sessions::Sessions;
+pub use sign_ins::{Entered, NewSession, NewUser, SESSION_LIFETIME, SignInError, SignIns};
 pub use summary::{Entry, LogError, Written};
+pub use users::{OWN_IMAGE, ProfileChange, Users};
+pub use verifications::{CheckError, Codes, IssueError, RightCode, Verification};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {

@@ -1,12 +1,17 @@
-//! Sessions: who is behind a token.
+//! Sessions: who is behind a token, and how sessions go on and end.
 
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::keys::{self, Item, Key, PROFILE, sha256_hex};
-use super::rows::{Session, User, read};
+use super::keys::{self, Item, Key, SESSION_PREFIX, n, s, sha256_hex};
+use super::rows::{Session, User, UserSession, read};
+use super::sign_ins::{SESSION_LIFETIME, profile};
+use super::writes::{Transaction, delete_all, query};
 use crate::StoreError;
+
+/// A session that is used goes on; noting that more often than once in this time would cost more than it is worth.
+const EXTENDED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The sessions of a table. Reading who is behind a token is `GetItem`, twice.
 #[derive(Debug, Clone)]
@@ -25,20 +30,111 @@ impl Sessions {
     ///
     /// Both are read consistently: a session that was ended a moment ago is none.
     pub async fn of_token(&self, token: &str, now: Timestamp) -> Result<Option<(Session, User)>, StoreError> {
+        let Some((session, user)) = self.of_token_whatever_goes_on(token, now).await? else { return Ok(None) };
+        let is_ended = is_ended(session.created_at, &user);
+        Ok((!is_ended && user.deleting.is_none()).then_some((session, user)))
+    }
+
+    /// The same, with the user who is being deleted: whoever began that may ask for it again.
+    pub async fn of_token_even_deleting(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Option<(Session, User)>, StoreError> {
+        let found = self.of_token_whatever_goes_on(token, now).await?;
+        Ok(found.filter(|(session, user)| !is_ended(session.created_at, user)))
+    }
+
+    async fn of_token_whatever_goes_on(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Option<(Session, User)>, StoreError> {
         let Some(item) = self.get(&keys::session(&sha256_hex(token.as_bytes()))).await? else { return Ok(None) };
         let session: Session = read(item)?;
+        // TTL takes days at times.
         if session.expires_at <= now {
             return Ok(None);
         }
-        let user_id = UserId::new(session.user_id.as_str()).map_err(StoreError::unreadable)?;
-        let Some(item) = self.get(&Key::new(keys::user(&user_id), PROFILE)).await? else { return Ok(None) };
-        let user: User = read(item)?;
-        let is_ended = user.sessions_from.is_some_and(|from| session.created_at < from);
-        Ok((!is_ended && user.deleting.is_none()).then_some((session, user)))
+        let Some(item) = self.get(&profile(&session.user_id)).await? else { return Ok(None) };
+        Ok(Some((session, read(item)?)))
+    }
+
+    /// The user's sessions that are good, the newest first.
+    pub async fn list(&self, user: &User, now: Timestamp) -> Result<Vec<UserSession>, StoreError> {
+        let rows = self.rows(&user.user_id).await?;
+        let is_good = |row: &UserSession| row.expires_at > now && !is_ended(row.created_at, user);
+        let mut rows: Vec<_> = rows.into_iter().filter(is_good).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
+        Ok(rows)
+    }
+
+    /// Lets a session last as long as one of now, if that was not noted within the last day. What comes back is the session as it is now, and whether it was changed.
+    pub async fn extend(&self, session: Session, now: Timestamp) -> Result<(Session, bool), StoreError> {
+        let expires_at = now + SESSION_LIFETIME;
+        if expires_at < session.expires_at + EXTENDED_EVERY {
+            return Ok((session, false));
+        }
+        let update = "SET ExpiresAt = :at, #TTL = :ttl, UpdatedAt = :now";
+        // Stops a session that was ended meanwhile from coming back as an item of three attributes.
+        let condition = "attribute_exists(PK)";
+        let values =
+            || vec![("at", s(expires_at.to_string())), ("ttl", n(expires_at.as_second())), ("now", s(now.to_string()))];
+        let among_users = among_users(&session.user_id, &session.session_id);
+        let transaction = Transaction::new(&self.table)
+            .update(&keys::session(&session.token_hash), update, condition, values())?
+            .update(&among_users, update, condition, values())?;
+        match transaction.write(&self.client).await? {
+            None => Ok((Session { expires_at, updated_at: now, ..session }, true)),
+            Some(_) => Ok((session, false)),
+        }
+    }
+
+    /// Ends one of a user's sessions; false when there is no such one.
+    pub async fn end(&self, user_id: &UserId, session_id: &str) -> Result<bool, StoreError> {
+        let key = among_users(user_id.as_str(), session_id);
+        let Some(item) = self.get(&key).await? else { return Ok(false) };
+        let row: UserSession = read(item)?;
+        // First what lets in.
+        delete_all(&self.client, &self.table, &[keys::session(&row.token_hash)]).await?;
+        delete_all(&self.client, &self.table, &[key]).await?;
+        Ok(true)
+    }
+
+    /// Ends all of a user's sessions. The one write that counts is the first: from then on whatever was begun before is refused, also what nobody has found
+    /// or deleted yet.
+    pub async fn end_all(&self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
+        let request = self.client.update_item().table_name(&self.table);
+        let request = request.set_key(Some(profile(user_id.as_str()).item()));
+        let request = request.update_expression("SET SessionsFrom = :now, UpdatedAt = :now");
+        // Stops a user who was deleted meanwhile from coming back as an item of two attributes.
+        let request = request.condition_expression("attribute_exists(PK)");
+        request.expression_attribute_values(":now", s(now.to_string())).send().await?;
+        let rows = self.rows(user_id.as_str()).await?;
+        let ended = rows.iter().filter(|row| row.created_at < now);
+        let keys: Vec<_> = ended
+            .flat_map(|row| [keys::session(&row.token_hash), among_users(&row.user_id, &row.session_id)])
+            .collect();
+        delete_all(&self.client, &self.table, &keys).await
+    }
+
+    async fn rows(&self, user_id: &str) -> Result<Vec<UserSession>, StoreError> {
+        let partition = format!("USER#{user_id}");
+        let items = query(&self.client, &self.table, &partition, SESSION_PREFIX).await?;
+        items.into_iter().map(read).collect()
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
         Ok(request.consistent_read(true).send().await?.item)
     }
+}
+
+/// Whether the user has signed out everywhere since a session began.
+fn is_ended(began: Timestamp, user: &User) -> bool {
+    user.sessions_from.is_some_and(|from| began < from)
+}
+
+fn among_users(user_id: &str, session_id: &str) -> Key {
+    Key::new(format!("USER#{user_id}"), format!("{SESSION_PREFIX}{session_id}"))
 }

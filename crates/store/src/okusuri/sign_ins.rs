@@ -1,0 +1,218 @@
+//! Who comes in: with a code that came by mail, and with it a new user or one who is known.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::UserId;
+use domain::okusuri::Email;
+use jiff::{SignedDuration, Timestamp};
+
+use super::keys::{self, Item, Key, PROFILE, s};
+use super::rows::{EmailOwner, Session, User, UserSession, item, read};
+use super::verifications::RightCode;
+use super::writes::Transaction;
+use crate::StoreError;
+
+/// How long a session lasts that is not used.
+pub const SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How often a sign-in is decided again because another one was faster.
+pub(super) const DECISIONS_MAX: u32 = 4;
+
+/// A session that is to be.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// SHA-256 of its token, lower-case hexadecimal: see [`super::sha256_hex`].
+    pub token_hash: String,
+    /// What it is called where its token must not be shown.
+    pub session_id: String,
+    /// From where.
+    pub ip_address: Option<String>,
+    /// With which browser.
+    pub user_agent: Option<String>,
+}
+
+impl NewSession {
+    pub(super) fn rows(self, user_id: &str, now: Timestamp) -> (Session, UserSession) {
+        let Self { token_hash, session_id, ip_address, user_agent } = self;
+        let row = Session {
+            user_id: user_id.to_owned(),
+            session_id,
+            token_hash,
+            expires_at: now + SESSION_LIFETIME,
+            ip_address,
+            user_agent,
+            created_at: now,
+            updated_at: now,
+        };
+        let among_users = UserSession {
+            user_id: row.user_id.clone(),
+            session_id: row.session_id.clone(),
+            token_hash: row.token_hash.clone(),
+            expires_at: row.expires_at,
+            ip_address: row.ip_address.clone(),
+            user_agent: row.user_agent.clone(),
+            created_at: now,
+            updated_at: now,
+        };
+        (row, among_users)
+    }
+}
+
+/// What a user is made of who was not known before.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The id.
+    pub id: UserId,
+    /// What the user is to be called.
+    pub name: Option<String>,
+    /// An IANA name that exists.
+    pub time_zone: String,
+}
+
+impl NewUser {
+    pub(super) fn row(&self, email: Option<&Email>, now: Timestamp) -> User {
+        User {
+            user_id: self.id.to_string(),
+            name: self.name.clone(),
+            email: email.map(Email::to_string),
+            email_verified: email.is_some(),
+            image: None,
+            time_zone: self.time_zone.clone(),
+            sessions_from: None,
+            deleting: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Somebody who has come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entered {
+    /// Who.
+    pub user: User,
+    /// For how long.
+    pub session: Session,
+    /// Whether the user was made just now.
+    pub is_new: bool,
+}
+
+/// Why somebody did not come in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The code was used already, or another one was sent since.
+    #[error("the code was used already")]
+    Used,
+    /// Everything of the user is being deleted. That has to be brought to its end first; then the address is free.
+    #[error("the user is being deleted")]
+    Deleting(UserId),
+    /// Anything else. What is transient may have been written, but its session's token is nobody's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Signs in. Its requests are `GetItem` and `TransactWriteItems`.
+#[derive(Debug, Clone)]
+pub struct SignIns {
+    pub(super) client: Client,
+    pub(super) table: String,
+}
+
+impl SignIns {
+    /// Signs in at `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Lets in whoever has the mailbox: the user of the address, or a new one. The code is used up in the same transaction.
+    pub async fn with_code(
+        &self,
+        code: &RightCode,
+        new: &NewUser,
+        session: &NewSession,
+        now: Timestamp,
+    ) -> Result<Entered, SignInError> {
+        for _ in 0..DECISIONS_MAX {
+            let known = self.of_email(&code.email).await?;
+            if let Some(user) = known.as_ref().filter(|user| user.deleting.is_some()) {
+                return Err(SignInError::Deleting(UserId::new(&user.user_id).map_err(StoreError::unreadable)?));
+            }
+            // Stops a code from being used twice.
+            let hash = AttributeValue::B(Blob::new(code.code_hash.clone()));
+            let used = keys::verification(code.email.as_str());
+            let actions = Transaction::new(&self.table).delete(&used, "CodeHash = :hash", vec![("hash", hash)])?;
+            let is_new = known.is_none();
+            let user = known.map_or_else(|| new.row(Some(&code.email), now), |user| verified(user, now));
+            let (session, among_users) = session.clone().rows(&user.user_id, now);
+            let actions = if is_new {
+                // Stops two users from having one address: of two that are made at once, one finds the marker of the other.
+                let (email, user_id) = (code.email.to_string(), user.user_id.clone());
+                actions.put_new(item(&user)?)?.put_new(item(&EmailOwner { email, user_id, created_at: now })?)?
+            } else {
+                check_owner(actions, &code.email, &user.user_id)?.verify(&user)?
+            };
+            let actions = actions.put_new(item(&session)?)?.put_new(item(&among_users)?)?;
+            match actions.write(&self.client).await? {
+                None => return Ok(Entered { user, session, is_new }),
+                Some(0) => return Err(SignInError::Used),
+                // The address has found or lost its user in between.
+                Some(_) => {}
+            }
+        }
+        Err(StoreError::Busy("the address changes hands again and again".to_owned()).into())
+    }
+
+    /// The user who has an address.
+    pub async fn of_email(&self, email: &Email) -> Result<Option<User>, StoreError> {
+        let Some(marker) = self.get(&keys::email(email.as_str())).await? else { return Ok(None) };
+        let marker: EmailOwner = read(marker)?;
+        self.user(&marker.user_id).await.map(Some)
+    }
+
+    /// The user whom a marker names, who has to be there: a user's profile is the last item that is deleted.
+    pub(super) async fn user(&self, user_id: &str) -> Result<User, StoreError> {
+        let item = self.get(&profile(user_id)).await?;
+        read(item.ok_or_else(|| StoreError::unreadable(format!("the user {user_id} has a marker and is not there")))?)
+    }
+
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        Ok(request.consistent_read(true).send().await?.item)
+    }
+}
+
+/// The condition on a profile of somebody who is there and stays.
+pub(super) const ALIVE: &str = "attribute_exists(PK) AND attribute_not_exists(Deleting)";
+
+pub(super) fn profile(user_id: &str) -> Key {
+    Key::new(format!("USER#{user_id}"), PROFILE)
+}
+
+/// Insists that an address is still a user's: it stops a sign-in that was decided before the address went to somebody else.
+pub(super) fn check_owner<'a>(
+    actions: Transaction<'a>,
+    email: &Email,
+    user_id: &str,
+) -> Result<Transaction<'a>, StoreError> {
+    actions.check(&keys::email(email.as_str()), "UserId = :user", vec![("user", s(user_id))])
+}
+
+impl Transaction<'_> {
+    /// Notes that the user has proved to have the mailbox. The condition stops somebody from coming in while everything of them is being deleted.
+    fn verify(self, user: &User) -> Result<Self, StoreError> {
+        let mut update = "SET EmailVerified = :true, UpdatedAt = :now".to_owned();
+        let values = vec![("true", AttributeValue::Bool(true)), ("now", s(user.updated_at.to_string()))];
+        // Only where it is new: what was read may be older than a sign-out everywhere.
+        if user.sessions_from == Some(user.updated_at) {
+            update.push_str(", SessionsFrom = :now");
+        }
+        self.update(&profile(&user.user_id), &update, ALIVE, values)
+    }
+}
+
+/// The user after proving to have the mailbox. Whoever held the account before that, and may have been somebody else, is out.
+fn verified(user: User, now: Timestamp) -> User {
+    let sessions_from = if user.email_verified { user.sessions_from } else { Some(now) };
+    User { email_verified: true, sessions_from, updated_at: now, ..user }
+}

@@ -1,0 +1,124 @@
+//! Users: what they are called, where they live, and their pictures.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use domain::UserId;
+use jiff::Timestamp;
+use serde_bytes::ByteBuf;
+
+use super::keys::{IMAGE, Key, s, sha256_hex};
+use super::rows::{User, UserImage, item, read};
+use super::sign_ins::{ALIVE, profile};
+use super::writes::Transaction;
+use crate::StoreError;
+
+/// What a profile's `Image` begins with when the picture lies in the table.
+pub const OWN_IMAGE: &str = "self:";
+
+/// What of a profile is to change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfileChange {
+    /// What the user is to be called; an empty text takes the name away.
+    pub name: Option<String>,
+    /// An IANA name that exists.
+    pub time_zone: Option<String>,
+}
+
+/// The users of a table. Its requests are `GetItem`, `UpdateItem` and `TransactWriteItems`.
+#[derive(Debug, Clone)]
+pub struct Users {
+    client: Client,
+    table: String,
+}
+
+impl Users {
+    /// The users in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Changes a profile; `None` when there is no such user any more.
+    pub async fn change(
+        &self,
+        user_id: &UserId,
+        change: &ProfileChange,
+        now: Timestamp,
+    ) -> Result<Option<User>, StoreError> {
+        let request = self.client.update_item().table_name(&self.table);
+        let mut request = request.set_key(Some(profile(user_id.as_str()).item()));
+        let (mut sets, mut remove) = (vec!["UpdatedAt = :now"], "");
+        request = request.expression_attribute_values(":now", s(now.to_string()));
+        if let Some(name) = &change.name {
+            request = request.expression_attribute_names("#Name", "Name");
+            if name.is_empty() {
+                remove = " REMOVE #Name";
+            } else {
+                sets.push("#Name = :name");
+                request = request.expression_attribute_values(":name", s(name));
+            }
+        }
+        if let Some(time_zone) = &change.time_zone {
+            sets.push("TimeZone = :zone");
+            request = request.expression_attribute_values(":zone", s(time_zone));
+        }
+        let request = request.update_expression(format!("SET {}{remove}", sets.join(", ")));
+        // Stops a user who was deleted meanwhile from coming back as an item of two attributes.
+        let request = request.condition_expression(ALIVE).return_values(aws_sdk_dynamodb::types::ReturnValue::AllNew);
+        match request.send().await {
+            Ok(answer) => answer.attributes.map(read).transpose(),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(None),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Keeps a picture. What comes back is what the profile says of it; `None` when there is no such user any more.
+    pub async fn set_image(
+        &self,
+        user_id: &UserId,
+        content_type: &str,
+        bytes: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<String>, StoreError> {
+        let image = format!("{OWN_IMAGE}{}", &sha256_hex(bytes)[..16]);
+        let row = UserImage {
+            user_id: user_id.to_string(),
+            content_type: content_type.to_owned(),
+            bytes: ByteBuf::from(bytes),
+            created_at: now,
+            updated_at: now,
+        };
+        let values = vec![("image", s(&image)), ("now", s(now.to_string()))];
+        let transaction = Transaction::new(&self.table)
+            // Stops a picture from being kept of a user who was deleted meanwhile.
+            .update(&profile(user_id.as_str()), "SET Image = :image, UpdatedAt = :now", ALIVE, values)?
+            .set(item(&row)?)?;
+        Ok(transaction.write(&self.client).await?.is_none().then_some(image))
+    }
+
+    /// The picture that [`Users::set_image`] keeps.
+    pub async fn image(&self, user_id: &UserId) -> Result<Option<UserImage>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(image(user_id).item()));
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
+    /// Takes the picture away, wherever it lies.
+    pub async fn remove_image(&self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
+        let transaction = Transaction::new(&self.table)
+            .update(
+                &profile(user_id.as_str()),
+                "SET UpdatedAt = :now REMOVE Image",
+                // Stops a user who was deleted meanwhile from coming back as an item of one attribute.
+                ALIVE,
+                vec![("now", s(now.to_string()))],
+            )?
+            .forget(&image(user_id))?;
+        // With the user, the picture has gone.
+        transaction.write(&self.client).await.map(drop)
+    }
+}
+
+fn image(user_id: &UserId) -> Key {
+    Key::new(format!("USER#{user_id}"), IMAGE)
+}

@@ -1,0 +1,221 @@
+//! Codes by e-mail: what is remembered of an address that a code was sent to.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use domain::okusuri::Email;
+use domain::okusuri::sign_in::{CODE_LIFETIME, Code, GuessError, SendError, Sent};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+use serde_with::skip_serializing_none;
+use subtle::ConstantTimeEq;
+
+use super::keys::{self, Key, n, s, sortable};
+use super::rows::{Row, item, read};
+use super::vault::Vault;
+use super::writes::Set;
+use crate::StoreError;
+
+/// How often a change is decided again because another one was faster.
+const DECISIONS_MAX: u32 = 5;
+
+/// The code of an address: `VERIFICATION#<normalised e-mail>` `CODE`. Whether somebody has that address makes no difference to it.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Verification {
+    /// Normalised.
+    pub email: String,
+    /// HMAC-SHA256 of address and code.
+    pub code_hash: ByteBuf,
+    /// Wrong codes in the window.
+    pub attempts: u32,
+    /// Codes sent in the window.
+    pub sends: u32,
+    /// When the window began.
+    pub window_from: Timestamp,
+    /// When the code was sent.
+    pub sent_at: Timestamp,
+    /// Until when no code is sent or taken; none, or one that has passed, when the address is not locked.
+    pub locked_until: Option<Timestamp>,
+    /// From then on the code is refused.
+    pub expires_at: Timestamp,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+impl Row for Verification {
+    const TYPE: &'static str = "verification";
+
+    fn key(&self) -> Key {
+        keys::verification(&self.email)
+    }
+
+    fn owner(&self) -> &str {
+        &self.email
+    }
+
+    fn listed_by(&self) -> String {
+        format!("{}#{}", sortable(self.created_at), self.email)
+    }
+
+    /// Later than the code's end: what is counted outlives it.
+    fn expires_at(&self) -> Option<Timestamp> {
+        Some(self.sent().matters_until())
+    }
+}
+
+impl Verification {
+    fn sent(&self) -> Sent {
+        let Self { sends, attempts, window_from, sent_at, locked_until, .. } = *self;
+        Sent { sends, attempts, window_from, sent_at, locked_until }
+    }
+
+    fn with(self, sent: Sent, now: Timestamp) -> Self {
+        let Sent { sends, attempts, window_from, sent_at, locked_until } = sent;
+        let expires_at = sent_at + CODE_LIFETIME;
+        Self { sends, attempts, window_from, sent_at, locked_until, expires_at, updated_at: now, ..self }
+    }
+}
+
+/// Why no code was made.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// Too often.
+    #[error(transparent)]
+    Refused(#[from] SendError),
+    /// Anything else. What is transient may have been written: then the code counts as sent.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a code was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// It is not that one.
+    #[error("the code is wrong")]
+    Wrong {
+        /// How many more wrong codes the address takes.
+        attempts_left: u32,
+    },
+    /// It was not looked at.
+    #[error(transparent)]
+    Refused(#[from] GuessError),
+    /// Anything else.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A code that was right. Signing in uses it up, for whoever is first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RightCode {
+    pub(super) email: Email,
+    pub(super) code_hash: Vec<u8>,
+}
+
+impl RightCode {
+    /// The address that it was sent to, and which is so proved to be read by the sender.
+    pub fn email(&self) -> &Email {
+        &self.email
+    }
+}
+
+/// The codes of a table. Its requests are `GetItem` and `UpdateItem`.
+#[derive(Debug, Clone)]
+pub struct Codes {
+    client: Client,
+    table: String,
+    vault: Vault,
+}
+
+impl Codes {
+    /// The codes in `table`, hashed under the keys of `vault`.
+    pub fn new(client: Client, table: impl Into<String>, vault: Vault) -> Self {
+        Self { client, table: table.into(), vault }
+    }
+
+    /// Makes `code` the one that the address signs in with, in the place of any other, unless there were too many.
+    pub async fn issue(&self, email: &Email, code: &Code, now: Timestamp) -> Result<(), IssueError> {
+        let code_hash = ByteBuf::from(self.vault.code_hash(email, code));
+        for _ in 0..DECISIONS_MAX {
+            let before = self.get(email).await?;
+            let sent = Sent::again(before.as_ref().map(Verification::sent).as_ref(), now)?;
+            let row = before.clone().unwrap_or_else(|| Verification {
+                email: email.to_string(),
+                code_hash: ByteBuf::new(),
+                attempts: 0,
+                sends: 0,
+                window_from: now,
+                sent_at: now,
+                locked_until: None,
+                expires_at: now,
+                created_at: now,
+                updated_at: now,
+            });
+            let row = Verification { code_hash: code_hash.clone(), ..row.with(sent, now) };
+            if self.write(before.as_ref(), &row).await? {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Busy("others ask for codes of the same address".to_owned()).into())
+    }
+
+    /// Whether `code` is the one that was sent last. Each call is one of the attempts that the address has, and is counted before the code is compared.
+    pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<RightCode, CheckError> {
+        for _ in 0..DECISIONS_MAX {
+            let before = self.get(email).await?.ok_or(GuessError::Expired)?;
+            let sent = before.sent().guess(now)?;
+            let attempts_left = sent.attempts_left();
+            let row = before.clone().with(sent, now);
+            if self.write(Some(&before), &row).await? {
+                let code_hash = self.vault.code_hash(email, code);
+                let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
+                return if is_right {
+                    Ok(RightCode { email: email.clone(), code_hash })
+                } else {
+                    Err(CheckError::Wrong { attempts_left })
+                };
+            }
+        }
+        Err(StoreError::Busy("others try codes of the same address".to_owned()).into())
+    }
+
+    async fn get(&self, email: &Email) -> Result<Option<Verification>, StoreError> {
+        let key = keys::verification(email.as_str()).item();
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        request.send().await?.item.map(read).transpose()
+    }
+
+    /// Writes what was decided on the state `before`; false when it is no longer that, and nothing was written.
+    async fn write(&self, before: Option<&Verification>, row: &Verification) -> Result<bool, StoreError> {
+        let Set { key, update, names, values } = Set::new(item(row)?);
+        let mut request =
+            self.client.update_item().table_name(&self.table).set_key(Some(key)).update_expression(update);
+        for (placeholder, name) in names {
+            request = request.expression_attribute_names(placeholder, name);
+        }
+        for (placeholder, value) in values {
+            request = request.expression_attribute_values(placeholder, value);
+        }
+        let request = match before {
+            // Stops guesses that come at once from being counted as one, two codes from being sent within a minute, and a code that was used up
+            // meanwhile from coming back.
+            Some(before) => request
+                .condition_expression("Attempts = :attempts AND Sends = :sends AND SentAt = :sentAt")
+                .expression_attribute_values(":attempts", n(before.attempts))
+                .expression_attribute_values(":sends", n(before.sends))
+                .expression_attribute_values(":sentAt", s(before.sent_at.to_string())),
+            // The same, where nothing is remembered of the address.
+            None => request.condition_expression("attribute_not_exists(PK)"),
+        };
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
+                _ => Err(error.into()),
+            },
+        }
+    }
+}
