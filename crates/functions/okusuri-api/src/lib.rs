@@ -3,6 +3,7 @@
 //! Each route needs somebody who is signed in, but those that sign in.
 
 mod config;
+mod logs;
 mod problems;
 mod session;
 
@@ -13,10 +14,16 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use secrecy::SecretString;
 use serde_json::json;
-use store::okusuri::Sessions;
+use store::okusuri::{Logs, Sessions};
 use uuid::Uuid;
 
 pub use config::Config;
+
+/// Items of a page that does not say how many.
+const LIMIT_DEFAULT: u16 = 50;
+
+/// The most items of a page.
+const LIMIT_MAX: u16 = 1_000;
 
 /// The secrets that the function reads at its start.
 #[derive(Debug)]
@@ -35,6 +42,7 @@ pub struct Secrets {
 #[derive(Debug, Clone)]
 pub struct Okusuri {
     sessions: Sessions,
+    logs: Logs,
     cursors: Cursors,
     admin: AdminToken,
     now: fn() -> Timestamp,
@@ -45,7 +53,8 @@ impl Okusuri {
     /// The service on the table of `config`, with the system's clock and randomness.
     pub fn new(client: aws_sdk_dynamodb::Client, config: &Config, secrets: Secrets) -> Self {
         Self {
-            sessions: Sessions::new(client, &config.table),
+            sessions: Sessions::new(client.clone(), &config.table),
+            logs: Logs::new(client, &config.table),
             cursors: Cursors::new(secrets.cursor_key),
             admin: AdminToken::new(secrets.admin_token),
             now: Timestamp::now,
@@ -66,6 +75,12 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
             let signed_in = okusuri.user(&request).await?;
             Ok(Reply::json(200, &json!({ "id": signed_in.id.as_str(), "timeZone": signed_in.user.time_zone })))
         }
+        "GET /okusuri/api/logs" => logs::list(okusuri, &request).await,
+        "GET /okusuri/api/logs/{date}" => logs::show(okusuri, &request).await,
+        "PUT /okusuri/api/logs/{date}" => logs::put(okusuri, &request).await,
+        "DELETE /okusuri/api/logs/{date}" => logs::delete(okusuri, &request).await,
+        "GET /okusuri/api/status" => logs::status(okusuri, &request).await,
+        "GET /okusuri/api/calendar/{month}" => logs::calendar(okusuri, &request).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }
