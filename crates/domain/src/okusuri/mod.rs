@@ -3,6 +3,7 @@
 mod course;
 mod email;
 mod log;
+mod medicine;
 mod month;
 mod reminder;
 pub mod sign_in;
@@ -12,6 +13,10 @@ mod summary;
 pub use course::{BLEEDING_DAYS_MAX, Course, REST_DAYS};
 pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, loggable};
+pub use medicine::{
+    ClockTimeError, Dose, DoseState, MEDICINES_MAX, MISSED_AFTER, Plan, PlanError, Recorded, SNOOZE_MINUTES_MAX,
+    TIMES_MAX, clock_time, parse_clock_time,
+};
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
 pub use reminder::{LATE_MAX, TIME_DEFAULT, Turn, due_on, local_date, next_due, turn};
 pub use stretch::{Missing, Stretch};

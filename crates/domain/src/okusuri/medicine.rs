@@ -1,0 +1,319 @@
+//! Medicines with their times, and what becomes of each dose.
+
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Adherence, FIRST_DATE, due_on};
+
+/// The most medicines of one user.
+pub const MEDICINES_MAX: usize = 50;
+
+/// The most times of a medicine on a day.
+pub const TIMES_MAX: usize = 8;
+
+/// A dose that is so late counts as missed, until somebody says otherwise.
+pub const MISSED_AFTER: SignedDuration = SignedDuration::from_hours(3);
+
+/// The longest snooze, minutes.
+pub const SNOOZE_MINUTES_MAX: u16 = 12 * 60;
+
+/// A text that is no time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a time of day as HH:MM")]
+pub struct ClockTimeError;
+
+/// Reads a time of day from exactly `HH:MM`.
+pub fn parse_clock_time(text: &str) -> Result<Time, ClockTimeError> {
+    let number = |digits: &str| {
+        let is_plain = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|_| is_plain)
+    };
+    let (hour, minute) = text.split_once(':').ok_or(ClockTimeError)?;
+    let (hour, minute) = number(hour).zip(number(minute)).ok_or(ClockTimeError)?;
+    Time::new(hour, minute, 0, 0).map_err(|_| ClockTimeError)
+}
+
+/// Spells a time of day as `HH:MM`.
+pub fn clock_time(time: Time) -> String {
+    format!("{:02}:{:02}", time.hour(), time.minute())
+}
+
+/// When a medicine is to be taken: at some times of each day from the first to the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    times: Vec<Time>,
+    from: Date,
+    until: Option<Date>,
+}
+
+/// Why a plan is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// None, or more than [`TIMES_MAX`].
+    #[error("`times` must be 1 to {TIMES_MAX} different times")]
+    Times,
+    /// It begins before [`FIRST_DATE`].
+    #[error("`from` is before {FIRST_DATE}")]
+    TooEarly,
+    /// It ends before it begins.
+    #[error("`until` is before `from`")]
+    UpsideDown,
+}
+
+impl Plan {
+    /// Checks the rules of the type. Times are sorted, and one that comes twice counts once.
+    pub fn new(mut times: Vec<Time>, from: Date, until: Option<Date>) -> Result<Self, PlanError> {
+        times.sort();
+        times.dedup();
+        if !(1..=TIMES_MAX).contains(&times.len()) {
+            return Err(PlanError::Times);
+        }
+        if from < FIRST_DATE {
+            return Err(PlanError::TooEarly);
+        }
+        if until.is_some_and(|until| until < from) {
+            return Err(PlanError::UpsideDown);
+        }
+        Ok(Self { times, from, until })
+    }
+
+    /// Its times, earliest first.
+    pub fn times(&self) -> &[Time] {
+        &self.times
+    }
+
+    /// The first day.
+    pub fn from(&self) -> Date {
+        self.from
+    }
+
+    /// The last day, if there is one.
+    pub fn until(&self) -> Option<Date> {
+        self.until
+    }
+
+    fn has(&self, date: Date) -> bool {
+        self.from <= date && self.until.is_none_or(|until| date <= until)
+    }
+
+    /// The doses of a day, earliest first, as of `now`: those of the plan, and what is recorded of the day.
+    ///
+    /// What is recorded at a time that the plan does not have (any more) stands for a dose of the plan of which nothing is: whoever has moved a medicine to
+    /// another time has not missed it on the days before.
+    pub fn doses(&self, date: Date, recorded: &[(Time, Recorded)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
+        let planned = self.times.iter().filter(|_| self.has(date));
+        let planned = planned.filter_map(|time| Some((*time, due_on(date, *time, zone)?)));
+        let record = |time: Time| recorded.iter().find(|(known, _)| *known == time).map(|(_, record)| *record);
+        let (known, mut open): (Vec<_>, Vec<_>) = planned.partition(|(time, _)| record(*time).is_some());
+        let is_elsewhere = |time: &Time| !known.iter().any(|(planned, _)| planned == time);
+        let elsewhere: Vec<_> = recorded.iter().filter(|(time, _)| is_elsewhere(time)).collect();
+        open.drain(..elsewhere.len().min(open.len()));
+        let elsewhere = elsewhere.into_iter().filter_map(|(time, _)| Some((*time, due_on(date, *time, zone)?)));
+        let doses = known.into_iter().chain(open).chain(elsewhere);
+        let mut doses: Vec<_> = doses.map(|(time, due_at)| Dose::new(time, due_at, record(time), now)).collect();
+        doses.sort_by_key(|dose| dose.time);
+        doses
+    }
+}
+
+/// What somebody has said of a dose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It was taken.
+    Taken,
+    /// It is left out.
+    Skipped,
+    /// It is to be asked for again.
+    Snoozed {
+        /// When.
+        until: Timestamp,
+    },
+}
+
+/// How a dose stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DoseState {
+    /// It is to be taken, now or later.
+    Due,
+    /// It was taken.
+    Taken,
+    /// It was left out on purpose.
+    Skipped,
+    /// It was put off, and its time has not come yet.
+    Snoozed,
+    /// Nothing was said of it for [`MISSED_AFTER`].
+    Missed,
+}
+
+impl DoseState {
+    /// As clients read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Due => "due",
+            Self::Taken => "taken",
+            Self::Skipped => "skipped",
+            Self::Snoozed => "snoozed",
+            Self::Missed => "missed",
+        }
+    }
+}
+
+/// A dose of a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dose {
+    /// The time that it goes by.
+    pub time: Time,
+    /// When it is due by the clock of the user's zone.
+    pub due_at: Timestamp,
+    /// How it stands.
+    pub state: DoseState,
+    /// Until when it was put off, if it was.
+    pub snoozed_until: Option<Timestamp>,
+}
+
+impl Dose {
+    fn new(time: Time, due_at: Timestamp, recorded: Option<Recorded>, now: Timestamp) -> Self {
+        let until = match recorded {
+            Some(Recorded::Snoozed { until }) => Some(until),
+            _ => None,
+        };
+        let asked_at = until.map_or(due_at, |until| until.max(due_at));
+        let state = match recorded {
+            Some(Recorded::Taken) => DoseState::Taken,
+            Some(Recorded::Skipped) => DoseState::Skipped,
+            Some(Recorded::Snoozed { until }) if now < until => DoseState::Snoozed,
+            _ if now.duration_since(asked_at) >= MISSED_AFTER => DoseState::Missed,
+            _ => DoseState::Due,
+        };
+        Self { time, due_at, state, snoozed_until: until }
+    }
+}
+
+impl Adherence {
+    /// Of doses: skipped and missed ones were due and not taken; one that can still be taken says nothing.
+    pub fn of_doses<'a>(doses: impl IntoIterator<Item = &'a Dose>) -> Self {
+        doses.into_iter().fold(Self::default(), |sum, dose| match dose.state {
+            DoseState::Taken => Self { due: sum.due + 1, taken: sum.taken + 1 },
+            DoseState::Skipped | DoseState::Missed => Self { due: sum.due + 1, ..sum },
+            DoseState::Due | DoseState::Snoozed => sum,
+        })
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self { due: self.due + other.due, taken: self.taken + other.taken }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use jiff::civil::date;
+
+    use super::*;
+
+    const DAY: Date = date(2026, 11, 22);
+
+    fn times(times: &[&str]) -> Vec<Time> {
+        times.iter().map(|time| parse_clock_time(time).unwrap()).collect()
+    }
+
+    fn plan(at: &[&str]) -> Plan {
+        Plan::new(times(at), DAY, None).unwrap()
+    }
+
+    fn tokyo() -> TimeZone {
+        TimeZone::get("Asia/Tokyo").unwrap()
+    }
+
+    /// The states of a day at a time of its clock in Tokyo.
+    fn states(plan: &Plan, recorded: &[(&str, Recorded)], now: &str) -> Vec<(String, DoseState)> {
+        let recorded: Vec<_> = recorded.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();
+        let now = DAY.to_datetime(parse_clock_time(now).unwrap()).to_zoned(tokyo()).unwrap().timestamp();
+        let doses = plan.doses(DAY, &recorded, &tokyo(), now);
+        doses.into_iter().map(|dose| (clock_time(dose.time), dose.state)).collect()
+    }
+
+    fn at(time: &str, state: DoseState) -> (String, DoseState) {
+        (time.to_owned(), state)
+    }
+
+    #[test]
+    fn a_time_of_day_is_two_and_two_digits() {
+        assert_eq!(clock_time(parse_clock_time("07:05").unwrap()), "07:05");
+        for text in ["7:05", "07:5", "24:00", "07:60", "07:05:00", "0705", "", "+7:05", "０７:05"] {
+            assert_eq!(parse_clock_time(text), Err(ClockTimeError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_has_one_to_eight_different_times_and_its_days_in_order() {
+        assert_eq!(plan(&["20:00", "08:00", "20:00"]).times(), times(&["08:00", "20:00"]));
+        assert_eq!(Plan::new(Vec::new(), DAY, None), Err(PlanError::Times));
+        let nine: Vec<_> = (0..9).map(|hour| Time::constant(hour, 0, 0, 0)).collect();
+        assert_eq!(Plan::new(nine, DAY, None), Err(PlanError::Times));
+        assert_eq!(Plan::new(times(&["08:00"]), DAY, DAY.yesterday().ok()), Err(PlanError::UpsideDown));
+        assert_eq!(Plan::new(times(&["08:00"]), date(1899, 12, 31), None), Err(PlanError::TooEarly));
+    }
+
+    #[test]
+    fn a_dose_is_missed_three_hours_after_its_time_until_somebody_says_otherwise() {
+        let plan = plan(&["08:00", "20:00"]);
+        let both = |morning, evening| vec![at("08:00", morning), at("20:00", evening)];
+        assert_eq!(states(&plan, &[], "10:59"), both(DoseState::Due, DoseState::Due));
+        assert_eq!(states(&plan, &[], "11:00"), both(DoseState::Missed, DoseState::Due));
+        assert_eq!(states(&plan, &[("08:00", Recorded::Taken)], "11:00"), both(DoseState::Taken, DoseState::Due));
+        assert_eq!(states(&plan, &[("08:00", Recorded::Skipped)], "11:00"), both(DoseState::Skipped, DoseState::Due));
+    }
+
+    #[test]
+    fn a_dose_that_was_put_off_is_due_again_and_then_missed() {
+        let until = DAY.to_datetime(Time::constant(9, 0, 0, 0)).to_zoned(tokyo()).unwrap().timestamp();
+        let state = |now| states(&plan(&["08:00"]), &[("08:00", Recorded::Snoozed { until })], now)[0].1;
+        assert_eq!(state("08:59"), DoseState::Snoozed);
+        assert_eq!(state("09:00"), DoseState::Due);
+        assert_eq!(state("11:59"), DoseState::Due);
+        assert_eq!(state("12:00"), DoseState::Missed);
+    }
+
+    #[test]
+    fn a_plan_that_was_moved_does_not_make_what_was_taken_missed() {
+        let taken = [("08:00", Recorded::Taken)];
+        assert_eq!(states(&plan(&["09:00"]), &taken, "23:00"), [at("08:00", DoseState::Taken)]);
+        let expected = [at("08:00", DoseState::Taken), at("21:00", DoseState::Due)];
+        assert_eq!(states(&plan(&["09:00", "21:00"]), &taken, "23:00"), expected);
+    }
+
+    #[test]
+    fn days_outside_of_the_plan_have_what_is_recorded_and_nothing_else() {
+        let plan = Plan::new(times(&["08:00"]), DAY, Some(DAY)).unwrap();
+        let doses = |date, recorded: &[(Time, Recorded)]| plan.doses(date, recorded, &tokyo(), Timestamp::MAX).len();
+        assert_eq!((doses(date(2026, 11, 21), &[]), doses(DAY, &[]), doses(date(2026, 11, 23), &[])), (0, 1, 0));
+        assert_eq!(doses(date(2026, 11, 21), &[(times(&["08:00"])[0], Recorded::Taken)]), 1);
+    }
+
+    #[test]
+    fn a_time_that_the_clock_leaves_out_is_due_when_it_jumps_and_one_that_comes_twice_at_the_first() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let due = |date, time: &str| {
+            let plan = Plan::new(times(&[time]), date, None).unwrap();
+            plan.doses(date, &[], &zone, Timestamp::UNIX_EPOCH)[0].due_at.to_string()
+        };
+        assert_eq!(due(date(2026, 3, 29), "02:30"), "2026-03-29T01:00:00Z");
+        assert_eq!(due(date(2026, 10, 25), "02:30"), "2026-10-25T00:30:00Z");
+        assert_eq!(due(date(2026, 10, 25), "08:00"), "2026-10-25T07:00:00Z");
+    }
+
+    #[test]
+    fn adherence_is_taken_of_all_that_can_be_taken_no_more() {
+        let taken = [("08:00", Recorded::Taken), ("09:00", Recorded::Skipped)];
+        let plan = plan(&["08:00", "09:00", "10:00", "20:00"]);
+        let recorded: Vec<_> = taken.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();
+        let noon = DAY.to_datetime(Time::constant(15, 0, 0, 0)).to_zoned(tokyo()).unwrap().timestamp();
+        let adherence = Adherence::of_doses(&plan.doses(DAY, &recorded, &tokyo(), noon));
+        assert_eq!(adherence, Adherence { due: 3, taken: 1 });
+        assert_eq!(Adherence::default().rate(), None);
+    }
+}
