@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use store::Direction;
 use store::okusuri::rows::MedicationLog;
-use store::okusuri::{Entry, LogError, LogRange, Logs, Written};
+use store::okusuri::{Entry, WriteError, LogRange, Logs, Written};
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::user;
 use uuid::Uuid;
@@ -63,7 +63,7 @@ async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i6
         _ => logs.put(user, &entry(date, random.bool()), now()).await.map(|(_, summary)| summary),
     };
     if let Err(error) = outcome {
-        assert!(matches!(error, LogError::Conflict), "{error}");
+        assert!(matches!(error, WriteError::Conflict), "{error}");
     }
 }
 
@@ -200,9 +200,9 @@ async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_was_never_there() 
     let nobody = UserId::new("nobody").unwrap();
     for user in [&ann, &nobody] {
         let refused = logs.put(user, &entry(ago(1), false), now()).await;
-        assert!(matches!(refused, Err(LogError::NoUser)), "{refused:?}");
+        assert!(matches!(refused, Err(WriteError::NoUser)), "{refused:?}");
         let refused = logs.put_all(user, &[entry(ago(1), false)], now()).await;
-        assert!(matches!(refused, Err(LogError::NoUser)), "{refused:?}");
+        assert!(matches!(refused, Err(WriteError::NoUser)), "{refused:?}");
     }
     assert_eq!(stored(&logs, &ann).await.len(), 1);
 }

@@ -3,7 +3,7 @@
 use domain::okusuri::DateRefusal;
 use lambda_kit::problem::{self, Problem, conflict};
 use store::StoreError;
-use store::okusuri::LogError;
+use store::okusuri::WriteError;
 
 pub(crate) const NOT_SIGNED_IN: Problem = Problem::new(401, "not-signed-in", "Nobody is signed in");
 pub(crate) const LOG_NOT_FOUND: Problem = Problem::new(404, "log-not-found", "The day has no log");
@@ -25,11 +25,11 @@ pub(crate) fn unloggable(refusal: DateRefusal) -> Problem {
 }
 
 /// Why logs did not change.
-pub(crate) fn unwritten(error: LogError) -> Problem {
+pub(crate) fn unwritten(error: WriteError) -> Problem {
     match error {
         // Everything of the user has been deleted, or is being, since the session was read.
-        LogError::NoUser => NOT_SIGNED_IN,
-        LogError::Conflict => conflict(),
-        LogError::Store(error) => failed(error),
+        WriteError::NoUser => NOT_SIGNED_IN,
+        WriteError::Conflict => conflict(),
+        WriteError::Store(error) => failed(error),
     }
 }

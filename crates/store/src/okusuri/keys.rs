@@ -1,8 +1,9 @@
 //! How the keys of Okusuri's table are spelled. Nothing outside of this module's siblings knows.
 
 use domain::UserId;
+use domain::okusuri::clock_time;
 use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, Time};
 use sha2::{Digest, Sha256};
 
 pub(crate) use crate::item::{Item, n, s};
@@ -87,6 +88,14 @@ pub(crate) fn oauth_state(state_hash: &str) -> Key {
 
 pub(crate) fn medication(date: Date) -> String {
     format!("{MEDICATION_PREFIX}{date}")
+}
+
+pub(crate) fn medicine(id: &str) -> String {
+    format!("{MEDICINE_PREFIX}{id}")
+}
+
+pub(crate) fn dose(date: Date, time: Time, medicine_id: &str) -> String {
+    format!("{DOSE_PREFIX}{date}#{}#{medicine_id}", clock_time(time))
 }
 
 /// The sort key of a subscription: one for each endpoint, whose text may be longer than a key.

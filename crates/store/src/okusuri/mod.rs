@@ -4,9 +4,11 @@
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
 mod accounts;
+mod doses;
 mod everything;
 mod keys;
 mod logs;
+mod medicines;
 pub mod rows;
 mod sessions;
 mod sign_ins;
@@ -18,13 +20,16 @@ mod verifications;
 mod writes;
 
 pub use accounts::{Linked, Login, LoginError, Unlinked};
+pub use doses::{DayDoses, DoseName, Doses, Marked};
 pub use everything::{Deleted, Everything};
 pub use keys::{Key, sha256_hex};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
+pub use medicines::{Medicines, Unmade};
 pub use rows::{Row, item, read};
 pub use sessions::Sessions;
 pub use sign_ins::{Entered, NewSession, NewUser, SESSION_LIFETIME, SignInError, SignIns};
-pub use summary::{Entry, LogError, Written};
+pub use summary::{Entry, Written};
+pub use update::WriteError;
 pub use users::{OWN_IMAGE, ProfileChange, Users};
 pub use verifications::{CheckError, Codes, IssueError, RightCode, Verification};
 

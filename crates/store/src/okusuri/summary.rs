@@ -4,21 +4,19 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{ConditionCheck, Delete, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
 use domain::UserId;
 use domain::okusuri::{Change, Log, Note, Stretch, Summary, Unresolved};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use uuid::Uuid;
 
-use super::keys::{self, Key, PROFILE, SUMMARY, n};
+use super::keys::{self, Key, SUMMARY, n};
 use super::logs::{Logs, log, page_logs, pages_max};
 use super::rows::{LogSummary, MedicationLog, Row, item, read};
-use super::update::{refused, update};
+use super::update::{Write, WriteError, refused, update, user_is_there, write};
 use crate::StoreError;
 use crate::attempts::Attempts;
-use crate::error::canceled;
 
 /// The most logs of one transaction: it takes [100 items](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html), and the user
 /// and the summary are two of them.
@@ -50,20 +48,6 @@ pub enum Written {
     Nothing,
 }
 
-/// Why a change was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// There is no such user, or all that is the user's is being deleted.
-    #[error("there is no such user")]
-    NoUser,
-    /// Others were faster, each time. Nothing was written.
-    #[error("others changed the user's logs each time")]
-    Conflict,
-    /// Anything else; what is not [`StoreError::Refused`] may have been written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// What is read of the summary.
 struct Before {
     row: Option<LogSummary>,
@@ -89,7 +73,7 @@ impl Logs {
         user: &UserId,
         entry: &Entry,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), LogError> {
+    ) -> Result<(Written, Option<Summary>), WriteError> {
         let decide = |was: Option<MedicationLog>| entry.over(user, was, now);
         self.change(user, Change::Put(entry.log), decide, now).await
     }
@@ -100,7 +84,7 @@ impl Logs {
         user: &UserId,
         date: Date,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), LogError> {
+    ) -> Result<(Written, Option<Summary>), WriteError> {
         let decide = |was: Option<MedicationLog>| was.map_or(Written::Nothing, Written::Deleted);
         self.change(user, Change::Delete(date), decide, now).await
     }
@@ -112,7 +96,7 @@ impl Logs {
         user: &UserId,
         entries: &[Entry],
         now: Timestamp,
-    ) -> Result<(Vec<Written>, Option<Summary>), LogError> {
+    ) -> Result<(Vec<Written>, Option<Summary>), WriteError> {
         let mut all_written = Vec::with_capacity(entries.len());
         let mut summary = None;
         for entries in entries.chunks(LOGS_MAX) {
@@ -129,7 +113,7 @@ impl Logs {
                     break;
                 }
                 if !attempts.again().await {
-                    return Err(LogError::Conflict);
+                    return Err(WriteError::Conflict);
                 }
             }
         }
@@ -169,7 +153,7 @@ impl Logs {
         change: Change,
         decide: impl Fn(Option<MedicationLog>) -> Written,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), LogError> {
+    ) -> Result<(Written, Option<Summary>), WriteError> {
         let mut attempts = Attempts::begin();
         loop {
             let before = self.before(user).await?;
@@ -180,7 +164,7 @@ impl Logs {
                 return Ok((written, summary));
             }
             if !attempts.again().await {
-                return Err(LogError::Conflict);
+                return Err(WriteError::Conflict);
             }
         }
     }
@@ -255,38 +239,19 @@ impl Logs {
         written: &[Written],
         summary: Option<&Summary>,
         now: Timestamp,
-    ) -> Result<bool, LogError> {
+    ) -> Result<bool, WriteError> {
         if written.iter().all(Written::is_nothing) {
             return Ok(true);
         }
-        let mut actions = vec![self.user_is_there(user)?, self.summary_after(user, before, summary, now)?];
+        let mut actions = vec![user_is_there(&self.table, user)?, self.summary_after(user, before, summary, now)?];
         for written in written.iter().filter(|written| !written.is_nothing()) {
             actions.push(self.action(written)?);
         }
-        match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(why)) => {
-                    let of_user = why.cancellation_reasons().first().and_then(|reason| reason.code());
-                    match canceled(why) {
-                        Ok(()) if of_user == Some("ConditionalCheckFailed") => Err(LogError::NoUser),
-                        Ok(()) => Ok(false),
-                        // Another change is being written at this very moment.
-                        Err(StoreError::Busy(codes)) if codes.contains("TransactionConflict") => Ok(false),
-                        Err(error) => Err(error.into()),
-                    }
-                }
-                _ => Err(StoreError::from(error).into()),
-            },
+        match write(&self.client, actions).await? {
+            Write::Done => Ok(true),
+            Write::Refused(0) => Err(WriteError::NoUser),
+            Write::Refused(_) | Write::Conflict => Ok(false),
         }
-    }
-
-    fn user_is_there(&self, user: &UserId) -> Result<TransactWriteItem, StoreError> {
-        let check = ConditionCheck::builder().table_name(&self.table);
-        let check = check.set_key(Some(Key::new(keys::user(user), PROFILE).item()));
-        // Stops a log from being written behind the back of who deletes everything of this user at the same time.
-        let check = check.condition_expression("attribute_exists(PK) AND attribute_not_exists(Deleting)");
-        Ok(TransactWriteItem::builder().condition_check(check.build().map_err(refused)?).build())
     }
 
     fn summary_after(

@@ -1,0 +1,198 @@
+//! What is recorded of doses, and with the medicines' plans, what becomes of each.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{ConditionCheck, ReturnValue, TransactWriteItem};
+use domain::UserId;
+use domain::calendar::DateRange;
+use domain::okusuri::{Dose, Plan, Recorded};
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+
+use super::keys::{self, DOSE_PREFIX, Key, s};
+use super::medicines::{Medicines, Unmade};
+use super::rows::{self, DoseMark, Medicine, Row as _, item, read};
+use super::update::{Write, WriteError, refused, update, user_is_there, write};
+use crate::StoreError;
+use crate::attempts::Attempts;
+
+/// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month are four of them.
+const PAGES_MAX: usize = 32;
+
+/// Which dose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoseName {
+    /// The day in the user's time zone.
+    pub date: Date,
+    /// The time that it goes by.
+    pub time: Time,
+    /// Of what.
+    pub medicine_id: String,
+}
+
+/// A medicine's doses of a day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayDoses {
+    /// Of what.
+    pub medicine: Medicine,
+    /// The doses, earliest first.
+    pub doses: Vec<Dose>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marked {
+    /// The row.
+    pub row: rows::Dose,
+    /// Whether nothing had been recorded before.
+    pub is_new: bool,
+}
+
+/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and condition checks, or `DeleteItem`.
+#[derive(Debug, Clone)]
+pub struct Doses {
+    client: Client,
+    table: String,
+    medicines: Medicines,
+}
+
+impl Doses {
+    /// The doses in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        let table = table.into();
+        Self { medicines: Medicines::new(client.clone(), table.clone()), client, table }
+    }
+
+    /// Records something of a dose, over what was recorded before.
+    pub async fn mark(
+        &self,
+        user: &UserId,
+        name: &DoseName,
+        recorded: Recorded,
+        now: Timestamp,
+    ) -> Result<Marked, Unmade> {
+        let mut attempts = Attempts::begin();
+        loop {
+            let before = self.get(user, name).await?;
+            let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
+            let medicine = ConditionCheck::builder().table_name(&self.table);
+            let medicine = medicine.set_key(Some(Key::new(keys::user(user), keys::medicine(&name.medicine_id)).item()));
+            // Stops a dose from being recorded of a medicine that was deleted meanwhile.
+            let medicine = medicine.condition_expression("attribute_exists(PK)").build().map_err(refused)?;
+            let update = update(&self.table, item(&row)?, &["SnoozedUntil"]).build().map_err(refused)?;
+            let actions = vec![
+                user_is_there(&self.table, user)?,
+                TransactWriteItem::builder().condition_check(medicine).build(),
+                TransactWriteItem::builder().update(update).build(),
+            ];
+            match write(&self.client, actions).await? {
+                Write::Done => return Ok(Marked { row, is_new: before.is_none() }),
+                Write::Refused(0) => return Err(WriteError::NoUser.into()),
+                Write::Refused(_) => return Err(Unmade::NotFound),
+                Write::Conflict if attempts.again().await => {}
+                Write::Conflict => return Err(WriteError::Conflict.into()),
+            }
+        }
+    }
+
+    /// Forgets what was recorded of a dose; `false` when nothing was.
+    pub async fn unmark(&self, user: &UserId, name: &DoseName) -> Result<bool, StoreError> {
+        let request = self.client.delete_item().table_name(&self.table).set_key(Some(key(user, name).item()));
+        Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
+    }
+
+    /// The doses of each day of a range that has any, of each medicine, as of `now`.
+    pub async fn of_days(
+        &self,
+        user: &UserId,
+        range: DateRange,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<BTreeMap<Date, Vec<DayDoses>>, StoreError> {
+        let medicines = self.medicines.all(user).await?;
+        if medicines.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, Recorded)>>::new();
+        for row in self.rows(user, range).await? {
+            recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
+        }
+        let plans = medicines.into_iter().map(|medicine| Ok((plan(&medicine)?, medicine)));
+        let plans: Vec<_> = plans.collect::<Result<_, StoreError>>()?;
+        let days = range.days().map(|date| {
+            let of_day = plans.iter().map(|(plan, medicine)| {
+                let recorded = recorded.get(&(date, medicine.medicine_id.clone()));
+                let doses = plan.doses(date, recorded.map(Vec::as_slice).unwrap_or_default(), zone, now);
+                DayDoses { medicine: medicine.clone(), doses }
+            });
+            (date, of_day.filter(|of_day| !of_day.doses.is_empty()).collect::<Vec<_>>())
+        });
+        Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
+    }
+
+    async fn get(&self, user: &UserId, name: &DoseName) -> Result<Option<rows::Dose>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(user, name).item()));
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
+    async fn rows(&self, user: &UserId, range: DateRange) -> Result<Vec<rows::Dose>, StoreError> {
+        let mut rows = Vec::new();
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            let request = self.client.query().table_name(&self.table).consistent_read(true);
+            let request = request.key_condition_expression("PK = :user AND SK BETWEEN :from AND :to");
+            let request = request.expression_attribute_values(":user", s(keys::user(user)));
+            let request = request.expression_attribute_values(":from", s(format!("{DOSE_PREFIX}{}", range.from())));
+            // `~` lies behind the `#` that follows a day.
+            let request = request.expression_attribute_values(":to", s(format!("{DOSE_PREFIX}{}~", range.to())));
+            let page = request.set_exclusive_start_key(start).send().await?;
+            rows.extend(page.items.unwrap_or_default().into_iter().map(read).collect::<Result<Vec<_>, _>>()?);
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(rows);
+            }
+        }
+        Err(StoreError::unreadable(format!("{user} has more than {PAGES_MAX} pages of doses in {range:?}")))
+    }
+}
+
+fn key(user: &UserId, name: &DoseName) -> Key {
+    Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
+}
+
+fn row(user: &UserId, name: &DoseName, recorded: Recorded, created_at: Timestamp, now: Timestamp) -> rows::Dose {
+    let (state, snoozed_until) = match recorded {
+        Recorded::Taken => (DoseMark::Taken, None),
+        Recorded::Skipped => (DoseMark::Skipped, None),
+        Recorded::Snoozed { until } => (DoseMark::Snoozed, Some(until)),
+    };
+    rows::Dose {
+        user_id: user.to_string(),
+        date: name.date,
+        time: name.time,
+        medicine_id: name.medicine_id.clone(),
+        state,
+        at: now,
+        snoozed_until,
+        created_at,
+        updated_at: now,
+    }
+}
+
+fn recorded_of(row: &rows::Dose) -> Result<Recorded, StoreError> {
+    Ok(match (row.state, row.snoozed_until) {
+        (DoseMark::Taken, _) => Recorded::Taken,
+        (DoseMark::Skipped, _) => Recorded::Skipped,
+        (DoseMark::Snoozed, Some(until)) => Recorded::Snoozed { until },
+        (DoseMark::Snoozed, None) => {
+            return Err(StoreError::unreadable(format!("{:?} is put off for ever", row.key())));
+        }
+    })
+}
+
+fn plan(medicine: &Medicine) -> Result<Plan, StoreError> {
+    let plan = Plan::new(medicine.times.clone(), medicine.from, medicine.until);
+    plan.map_err(|why| StoreError::unreadable(format!("{:?}: {why}", medicine.key())))
+}

@@ -1,0 +1,140 @@
+//! Medicines of a user, of which there are few.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
+use domain::UserId;
+use domain::okusuri::{MEDICINES_MAX, Plan};
+use domain::shop::ShortText;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::keys::{self, Key, MEDICINE_PREFIX, s};
+use super::rows::{Medicine, item, read};
+use super::update::{Write, WriteError, refused, update, user_is_there, write};
+use crate::StoreError;
+use crate::attempts::Attempts;
+
+/// Why a medicine is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum Unmade {
+    /// The user has as many as there may be.
+    #[error("a user has at most {MEDICINES_MAX} medicines")]
+    TooMany,
+    /// There is none with this id.
+    #[error("there is no such medicine")]
+    NotFound,
+    /// Anything else.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl From<StoreError> for Unmade {
+    fn from(error: StoreError) -> Self {
+        Self::Write(error.into())
+    }
+}
+
+/// The medicines in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and a condition check, or `DeleteItem`.
+#[derive(Debug, Clone)]
+pub struct Medicines {
+    client: Client,
+    table: String,
+}
+
+impl Medicines {
+    /// The medicines in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// All medicines of a user, the oldest first.
+    pub async fn all(&self, user: &UserId) -> Result<Vec<Medicine>, StoreError> {
+        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request = request.key_condition_expression("PK = :user AND begins_with(SK, :prefix)");
+        let request = request.expression_attribute_values(":user", s(keys::user(user)));
+        // As many as there may be, and some that came at the same moment, are far less than a page of 1 MB.
+        let answer = request.expression_attribute_values(":prefix", s(MEDICINE_PREFIX)).send().await?;
+        let mut medicines: Vec<Medicine> =
+            answer.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?;
+        medicines.sort_by(|a, b| (a.created_at, &a.medicine_id).cmp(&(b.created_at, &b.medicine_id)));
+        Ok(medicines)
+    }
+
+    /// Adds a medicine.
+    pub async fn add(
+        &self,
+        user: &UserId,
+        id: Uuid,
+        (name, dose): (&ShortText, &ShortText),
+        plan: &Plan,
+        now: Timestamp,
+    ) -> Result<Medicine, Unmade> {
+        if self.all(user).await?.len() >= MEDICINES_MAX {
+            return Err(Unmade::TooMany);
+        }
+        let row = row(user, &id.to_string(), (name, dose), plan, now, now);
+        // Stops nothing but an id that was made twice.
+        self.write(user, &row, "attribute_not_exists(PK)").await?;
+        Ok(row)
+    }
+
+    /// Makes a medicine another one. What is recorded of its doses stays.
+    pub async fn change(
+        &self,
+        user: &UserId,
+        id: &str,
+        (name, dose): (&ShortText, &ShortText),
+        plan: &Plan,
+        now: Timestamp,
+    ) -> Result<Medicine, Unmade> {
+        let known = self.all(user).await?.into_iter().find(|known| known.medicine_id == id).ok_or(Unmade::NotFound)?;
+        let row = row(user, id, (name, dose), plan, known.created_at, now);
+        // Stops a medicine from coming back that was deleted meanwhile.
+        self.write(user, &row, "attribute_exists(PK)").await?;
+        Ok(row)
+    }
+
+    /// Deletes a medicine; `false` when there is none. What is recorded of its doses stays, and counts no more.
+    pub async fn delete(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
+        let key = Key::new(keys::user(user), keys::medicine(id)).item();
+        let request = self.client.delete_item().table_name(&self.table).set_key(Some(key));
+        Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
+    }
+
+    async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), Unmade> {
+        let mut attempts = Attempts::begin();
+        loop {
+            let update = update(&self.table, item(row)?, &["Until"]).condition_expression(condition);
+            let update = update.build().map_err(refused)?;
+            let actions = vec![user_is_there(&self.table, user)?, TransactWriteItem::builder().update(update).build()];
+            match write(&self.client, actions).await? {
+                Write::Done => return Ok(()),
+                Write::Refused(0) => return Err(WriteError::NoUser.into()),
+                Write::Refused(_) => return Err(Unmade::NotFound),
+                Write::Conflict if attempts.again().await => {}
+                Write::Conflict => return Err(WriteError::Conflict.into()),
+            }
+        }
+    }
+}
+
+fn row(
+    user: &UserId,
+    id: &str,
+    (name, dose): (&ShortText, &ShortText),
+    plan: &Plan,
+    created_at: Timestamp,
+    now: Timestamp,
+) -> Medicine {
+    Medicine {
+        user_id: user.to_string(),
+        medicine_id: id.to_owned(),
+        name: name.to_string(),
+        dose: dose.to_string(),
+        times: plan.times().to_vec(),
+        from: plan.from(),
+        until: plan.until(),
+        created_at,
+        updated_at: now,
+    }
+}
