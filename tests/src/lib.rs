@@ -6,6 +6,7 @@ pub mod journal;
 pub mod okusuri;
 pub mod okusuri_source;
 mod postgres;
+pub mod push;
 pub mod shop;
 mod sockets;
 mod stack;

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use store::Direction;
 use store::okusuri::rows::MedicationLog;
-use store::okusuri::{Entry, WriteError, LogRange, Logs, Written};
+use store::okusuri::{Entry, LogRange, Logs, WriteError, Written};
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::user;
 use uuid::Uuid;

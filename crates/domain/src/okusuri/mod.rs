@@ -5,6 +5,7 @@ mod email;
 mod log;
 mod medicine;
 mod month;
+mod notification;
 mod reminder;
 pub mod sign_in;
 mod stretch;
@@ -18,6 +19,7 @@ pub use medicine::{
     TIMES_MAX, clock_time, parse_clock_time,
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
+pub use notification::{FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};
 pub use reminder::{LATE_MAX, TIME_DEFAULT, Turn, due_on, local_date, next_due, turn};
 pub use stretch::{Missing, Stretch};
 pub use summary::{Change, Runs, Status, Summary, Unresolved};

@@ -1,22 +1,69 @@
 //! Reminds whoever has not logged the day, once a day and user at most.
+//!
+//! A run works through what is due, as far as its bounds reach; what is left is due in the next run too. Each reminder is moved on first, on
+//! the condition that nobody else has, and only then is the day's log looked for, and a message sent.
 
+mod bounds;
+mod one;
+
+use std::pin::pin;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use futures::stream;
 use jiff::Timestamp;
+use lambda_kit::push::Push;
 use lambda_runtime::Diagnostic;
-use serde_json::{Value, json};
+use metrics::{counter, gauge};
+use serde::Serialize;
 use store::StoreError;
+use store::okusuri::{DuePartition, Notifications, Reminders};
+
+pub use bounds::Bounds;
+use one::Outcome;
 
 /// What the function works with.
 #[derive(Debug, Clone)]
-pub struct Reminders {
-    #[allow(dead_code)]
-    table: String,
+pub struct Reminding {
+    reminders: Reminders,
+    notifications: Notifications,
+    push: Push,
+    bounds: Bounds,
 }
 
-impl Reminders {
-    /// The reminders in `table`.
-    pub fn new(table: impl Into<String>) -> Self {
-        Self { table: table.into() }
+impl Reminding {
+    /// The reminders in `table`, sent through `push`.
+    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, push: Push) -> Self {
+        let (reminders, notifications) = (Reminders::new(client.clone(), table), Notifications::new(client, table));
+        Self { reminders, notifications, push, bounds: Bounds::default() }
     }
+
+    /// The same within other bounds.
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+}
+
+/// What a run has done, in users.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Reached by a message, on at least one device.
+    pub reminded: usize,
+    /// Had logged the day.
+    pub logged: usize,
+    /// Would have been reminded, and no device took it.
+    pub unreached: usize,
+    /// Too late, or a day that has had its reminder.
+    pub left_out: usize,
+    /// Dealt with by somebody else, or changed by the user meanwhile.
+    pub elsewhere: usize,
+    /// Cannot be read; out of the way now.
+    pub set_aside: usize,
+    /// DynamoDB failed.
+    pub failed: usize,
+    /// Whether somebody is left for the next run.
+    pub has_more: bool,
 }
 
 /// Why nobody could be reminded. The schedule comes again.
@@ -34,6 +81,65 @@ impl From<RemindError> for Diagnostic {
 }
 
 /// Reminds of what is due at `now`.
-pub async fn handle(_reminders: &Reminders, _now: Timestamp) -> Result<Value, RemindError> {
-    Ok(json!({ "reminded": 0 }))
+///
+/// # Errors
+/// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps nobody else from being reminded.
+pub async fn handle(reminding: &Reminding, now: Timestamp) -> Result<Report, RemindError> {
+    let (start, bounds) = (Instant::now(), reminding.bounds);
+    let mut report = Report::default();
+    let mut users = 0;
+    'parts: for part in DuePartition::all(now) {
+        let mut from = None;
+        loop {
+            let due = reminding.reminders.due(&part, now, from).await?;
+            let found = due.users.len();
+            let room = bounds.users_max - users;
+            let begun = stream::iter(due.users).take(room).take_while(|_| {
+                let is_time_left = start.elapsed() < bounds.time;
+                async move { is_time_left }
+            });
+            let outcomes = begun.map(|user| async move { one::remind(reminding, &user, now).await });
+            let mut outcomes = pin!(outcomes.buffer_unordered(bounds.at_once));
+            let mut dealt_with = 0;
+            while let Some(outcome) = outcomes.next().await {
+                report.count(outcome);
+                dealt_with += 1;
+            }
+            users += dealt_with;
+            from = due.next;
+            report.has_more = dealt_with < found || (users == bounds.users_max && from.is_some());
+            if report.has_more {
+                break 'parts;
+            }
+            if from.is_none() {
+                break;
+            }
+        }
+    }
+    report.tell();
+    Ok(report)
+}
+
+impl Report {
+    fn count(&mut self, outcome: Outcome) {
+        let field = match outcome {
+            Outcome::Reminded => &mut self.reminded,
+            Outcome::Logged => &mut self.logged,
+            Outcome::Unreached => &mut self.unreached,
+            Outcome::LeftOut => &mut self.left_out,
+            Outcome::Elsewhere => &mut self.elsewhere,
+            Outcome::SetAside => &mut self.set_aside,
+            Outcome::Failed => &mut self.failed,
+        };
+        *field += 1;
+    }
+
+    fn tell(&self) {
+        let Self { reminded, logged, unreached, left_out, elsewhere, set_aside, failed, has_more } = self;
+        tracing::info!(reminded, logged, unreached, left_out, elsewhere, set_aside, failed, has_more);
+        counter!("RemindersSent").increment(*reminded as u64);
+        counter!("RemindersUnreached").increment(*unreached as u64);
+        counter!("RemindersFailed").increment((*failed + *set_aside) as u64);
+        gauge!("RemindersWaiting").set(if *has_more { 1.0 } else { 0.0 });
+    }
 }

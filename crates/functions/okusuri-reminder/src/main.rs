@@ -1,19 +1,30 @@
-//! `okusuri-reminder`: every few minutes.
+//! `okusuri-reminder`: every five minutes, who is due.
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
+use lambda_kit::outbound::Outbound;
+use lambda_kit::push::{Push, VapidKey};
 use lambda_kit::{aws, env, telemetry};
 use lambda_runtime::{LambdaEvent, service_fn};
-use okusuri_reminder::{Reminders, handle};
+use okusuri_reminder::{Reminding, handle};
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("OKUSURI_TABLE")?;
-    let client = Client::new(&aws::config().await);
+    let (key, subject) = (env::required("VAPID_KEY_SECRET_ARN")?, env::required("VAPID_SUBJECT")?);
+    let outbound = Outbound::from_env()?;
+    let sdk = aws::config().await;
+    let client = Client::new(&sdk);
     store::okusuri::connect(&client, &table).await?;
-    let reminders = Reminders::new(table);
-    let reminders = &reminders;
-    lambda_runtime::run(service_fn(|_: LambdaEvent<Value>| handle(reminders, Timestamp::now()))).await
+    let key = VapidKey::new(&aws::secret(&sdk, &key).await?, subject)?;
+    let reminding = Reminding::new(client, &table, Push::new(outbound, key));
+    let reminding = &reminding;
+    let remind = |_: LambdaEvent<Value>| async move {
+        let report = handle(reminding, Timestamp::now()).await;
+        telemetry::flush();
+        report
+    };
+    lambda_runtime::run(service_fn(remind)).await
 }

@@ -1,0 +1,166 @@
+//! Where a user is notified: a setting for each platform, and a subscription for each browser.
+
+use std::cmp::Reverse;
+
+use aws_sdk_dynamodb::Client;
+use domain::UserId;
+use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
+use jiff::Timestamp;
+
+use super::keys::{self, Key, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
+use super::reminders::taken;
+use super::rows::{NotificationSetting, PushSubscription, Row, read};
+use super::upsert::upsert;
+use crate::StoreError;
+
+/// Pages of a user's notifications: one holds far more than a user can have.
+const PAGES_MAX: usize = 4;
+
+/// Attributes that a subscription may be without.
+const OPTIONAL: [&str; 2] = ["DisabledBecause", "LastSentAt"];
+
+/// All of a user's notifications.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotificationsOf {
+    /// The platforms that the user has ever set.
+    pub settings: Vec<NotificationSetting>,
+    /// Every subscription, those that are switched off too.
+    pub subscriptions: Vec<PushSubscription>,
+}
+
+impl NotificationsOf {
+    /// Whether the user wants notifications on the platform: yes, where nothing else was said.
+    #[must_use]
+    pub fn is_enabled(&self, platform: &str) -> bool {
+        self.settings.iter().find(|setting| setting.platform == platform).is_none_or(|setting| setting.is_enabled)
+    }
+
+    /// The subscriptions that something is sent to.
+    pub fn enabled(&self) -> impl Iterator<Item = &PushSubscription> {
+        self.subscriptions.iter().filter(|one| one.is_enabled && self.is_enabled(&one.platform))
+    }
+}
+
+/// The notifications of a table: `Query`, `GetItem`, `UpdateItem`, `DeleteItem`, all below one user.
+#[derive(Debug, Clone)]
+pub struct Notifications {
+    client: Client,
+    table: String,
+}
+
+impl Notifications {
+    /// The notifications in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// All of a user's, as of the last write.
+    pub async fn of(&self, user: &UserId) -> Result<NotificationsOf, StoreError> {
+        let mut found = NotificationsOf::default();
+        let mut from = None;
+        for _ in 0..PAGES_MAX {
+            let page = self.client.query().table_name(&self.table).consistent_read(true);
+            let page = page.key_condition_expression("#Pk = :Pk AND begins_with(#Sk, :Prefix)");
+            let page =
+                page.expression_attribute_names("#Pk", PARTITION_KEY).expression_attribute_names("#Sk", SORT_KEY);
+            let page = page.expression_attribute_values(":Pk", s(keys::user(user)));
+            let page = page.expression_attribute_values(":Prefix", s(NOTIFICATION_PREFIX));
+            let page = page.set_exclusive_start_key(from.take()).send().await?;
+            for item in page.items.unwrap_or_default() {
+                // The sort key of a subscription goes on behind its platform.
+                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).map(String::as_str).unwrap_or_default();
+                if sort.trim_start_matches(NOTIFICATION_PREFIX).contains('#') {
+                    found.subscriptions.push(read(item)?);
+                } else {
+                    found.settings.push(read(item)?);
+                }
+            }
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The setting of one platform, as of the last write.
+    pub async fn setting(&self, user: &UserId, platform: Platform) -> Result<Option<NotificationSetting>, StoreError> {
+        let key = Key::new(keys::user(user), format!("{NOTIFICATION_PREFIX}{platform}")).item();
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        request.send().await?.item.map(read).transpose()
+    }
+
+    /// Switches a platform on or off.
+    pub async fn set(
+        &self,
+        user: &UserId,
+        platform: Platform,
+        is_enabled: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let platform = platform.as_str().to_owned();
+        let user_id = user.to_string();
+        let row = NotificationSetting { user_id, platform, is_enabled, created_at: now, updated_at: now };
+        upsert(self.client.update_item().table_name(&self.table), &row, &[])?.send().await?;
+        Ok(())
+    }
+
+    /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
+    /// those that have not been renewed for longest. `true` when the browser was not there before.
+    pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, StoreError> {
+        upsert(self.client.update_item().table_name(&self.table), row, &OPTIONAL)?.send().await?;
+        let mut all = self.of(user).await?.subscriptions;
+        let this = all.iter().find(|one| one.endpoint == row.endpoint && one.platform == row.platform);
+        let is_new = this.is_none_or(|this| this.created_at == row.created_at);
+        // The new one stays, whatever clocks say.
+        all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));
+        for surplus in all.iter().skip(SUBSCRIPTIONS_MAX) {
+            self.remove(surplus).await?;
+        }
+        Ok(is_new)
+    }
+
+    /// Forgets a browser, on whatever platform it was. One that is not known is forgotten already.
+    pub async fn unsubscribe(&self, user: &UserId, endpoint: &str) -> Result<(), StoreError> {
+        for one in self.of(user).await?.subscriptions.iter().filter(|one| one.endpoint == endpoint) {
+            self.remove(one).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, one: &PushSubscription) -> Result<(), StoreError> {
+        let request = self.client.delete_item().table_name(&self.table).set_key(Some(one.key().item()));
+        request.send().await?;
+        Ok(())
+    }
+
+    /// Notes that a message has reached it.
+    pub async fn reached(&self, one: &PushSubscription, now: Timestamp) -> Result<(), StoreError> {
+        self.note(one, PushSubscription { failures: 0, last_sent_at: Some(now), updated_at: now, ..one.clone() }).await
+    }
+
+    /// Switches it off: its push service says that it is over, and why.
+    pub async fn gone(&self, one: &PushSubscription, why: &str, now: Timestamp) -> Result<(), StoreError> {
+        let disabled_because = Some(why.to_owned());
+        self.note(one, PushSubscription { is_enabled: false, disabled_because, updated_at: now, ..one.clone() }).await
+    }
+
+    /// Notes that it could not be reached, and why; switches it off when it has been so too often in a row.
+    pub async fn failed(&self, one: &PushSubscription, why: &str, now: Timestamp) -> Result<(), StoreError> {
+        let failures = one.failures.saturating_add(1);
+        let is_enabled = failures < FAILURES_MAX;
+        let disabled_because = (!is_enabled).then(|| why.to_owned());
+        self.note(one, PushSubscription { failures, is_enabled, disabled_because, updated_at: now, ..one.clone() })
+            .await
+    }
+
+    async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {
+        let request = self.client.update_item().table_name(&self.table);
+        // Stops an answer that is about the old keys from switching off a browser that has just subscribed anew, and one that has just been
+        // forgotten from coming back.
+        let request =
+            request.condition_expression("#UpdatedAt = :Before").expression_attribute_names("#UpdatedAt", "UpdatedAt");
+        let request = request.expression_attribute_values(":Before", s(before.updated_at.to_string()));
+        taken(upsert(request, &row, &OPTIONAL)?.send().await).map(drop)
+    }
+}
