@@ -1,0 +1,130 @@
+-- What PostgreSQL does for the shift, whoever writes: each change of a row of a user's is noted in the same transaction, and refused once it is DynamoDB's turn.
+-- {schema} stands for the schema of the application's tables, as an identifier. Removed as a whole by `DROP SCHEMA tidemark_migration CASCADE`.
+
+CREATE SCHEMA tidemark_migration;
+
+-- One row: which migration this is, and how far. Decisions about a user never rest on it, but on the user's seat.
+CREATE TABLE tidemark_migration.plan (
+    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+    run text NOT NULL,
+    phase text NOT NULL,
+    percent smallint NOT NULL DEFAULT 0,
+    changed_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- A user's seat on this side: `turn` is even while PostgreSQL may write. The row's lock puts the user's changes into one order.
+CREATE TABLE tidemark_migration.seats (
+    user_id text PRIMARY KEY,
+    turn integer NOT NULL DEFAULT 0,
+    version bigint NOT NULL DEFAULT 0
+);
+
+-- What DynamoDB has not been told yet, a user's changes numbered without a gap.
+CREATE TABLE tidemark_migration.outbox (
+    user_id text NOT NULL,
+    version bigint NOT NULL,
+    source text NOT NULL,
+    before jsonb,
+    after jsonb,
+    noted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (user_id, version)
+);
+
+CREATE FUNCTION tidemark_migration.note(of_user text, source text, before jsonb, after jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    seat tidemark_migration.seats;
+    now_in text;
+BEGIN
+    INSERT INTO tidemark_migration.seats AS seats (user_id, version) VALUES (of_user, 1)
+        ON CONFLICT (user_id) DO UPDATE SET version = seats.version + 1 RETURNING * INTO seat;
+    -- The fence: the seat was closed, and a change made here would be seen by nobody.
+    IF seat.turn % 2 = 1 THEN
+        RAISE EXCEPTION 'user % is written in DynamoDB', of_user USING ERRCODE = 'TM001';
+    END IF;
+    -- A user nobody has seen has no seat that could be closed. The lock makes this wait for whoever is just ending the shift.
+    IF seat.version = 1 THEN
+        SELECT phase INTO now_in FROM tidemark_migration.plan FOR SHARE;
+        IF now_in = 'finished' THEN
+            RAISE EXCEPTION 'everybody is written in DynamoDB' USING ERRCODE = 'TM001';
+        END IF;
+    END IF;
+    INSERT INTO tidemark_migration.outbox (user_id, version, source, before, after)
+        VALUES (of_user, seat.version, source, before, after);
+END $$;
+
+-- A trigger's argument is the column that says whose a row is. Runs as who installed it: the application needs no rights here.
+CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+    of_before text;
+    of_after text;
+BEGIN
+    -- What `apply` writes has its version already.
+    IF current_setting('tidemark_migration.applying', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        before := to_jsonb(OLD);
+        of_before := before ->> TG_ARGV[0];
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        after := to_jsonb(NEW);
+        of_after := after ->> TG_ARGV[0];
+    END IF;
+    IF of_before = of_after THEN
+        PERFORM tidemark_migration.note(of_after, TG_TABLE_NAME::text, before, after);
+        RETURN NULL;
+    END IF;
+    -- A row of nobody's is not carried over. One that changes hands is two changes.
+    IF of_before IS NOT NULL THEN
+        PERFORM tidemark_migration.note(of_before, TG_TABLE_NAME::text, before, NULL);
+    END IF;
+    IF of_after IS NOT NULL THEN
+        PERFORM tidemark_migration.note(of_after, TG_TABLE_NAME::text, NULL, after);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tidemark_migration.refuse_truncate() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'TRUNCATE would not be seen by the migration; DELETE is' USING ERRCODE = 'TM002';
+END $$;
+
+-- Raises a seat's turn by one, from this one, and at this version if one is given: the two halves of a move. False when it is not there any more.
+CREATE FUNCTION tidemark_migration.advance(of_user text, from_turn integer, at_version bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO tidemark_migration.seats (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.seats SET turn = from_turn + 1
+        WHERE user_id = of_user AND turn = from_turn AND (at_version IS NULL OR version = at_version);
+    RETURN FOUND;
+END $$;
+
+-- Makes a change that was made in DynamoDB: the next one, and no other. False when it is not the next one; nothing is changed then.
+CREATE FUNCTION tidemark_migration.apply(of_user text, to_version bigint, source text, row_id jsonb, after jsonb) RETURNS boolean
+LANGUAGE plpgsql SET timezone = 'UTC' AS $$
+DECLARE
+    names text;
+    settings text;
+BEGIN
+    INSERT INTO tidemark_migration.seats (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.seats SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM set_config('tidemark_migration.applying', 'on', true);
+    IF after IS NULL THEN
+        EXECUTE format('DELETE FROM {schema}.%1$I WHERE id = (jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
+    ELSE
+        SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ')
+            INTO names, settings FROM jsonb_object_keys(after) AS name;
+        EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
+            ON CONFLICT (id) DO UPDATE SET %3$s', source, names, settings) USING after;
+    END IF;
+    PERFORM set_config('tidemark_migration.applying', 'off', true);
+    RETURN true;
+END $$;

@@ -1,0 +1,376 @@
+//! The DynamoDB side. All that has to be atomic is one request.
+//!
+//! What the shift keeps here lies beside the application's items, and is removed in the end:
+//!
+//! | `PK` | `SK` | |
+//! |---|---|---|
+//! | `MIGRATION#<run>#SEAT#<user id>` | `SEAT` | `Turn`, `Version` |
+//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, `Before`, `After` |
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
+};
+use store::StoreError;
+use store::okusuri::Key;
+
+use super::effect::Effect;
+use super::entry::{Entry, json};
+use super::postgres::table_of;
+use super::seat::{Seat, part};
+use crate::source::Row;
+use crate::transform::Item;
+use crate::{Failure, Kind};
+
+/// What the keys of everything begin with that the shift keeps here.
+pub const PREFIX: &str = "MIGRATION#";
+
+/// A transaction has at most 100 actions
+/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)); two are the seat and the outbox's.
+const EFFECTS_MAX: usize = 98;
+
+/// Partitions of the outbox.
+const SHARDS: u8 = 16;
+
+/// How often a request is tried while another transaction holds one of its items.
+const TRIES: u32 = 30;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// DynamoDB as the shift sees it.
+#[derive(Debug, Clone)]
+pub struct Dynamo {
+    client: Client,
+    table: String,
+    run: String,
+}
+
+/// What a change rests on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fence<'a> {
+    /// It is this side's turn: the user's seat as it was read, and what the other side is to be told.
+    Own(Seat, &'a Entry),
+    /// The other side made this version.
+    Told(u64),
+}
+
+/// What has become of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It is there.
+    Yes,
+    /// The seat is not as it should be; nothing was written.
+    Stale,
+    /// Another user has the marker with this key; nothing was written.
+    Taken(Key),
+}
+
+fn s(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+fn n(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+fn number<T: std::str::FromStr + Default>(item: &Attributes, name: &str) -> T {
+    let number = item.get(name).and_then(|value| value.as_n().ok());
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn text<'a>(item: &'a Attributes, name: &str) -> &'a str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
+}
+
+fn built<T, E: std::fmt::Display>(built: Result<T, E>) -> Result<T, Failure> {
+    built.map_err(|error| Kind::TableRefused.because(error))
+}
+
+fn failed<E>(error: SdkError<E, aws_sdk_dynamodb::config::http::HttpResponse>) -> Failure
+where
+    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    StoreError::from(error).into()
+}
+
+impl Dynamo {
+    /// Okusuri's table, in the shift of that id.
+    pub fn new(client: Client, table: &str, run: &str) -> Self {
+        Self { client, table: table.to_owned(), run: run.to_owned() }
+    }
+
+    fn seat_key(&self, user: &str) -> Attributes {
+        Key { partition: format!("{PREFIX}{}#SEAT#{user}", self.run), sort: "SEAT".to_owned() }.item()
+    }
+
+    fn outbox(&self, shard: u8) -> String {
+        format!("{PREFIX}{}#OUTBOX#{shard}", self.run)
+    }
+
+    fn entry_key(&self, user: &str, version: u64) -> Attributes {
+        Key { partition: self.outbox(part(user) % SHARDS), sort: format!("{user}#{version:016}") }.item()
+    }
+
+    /// A user's seat on this side.
+    pub(super) async fn seat(&self, user: &str) -> Result<Seat, Failure> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(self.seat_key(user)));
+        let item = request.consistent_read(true).send().await.map_err(failed)?.item;
+        Ok(item.as_ref().map_or_else(Seat::default, seat))
+    }
+
+    /// The seats of at most 100 users.
+    pub(super) async fn seats(&self, users: &[String]) -> Result<BTreeMap<String, Seat>, Failure> {
+        let mut found: BTreeMap<_, _> = users.iter().map(|user| (user.clone(), Seat::default())).collect();
+        let mut keys: Vec<_> = users.iter().map(|user| self.seat_key(user)).collect();
+        for _ in 0..TRIES {
+            if keys.is_empty() {
+                return Ok(found);
+            }
+            let of_table = built(KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build())?;
+            let answer = self.client.batch_get_item().request_items(&self.table, of_table).send().await;
+            let answer = answer.map_err(failed)?;
+            for item in answer.responses.unwrap_or_default().remove(&self.table).unwrap_or_default() {
+                if let Some((_, user)) = text(&item, "PK").split_once("#SEAT#") {
+                    found.insert(user.to_owned(), seat(&item));
+                }
+            }
+            let rest = answer.unprocessed_keys.unwrap_or_default().remove(&self.table);
+            keys = rest.map(|rest| rest.keys).unwrap_or_default();
+        }
+        Err(Kind::TableUnreachable.because("seats stay unread"))
+    }
+
+    /// Raises a seat's turn from this one by one, at this version if one is given.
+    pub(super) async fn advance(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
+        // Two movers may be at it, or the seat may have gone on since it was read: whoever comes second changes nothing.
+        let mut condition = "(Turn = :from OR (:from = :zero AND attribute_not_exists(Turn)))".to_owned();
+        let mut request = self.client.update_item();
+        if let Some(at) = at {
+            condition.push_str(" AND (Version = :at OR (:at = :zero AND attribute_not_exists(Version)))");
+            request = request.expression_attribute_values(":at", n(at));
+        }
+        let request = request
+            .table_name(&self.table)
+            .set_key(Some(self.seat_key(user)))
+            .update_expression("SET Turn = :to, Version = if_not_exists(Version, :zero)")
+            .condition_expression(condition)
+            .expression_attribute_values(":from", n(from))
+            .expression_attribute_values(":to", n(from + 1))
+            .expression_attribute_values(":zero", n(0));
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) => {
+                Ok(false)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Makes a change: all of it, and what it rests on, in one transaction. One of very many items is begun in several, each under the same condition.
+    pub(super) async fn write(&self, user: &str, fence: Fence<'_>, effect: &Effect) -> Result<Written, Failure> {
+        let puts = effect.puts.iter().map(|(key, item)| (key, self.put(user, key, item)));
+        let deletes = effect.deletes.iter().map(|key| (key, self.delete(user, key)));
+        let mut actions = Vec::new();
+        for (key, action) in puts.chain(deletes) {
+            actions.push((key.clone(), action?));
+        }
+        while actions.len() > EFFECTS_MAX {
+            let rest = actions.split_off(EFFECTS_MAX);
+            let first = std::mem::replace(&mut actions, rest);
+            match self.transact(vec![self.check(user, fence)?], first).await? {
+                Written::Yes => {}
+                other => return Ok(other),
+            }
+        }
+        self.transact(self.raise(user, fence)?, actions).await
+    }
+
+    async fn transact(
+        &self,
+        mut all: Vec<TransactWriteItem>,
+        actions: Vec<(Key, TransactWriteItem)>,
+    ) -> Result<Written, Failure> {
+        let own = all.len();
+        let (keys, actions): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
+        all.extend(actions);
+        let mut patience = Duration::from_millis(5);
+        for _ in 0..TRIES {
+            let sent = self.client.transact_write_items().set_transact_items(Some(all.clone())).send().await;
+            let Err(error) = sent else { return Ok(Written::Yes) };
+            let reasons = match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(why)) => why.cancellation_reasons(),
+                Some(TransactWriteItemsError::TransactionInProgressException(_)) => &[],
+                _ => return Err(failed(error)),
+            };
+            let failed_at = |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ConditionalCheckFailed");
+            match reasons.iter().position(failed_at) {
+                Some(at) if at < own => return Ok(Written::Stale),
+                Some(at) => {
+                    let key = keys.get(at - own).cloned();
+                    return key.map(Written::Taken).ok_or_else(|| failed(error));
+                }
+                None => {}
+            }
+            let is_refused = |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ValidationError");
+            if reasons.iter().any(is_refused) {
+                return Err(failed(error));
+            }
+            // Another transaction holds an item, or the table is busy.
+            tokio::time::sleep(patience.mul_f64(0.5 + fastrand::f64())).await;
+            patience = (patience * 2).min(Duration::from_millis(200));
+        }
+        Err(Kind::TableUnreachable.because("the items stay busy"))
+    }
+
+    /// The condition that a fence means, and its values.
+    fn condition(fence: Fence<'_>) -> (&'static str, Attributes) {
+        match fence {
+            // Somebody else may have made the next change, or closed the seat, since it was read.
+            Fence::Own(seat, _) => (
+                "Turn = :turn AND Version = :version",
+                [(":turn".to_owned(), n(seat.turn)), (":version".to_owned(), n(seat.version))].into(),
+            ),
+            // Whoever else tells it may have been first, or an earlier one is missing.
+            Fence::Told(1) => {
+                ("attribute_not_exists(Version) OR Version = :version", [(":version".to_owned(), n(0))].into())
+            }
+            Fence::Told(version) => ("Version = :version", [(":version".to_owned(), n(version - 1))].into()),
+        }
+    }
+
+    fn check(&self, user: &str, fence: Fence<'_>) -> Result<TransactWriteItem, Failure> {
+        let (condition, values) = Self::condition(fence);
+        let check = ConditionCheck::builder()
+            .table_name(&self.table)
+            .set_key(Some(self.seat_key(user)))
+            .condition_expression(condition)
+            .set_expression_attribute_values(Some(values));
+        Ok(TransactWriteItem::builder().condition_check(built(check.build())?).build())
+    }
+
+    fn raise(&self, user: &str, fence: Fence<'_>) -> Result<Vec<TransactWriteItem>, Failure> {
+        let (condition, mut values) = Self::condition(fence);
+        let version = match fence {
+            Fence::Own(_, entry) => entry.version,
+            Fence::Told(version) => version,
+        };
+        values.extend([(":next".to_owned(), n(version)), (":zero".to_owned(), n(0))]);
+        let seat = Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(self.seat_key(user)))
+            .update_expression("SET Version = :next, Turn = if_not_exists(Turn, :zero)")
+            .condition_expression(condition)
+            .set_expression_attribute_values(Some(values));
+        let mut actions = vec![TransactWriteItem::builder().update(built(seat.build())?).build()];
+        if let Fence::Own(_, entry) = fence {
+            let mut item = self.entry_key(user, version);
+            item.insert("Source".to_owned(), s(entry.table.name()));
+            for (name, row) in [("Before", &entry.before), ("After", &entry.after)] {
+                if let Some(row) = row {
+                    item.insert(name.to_owned(), s(built(json(row))?.to_string()));
+                }
+            }
+            let put = Put::builder().table_name(&self.table).set_item(Some(item));
+            actions.push(TransactWriteItem::builder().put(built(put.build())?).build());
+        }
+        Ok(actions)
+    }
+
+    fn put(&self, user: &str, key: &Key, item: &Item) -> Result<TransactWriteItem, Failure> {
+        let mut put = Put::builder().table_name(&self.table).set_item(Some(item.attributes.clone()));
+        if let Some((condition, values)) = of_others(user, key) {
+            put = put.condition_expression(condition).set_expression_attribute_values(Some(values));
+        }
+        Ok(TransactWriteItem::builder().put(built(put.build())?).build())
+    }
+
+    fn delete(&self, user: &str, key: &Key) -> Result<TransactWriteItem, Failure> {
+        let mut delete = Delete::builder().table_name(&self.table).set_key(Some(key.item()));
+        if let Some((condition, values)) = of_others(user, key) {
+            delete = delete.condition_expression(condition).set_expression_attribute_values(Some(values));
+        }
+        Ok(TransactWriteItem::builder().delete(built(delete.build())?).build())
+    }
+
+    /// The first changes of a user that PostgreSQL may not have, in their order.
+    pub(super) async fn entries(&self, user: &str) -> Result<Vec<Entry>, Failure> {
+        let request = self.client.query().table_name(&self.table).consistent_read(true).limit(50);
+        let answer = request
+            .key_condition_expression("PK = :partition AND begins_with(SK, :user)")
+            .expression_attribute_values(":partition", s(self.outbox(part(user) % SHARDS)))
+            .expression_attribute_values(":user", s(format!("{user}#")))
+            .send()
+            .await
+            .map_err(failed)?;
+        let unreadable = |error: &dyn std::fmt::Display| Kind::TableRefused.because(format!("the outbox: {error}"));
+        let entry = |item: Attributes| {
+            let table = table_of(text(&item, "Source"))?;
+            let read = |name: &str| {
+                let json = item.get(name).and_then(|value| value.as_s().ok());
+                json.map(|json| Row::read(table, json)).transpose().map_err(|error| unreadable(&error))
+            };
+            let (_, version) = text(&item, "SK").rsplit_once('#').unwrap_or_default();
+            let version = version.parse().map_err(|error: std::num::ParseIntError| unreadable(&error))?;
+            Ok(Entry { user: user.to_owned(), version, table, before: read("Before")?, after: read("After")? })
+        };
+        answer.items.unwrap_or_default().into_iter().map(entry).collect()
+    }
+
+    /// PostgreSQL has it.
+    pub(super) async fn forget(&self, user: &str, version: u64) -> Result<(), Failure> {
+        let request = self.client.delete_item().table_name(&self.table).set_key(Some(self.entry_key(user, version)));
+        request.send().await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// The users of whom PostgreSQL has not been told everything, and how many changes wait.
+    pub(super) async fn waiting(&self) -> Result<(BTreeSet<String>, u64), Failure> {
+        let (mut users, mut count) = (BTreeSet::new(), 0);
+        for shard in 0..SHARDS {
+            for item in self.query(&self.outbox(shard)).await? {
+                count += 1;
+                users.extend(text(&item, "SK").rsplit_once('#').map(|(user, _)| user.to_owned()));
+            }
+        }
+        Ok((users, count))
+    }
+
+    /// All items of a user's own partition.
+    pub(super) async fn items_of(&self, user: &str) -> Result<Vec<Attributes>, Failure> {
+        self.query(&format!("USER#{user}")).await
+    }
+
+    async fn query(&self, partition: &str) -> Result<Vec<Attributes>, Failure> {
+        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request = request
+            .key_condition_expression("PK = :partition")
+            .expression_attribute_values(":partition", s(partition));
+        let mut pages = request.into_paginator().items().send();
+        let mut all = Vec::new();
+        while let Some(item) = pages.next().await {
+            all.push(item.map_err(failed)?);
+        }
+        Ok(all)
+    }
+
+    /// One item.
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Attributes>, Failure> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item())).consistent_read(true);
+        Ok(request.send().await.map_err(failed)?.item)
+    }
+}
+
+fn seat(item: &Attributes) -> Seat {
+    Seat { turn: number(item, "Turn"), version: number(item, "Version") }
+}
+
+/// What lies outside of the user's own partition may be another user's by now: an address that both once had.
+fn of_others(user: &str, key: &Key) -> Option<(&'static str, Attributes)> {
+    let is_own = key.partition.strip_prefix("USER#") == Some(user);
+    (!is_own).then(|| ("attribute_not_exists(PK) OR UserId = :user", [(":user".to_owned(), s(user))].into()))
+}

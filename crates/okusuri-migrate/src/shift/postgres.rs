@@ -1,0 +1,341 @@
+//! The PostgreSQL side. All that has to be atomic is one statement, so whoever is killed between two leaves nothing half done.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::entry::{Entry, json};
+use super::plan::{Phase, Plan};
+use super::seat::Seat;
+use crate::source::{Row, Table, gone};
+use crate::{Failure, Kind};
+
+/// What the triggers raise when it is not PostgreSQL's turn.
+const MOVED: &str = "TM001";
+
+/// How many users are read at once.
+const USERS_PER_PAGE: i64 = 1_000;
+
+/// How many changes of a user are told in one go.
+const ENTRIES_PER_PAGE: i64 = 50;
+
+/// PostgreSQL as the shift sees it.
+#[derive(Debug, Clone)]
+pub struct Postgres {
+    client: Arc<Client>,
+    schema: String,
+}
+
+/// Whether a write was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is there.
+    Yes,
+    /// It is not this side's turn; nothing was written.
+    Moved,
+    /// Another row has what only one may have; nothing was written.
+    ByAnother,
+}
+
+/// The column that says whose a row is; none when rows of the table are nobody's.
+fn owner(table: Table) -> Option<&'static str> {
+    match table {
+        Table::User => Some("id"),
+        Table::Session | Table::Account => Some("userId"),
+        Table::MedicationLogs | Table::NotificationSettings => Some("user_id"),
+        Table::Verification => None,
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn version(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+fn number(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+fn turn(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or_default()
+}
+
+fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
+    Kind::SourceUnreadable.because(format!("{what}: {error}"))
+}
+
+impl Postgres {
+    /// The application's tables in that schema.
+    pub fn new(client: Client, schema: &str) -> Self {
+        Self { client: Arc::new(client), schema: quoted(schema) }
+    }
+
+    fn table(&self, table: Table) -> String {
+        format!("{}.{}", self.schema, quoted(table.name()))
+    }
+
+    /// How far the shift is; none before it begins and after it was rolled back.
+    pub(super) async fn plan(&self) -> Result<Option<Plan>, Failure> {
+        let row = self.client.query_opt("SELECT run, phase, percent FROM tidemark_migration.plan", &[]).await;
+        let row = match row {
+            Err(error) if matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME)) => {
+                return Ok(None);
+            }
+            row => row.map_err(gone)?,
+        };
+        let Some(row) = row else { return Ok(None) };
+        let phase = row.get::<_, &str>(1).parse().map_err(|error| unreadable("the plan", error))?;
+        Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
+    }
+
+    /// Begins a shift: the tables of its own, and the triggers, all at once. Waits for who is writing just now, at most five seconds.
+    pub(super) async fn install(&self, run: &str) -> Result<(), Failure> {
+        let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
+        sql.push_str(&include_str!("capture.sql").replace("{schema}", &self.schema));
+        for table in Table::ALL {
+            let Some(owner) = owner(table) else { continue };
+            let name = self.table(table);
+            sql.push_str(&format!(
+                "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture('{owner}');
+                 CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();\n"
+            ));
+        }
+        sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
+        self.all_or_nothing(&sql).await
+    }
+
+    /// Ends a shift on this side: nothing of it is left. Waits as `install` does.
+    pub(super) async fn uninstall(&self) -> Result<(), Failure> {
+        // The triggers depend on a function in the schema, and go with it.
+        self.all_or_nothing("BEGIN; SET LOCAL lock_timeout = '5s'; DROP SCHEMA IF EXISTS tidemark_migration CASCADE; COMMIT;")
+            .await
+    }
+
+    async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
+        let done = self.client.batch_execute(sql).await;
+        if done.is_err() {
+            // Else the session stays in the failed transaction. The first error is the one to tell.
+            let _ = self.client.batch_execute("ROLLBACK").await;
+        }
+        done.map_err(gone)
+    }
+
+    /// Notes how far the shift is.
+    pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
+        let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()";
+        self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(gone)?;
+        Ok(())
+    }
+
+    /// A user's seat on this side.
+    pub(super) async fn seat(&self, user: &str) -> Result<Seat, Failure> {
+        let sql = "SELECT turn, version FROM tidemark_migration.seats WHERE user_id = $1";
+        let row = self.client.query_opt(sql, &[&user]).await.map_err(gone)?;
+        Ok(row.map_or_else(Seat::default, |row| Seat { turn: turn(row.get(0)), version: version(row.get(1)) }))
+    }
+
+    /// The next users with their seats, sorted by id: all that are in the user table, have a row, or ever had.
+    pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Seat)>, Failure> {
+        // A log of a user who is not in the user table has a seat as soon as somebody changes it.
+        let sql = format!(
+            "SELECT users.id, coalesce(seats.turn, 0), coalesce(seats.version, 0)
+             FROM (SELECT id FROM {} WHERE id > $1 UNION SELECT user_id FROM tidemark_migration.seats WHERE user_id > $1
+                   ORDER BY 1 LIMIT $2) AS users
+             LEFT JOIN tidemark_migration.seats ON seats.user_id = users.id ORDER BY users.id",
+            self.table(Table::User)
+        );
+        let rows = self.client.query(&sql, &[&user, &USERS_PER_PAGE]).await.map_err(gone)?;
+        let seat = |row: &tokio_postgres::Row| Seat { turn: turn(row.get(1)), version: version(row.get(2)) };
+        Ok(rows.iter().map(|row| (row.get(0), seat(row))).collect())
+    }
+
+    /// About how many users there are.
+    pub(super) async fn users(&self) -> Result<u64, Failure> {
+        let sql = format!("SELECT count(*) FROM {}", self.table(Table::User));
+        let row = self.client.query_one(&sql, &[]).await.map_err(gone)?;
+        Ok(version(row.get(0)))
+    }
+
+    /// Raises a seat's turn from this one by one, at this version if one is given.
+    pub(super) async fn advance(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
+        let from = i32::try_from(from).map_err(|error| unreadable("the turn", error))?;
+        let sql = "SELECT tidemark_migration.advance($1, $2, $3)";
+        let row = self.client.query_one(sql, &[&user, &from, &at.map(number)]).await.map_err(gone)?;
+        Ok(row.get(0))
+    }
+
+    /// The first changes of a user that the other side may not have, in their order.
+    pub(super) async fn outbox(&self, user: &str) -> Result<Vec<Entry>, Failure> {
+        let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.outbox
+                   WHERE user_id = $1 ORDER BY version LIMIT $2";
+        let rows = self.client.query(sql, &[&user, &ENTRIES_PER_PAGE]).await.map_err(gone)?;
+        let entry = |row: &tokio_postgres::Row| {
+            let table = table_of(row.get(1))?;
+            let read = |json: Option<&str>| {
+                json.map(|json| Row::read(table, json)).transpose().map_err(|error| unreadable(table.name(), error))
+            };
+            let (before, after) = (read(row.get(2))?, read(row.get(3))?);
+            Ok(Entry { user: user.to_owned(), version: version(row.get(0)), table, before, after })
+        };
+        rows.iter().map(entry).collect()
+    }
+
+    /// The other side has it.
+    pub(super) async fn forget(&self, user: &str, number_of: u64) -> Result<(), Failure> {
+        let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version = $2";
+        self.client.execute(sql, &[&user, &number(number_of)]).await.map_err(gone)?;
+        Ok(())
+    }
+
+    /// Some users of whom the other side has not been told everything, and how many changes wait in all.
+    pub(super) async fn waiting(&self) -> Result<(Vec<String>, u64), Failure> {
+        let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox LIMIT $1";
+        let users = self.client.query(sql, &[&USERS_PER_PAGE]).await.map_err(gone)?;
+        let count = self.client.query_one("SELECT count(*) FROM tidemark_migration.outbox", &[]).await.map_err(gone)?;
+        Ok((users.iter().map(|row| row.get(0)).collect(), version(count.get(0))))
+    }
+
+    /// The row of a user in the user table.
+    pub(super) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
+        Ok(self.rows_where(Table::User, "id = $1", &[&user]).await?.pop())
+    }
+
+    /// The row with the same id, as it is.
+    pub(super) async fn same(&self, row: &Row) -> Result<Option<Row>, Failure> {
+        let table = self.table(row.table());
+        let filter = format!("id = (jsonb_populate_record(NULL::{table}, $1::text::jsonb)).id");
+        Ok(self.rows_where(row.table(), &filter, &[&row_id(row).to_string()]).await?.pop())
+    }
+
+    /// The rows of a user that may become the same items as these two: all of the table, of the logs those of the days around.
+    pub(super) async fn beside(&self, user: &str, table: Table, of: [Option<&Row>; 2]) -> Result<Vec<Row>, Failure> {
+        let Some(owner) = owner(table) else { return Ok(Vec::new()) };
+        if table != Table::MedicationLogs {
+            return self.rows_where(table, &format!("{} = $1", quoted(owner)), &[&user]).await;
+        }
+        let made = of.map(|row| match row {
+            Some(Row::MedicationLog(row)) => row.created_at.as_ref().map(|time| time.0.clone()),
+            _ => None,
+        });
+        // Two days, as a date depends on the zone.
+        let near = |parameter: &str| {
+            format!(
+                "created_at BETWEEN {parameter}::text::timestamptz - interval '2 days' AND {parameter}::text::timestamptz + interval '2 days'"
+            )
+        };
+        let filter = format!("user_id = $1 AND ({} OR {})", near("$2"), near("$3"));
+        self.rows_where(table, &filter, &[&user, &made[0], &made[1]]).await
+    }
+
+    /// All rows of a user that may be carried over.
+    pub(super) async fn rows_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
+        let mut all = Vec::new();
+        for table in Table::ALL {
+            if let Some(owner) = owner(table) {
+                all.extend(self.rows_where(table, &format!("{} = $1", quoted(owner)), &[&user]).await?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// A user's logs and the seat, as of one moment.
+    pub(super) async fn logs_of(&self, user: &str) -> Result<(Seat, Vec<Row>), Failure> {
+        let sql = format!(
+            "SELECT to_jsonb(logs)::text, coalesce(seats.turn, 0), coalesce(seats.version, 0)
+             FROM (SELECT $1::text AS id) AS asked
+             LEFT JOIN tidemark_migration.seats ON seats.user_id = asked.id
+             LEFT JOIN {} AS logs ON logs.user_id = asked.id",
+            self.table(Table::MedicationLogs)
+        );
+        let rows = self.client.query(&sql, &[&user]).await.map_err(gone)?;
+        let mut seat = Seat::default();
+        let mut logs = Vec::new();
+        for row in &rows {
+            seat = Seat { turn: turn(row.get(1)), version: version(row.get(2)) };
+            if let Some(json) = row.get::<_, Option<&str>>(0) {
+                logs.push(Row::read(Table::MedicationLogs, json).map_err(|error| unreadable("a log", error))?);
+            }
+        }
+        Ok((seat, logs))
+    }
+
+    /// A user's logs, where there is no shift.
+    pub(super) async fn plain_logs_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
+        self.rows_where(Table::MedicationLogs, "user_id = $1", &[&user]).await
+    }
+
+    async fn rows_where(
+        &self,
+        table: Table,
+        filter: &str,
+        parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
+        let sql = format!("SELECT to_jsonb(found)::text FROM {} AS found WHERE {filter}", self.table(table));
+        let rows = self.client.query(&sql, parameters).await.map_err(gone)?;
+        let read = |row: &tokio_postgres::Row| Row::read(table, row.get(0));
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(table.name(), error))
+    }
+
+    /// Writes a row as the application does: by its id, whether it is there or not.
+    pub(super) async fn put(&self, row: &Row) -> Result<Taken, Failure> {
+        let json = json(row).map_err(|error| unreadable("a row", error))?;
+        let columns: Vec<_> = match &json {
+            Value::Object(columns) => columns.keys().map(|name| quoted(name)).collect(),
+            _ => Vec::new(),
+        };
+        let sql = format!(
+            "INSERT INTO {table} ({names}) SELECT {names} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)
+             ON CONFLICT (id) DO UPDATE SET {settings}",
+            table = self.table(row.table()),
+            names = columns.join(", "),
+            settings = columns.iter().map(|name| format!("{name} = EXCLUDED.{name}")).collect::<Vec<_>>().join(", "),
+        );
+        self.taken(&sql, &[&json.to_string()]).await
+    }
+
+    /// Removes a row; one that is not there is removed already.
+    pub(super) async fn delete(&self, row: &Row) -> Result<Taken, Failure> {
+        let table = self.table(row.table());
+        let sql = format!("DELETE FROM {table} WHERE id = (jsonb_populate_record(NULL::{table}, $1::text::jsonb)).id");
+        self.taken(&sql, &[&row_id(row).to_string()]).await
+    }
+
+    async fn taken(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
+    ) -> Result<Taken, Failure> {
+        match self.client.execute(sql, parameters).await {
+            Ok(_) => Ok(Taken::Yes),
+            Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(Taken::Moved),
+            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(Taken::ByAnother),
+            Err(error) => Err(gone(error)),
+        }
+    }
+
+    /// Makes a change that was made on the other side, if it is the next one.
+    pub(super) async fn apply(&self, entry: &Entry) -> Result<bool, Failure> {
+        let after = entry.after.as_ref().map(json).transpose().map_err(|error| unreadable("a row", error))?;
+        let id = entry.row().map(row_id).unwrap_or_default();
+        let sql = "SELECT tidemark_migration.apply($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
+        let (id, after) = (id.to_string(), after.map(|row| row.to_string()));
+        let (version, table) = (number(entry.version), entry.table.name());
+        let row = self.client.query_one(sql, &[&entry.user, &version, &table, &id, &after]).await.map_err(gone)?;
+        Ok(row.get(0))
+    }
+}
+
+/// `{"id": ...}`, typed as the column is.
+fn row_id(row: &Row) -> Value {
+    serde_json::json!({ "id": row.id() })
+}
+
+pub(super) fn table_of(name: &str) -> Result<Table, Failure> {
+    let table = Table::ALL.into_iter().find(|table| table.name() == name);
+    table.ok_or_else(|| Kind::SourceUnreadable.because(format!("a change of {name}, which nobody knows")))
+}

@@ -1,0 +1,134 @@
+//! How the application reads during a shift: from the side that wrote last, and in the shadow from the other one too.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::effect;
+use super::seat::{Seats, Side};
+use super::sides::Sides;
+use crate::source::Row;
+use crate::transform::items_of;
+use crate::{Failure, Kind};
+
+/// How often a read looks who wrote last.
+const TRIES: u32 = 50;
+
+/// A user's logs: for each date whether there was bleeding.
+pub type Logs = BTreeMap<String, bool>;
+
+/// Reads a user's logs, and counts what both sides said.
+#[derive(Debug)]
+pub struct Reader {
+    sides: Sides,
+    compared: AtomicU64,
+    differing: AtomicU64,
+    late: AtomicU64,
+}
+
+/// What the shadow reads have shown so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Shadow {
+    /// Both sides were at the same change, and were compared.
+    pub compared: u64,
+    /// Of these, how many said something else.
+    pub differing: u64,
+    /// One side was behind, so there was nothing to compare.
+    pub late: u64,
+}
+
+impl Reader {
+    /// A reader of both sides.
+    pub fn new(sides: Sides) -> Self {
+        Self { sides, compared: 0.into(), differing: 0.into(), late: 0.into() }
+    }
+
+    /// What the shadow reads have shown so far.
+    pub fn shadow(&self) -> Shadow {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
+    }
+
+    /// A user's logs, with every change that was answered before. Never waits for a user who is between two sides.
+    ///
+    /// # Errors
+    /// When the side that wrote last does not answer.
+    pub async fn logs(&self, user: &str) -> Result<Logs, Failure> {
+        let Some(plan) = self.sides.postgres.plan().await? else {
+            return Ok(self.of_rows(&self.sides.postgres.plain_logs_of(user).await?));
+        };
+        let mut side = Side::Postgres;
+        for _ in 0..TRIES {
+            // The seat comes first, or with the logs: what it says of them is true then, whatever comes after.
+            let (own, logs) = match side {
+                Side::Postgres => {
+                    let (seat, rows) = self.sides.postgres.logs_of(user).await?;
+                    (seat, self.of_rows(&rows))
+                }
+                Side::Dynamo => (self.sides.dynamo.seat(user).await?, self.of_items(user).await?),
+            };
+            let is_leader = own.is_open(side) || {
+                // Nobody may write, or the other side may: that one's turn tells.
+                let seats = match side {
+                    Side::Postgres => Seats { postgres: own, dynamo: self.sides.dynamo.seat(user).await? },
+                    Side::Dynamo => Seats { postgres: self.sides.postgres.seat(user).await?, dynamo: own },
+                };
+                seats.leader() == side
+            };
+            if is_leader {
+                if plan.phase.is_compared() {
+                    self.compare(user, side, own.version, &logs).await?;
+                }
+                return Ok(logs);
+            }
+            side = side.other();
+        }
+        Err(Kind::Shift.because(format!("user {user} is moved to and fro")))
+    }
+
+    async fn compare(&self, user: &str, side: Side, version: u64, logs: &Logs) -> Result<(), Failure> {
+        let (before, others, after) = match side.other() {
+            Side::Postgres => {
+                let (seat, rows) = self.sides.postgres.logs_of(user).await?;
+                (seat.version, self.of_rows(&rows), seat.version)
+            }
+            Side::Dynamo => {
+                let before = self.sides.dynamo.seat(user).await?.version;
+                let logs = self.of_items(user).await?;
+                (before, logs, self.sides.dynamo.seat(user).await?.version)
+            }
+        };
+        // The leader may have written while it was read, too; PostgreSQL's rows come with their version, DynamoDB's do not.
+        let still = match side {
+            Side::Postgres => version,
+            Side::Dynamo => self.sides.dynamo.seat(user).await?.version,
+        };
+        let count = if [before, after, still] != [version; 3] {
+            &self.late
+        } else {
+            self.compared.fetch_add(1, Ordering::Relaxed);
+            if others == *logs {
+                return Ok(());
+            }
+            &self.differing
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn of_rows(&self, rows: &[Row]) -> Logs {
+        let options = &self.sides.options;
+        let items = rows.iter().filter(|row| items_of(row, options).is_ok()).cloned().collect::<Vec<_>>();
+        effect::winners(&items, options).into_values().filter_map(|item| log(&item.attributes)).collect()
+    }
+
+    async fn of_items(&self, user: &str) -> Result<Logs, Failure> {
+        Ok(self.sides.dynamo.items_of(user).await?.iter().filter_map(log).collect())
+    }
+}
+
+fn log(item: &std::collections::HashMap<String, AttributeValue>) -> Option<(String, bool)> {
+    let has_bleeding = *item.get("HasBleeding")?.as_bool().ok()?;
+    Some((item.get("Date")?.as_s().ok()?.clone(), has_bleeding))
+}

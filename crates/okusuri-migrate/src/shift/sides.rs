@@ -1,0 +1,300 @@
+//! Both sides at once: what one is told of the other, and how a user changes over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures::{StreamExt, stream};
+use store::okusuri::Key;
+
+use super::dynamo::{Dynamo, Fence, Written};
+use super::effect::{self, Effect};
+use super::entry::Entry;
+use super::postgres::Postgres;
+use super::seat::{Seats, Side, Step};
+use crate::source::{Row, Table};
+use crate::transform::{Options, items_of};
+use crate::{Failure, Kind};
+
+/// How many steps one call takes for a user before it gives up: others may be at work on the same one.
+const STEPS_MAX: u32 = 1_000;
+
+/// How often everything that waits is looked for until nothing does.
+const ROUNDS_MAX: u32 = 1_000;
+
+/// Both databases, and how a row becomes items.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    pub(super) postgres: Postgres,
+    pub(super) dynamo: Dynamo,
+    pub(super) options: Options,
+}
+
+/// An item that is not what PostgreSQL's rows say.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// Whose.
+    pub user: String,
+    /// `PK`
+    pub partition: String,
+    /// `SK`
+    pub sort: String,
+    /// `missing`: it should be there; `unexpected`: it should not; `changed`: it has other attributes.
+    pub what: &'static str,
+}
+
+impl Sides {
+    /// Both sides of a shift.
+    pub fn new(postgres: Postgres, dynamo: Dynamo, options: Options) -> Self {
+        Self { postgres, dynamo, options }
+    }
+
+    /// Both seats of a user.
+    pub(super) async fn seats(&self, user: &str) -> Result<Seats, Failure> {
+        let (postgres, dynamo) = tokio::try_join!(self.postgres.seat(user), self.dynamo.seat(user))?;
+        Ok(Seats { postgres, dynamo })
+    }
+
+    /// Tells each side what the other has noted about a user. Gives how many changes were told.
+    ///
+    /// # Errors
+    /// When a side does not answer, or refuses a change; what was told stays told, and the rest waits.
+    pub async fn deliver(&self, user: &str) -> Result<u64, Failure> {
+        Ok(self.deliver_to_dynamo(user).await? + self.deliver_to_postgres(user).await?)
+    }
+
+    async fn deliver_to_dynamo(&self, user: &str) -> Result<u64, Failure> {
+        let mut told = 0;
+        for _ in 0..STEPS_MAX {
+            let entries = self.postgres.outbox(user).await?;
+            if entries.is_empty() {
+                return Ok(told);
+            }
+            for entry in entries {
+                if !self.tell_dynamo(&entry).await? && self.dynamo.seat(user).await?.version < entry.version {
+                    // Somebody else tells this user's changes at the same time, and is further, or behind us.
+                    break;
+                }
+                self.postgres.forget(user, entry.version).await?;
+                told += 1;
+            }
+        }
+        Err(Kind::Shift.because(format!("the changes of user {user} find no end")))
+    }
+
+    /// Makes a change of PostgreSQL's in DynamoDB; false when it is not the next one.
+    async fn tell_dynamo(&self, entry: &Entry) -> Result<bool, Failure> {
+        let change = [entry.before.as_ref(), entry.after.as_ref()];
+        let mut effect = if effect::is_about_everything(entry.table, change, &self.options) {
+            self.everything(&entry.user, change).await?
+        } else {
+            // As they are now, which may be newer: then another change is on its way, and comes to the same.
+            let (user, rows) = tokio::try_join!(
+                self.postgres.user(&entry.user),
+                self.postgres.beside(&entry.user, entry.table, change)
+            )?;
+            effect::of_row(change, user.as_ref(), &rows, &self.options)
+        };
+        loop {
+            match self.dynamo.write(&entry.user, Fence::Told(entry.version), &effect).await? {
+                Written::Yes => return Ok(true),
+                Written::Stale => return Ok(false),
+                // As the transformation does: who has it keeps it, and the other user is not found by it.
+                Written::Taken(key) => {
+                    if effect.puts.remove(&key).is_none() && !effect.deletes.remove(&key) {
+                        return Err(Kind::Shift.because(format!("{} is somebody else's, twice", key.partition)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What makes of DynamoDB's items of a user those of all rows in PostgreSQL.
+    async fn everything(&self, user: &str, change: [Option<&Row>; 2]) -> Result<Effect, Failure> {
+        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(user))?;
+        let puts = effect::whole(&rows, &self.options);
+        let of_change = change.into_iter().flatten().flat_map(|row| items_of(row, &self.options).unwrap_or_default());
+        let mut deletes: BTreeSet<_> =
+            of_change.map(|item| Key { partition: item.partition, sort: item.sort }).collect();
+        for item in &items {
+            deletes.extend(key(item));
+            deletes.extend(marker(item));
+        }
+        deletes.retain(|key| !puts.contains_key(key));
+        Ok(Effect { puts, deletes })
+    }
+
+    async fn deliver_to_postgres(&self, user: &str) -> Result<u64, Failure> {
+        let mut told = 0;
+        for _ in 0..STEPS_MAX {
+            let entries = self.dynamo.entries(user).await?;
+            if entries.is_empty() {
+                return Ok(told);
+            }
+            for entry in entries {
+                if !self.postgres.apply(&entry).await? && self.postgres.seat(user).await?.version < entry.version {
+                    // As above.
+                    break;
+                }
+                self.dynamo.forget(user, entry.version).await?;
+                told += 1;
+            }
+        }
+        Err(Kind::Shift.because(format!("the changes of user {user} find no end")))
+    }
+
+    /// Brings a user to a side, from whatever step somebody left them at. Gives whether anything was to be done.
+    ///
+    /// # Errors
+    /// When a side does not answer; begun again, it goes on.
+    pub async fn bring(&self, user: &str, goal: Side) -> Result<bool, Failure> {
+        for step in 0..STEPS_MAX {
+            match self.seats(user).await?.towards(goal) {
+                Step::Done => return Ok(step > 0),
+                Step::Close { side: Side::Postgres, turn } => drop(self.postgres.advance(user, turn, None).await?),
+                Step::Close { side: Side::Dynamo, turn } => drop(self.dynamo.advance(user, turn, None).await?),
+                Step::Deliver { to: Side::Dynamo } => drop(self.deliver_to_dynamo(user).await?),
+                Step::Deliver { to: Side::Postgres } => drop(self.deliver_to_postgres(user).await?),
+                Step::Open { side: Side::Postgres, turn, version } => {
+                    drop(self.postgres.advance(user, turn - 1, Some(version)).await?);
+                }
+                Step::Open { side: Side::Dynamo, turn, version } => {
+                    drop(self.dynamo.advance(user, turn - 1, Some(version)).await?);
+                }
+            }
+        }
+        Err(Kind::Shift.because(format!("user {user} comes to no side: somebody moves them to and fro")))
+    }
+
+    /// Tells everything that waits on either side, users side by side. Gives how many changes were told.
+    ///
+    /// # Errors
+    /// As [`Sides::deliver`].
+    pub async fn drain(&self, parallel: usize) -> Result<u64, Failure> {
+        let mut told = 0;
+        for _ in 0..ROUNDS_MAX {
+            let ((postgres, _), (dynamo, _)) = tokio::try_join!(self.postgres.waiting(), self.dynamo.waiting())?;
+            let users: BTreeSet<_> = postgres.into_iter().chain(dynamo).collect();
+            if users.is_empty() {
+                return Ok(told);
+            }
+            let delivered = stream::iter(users).map(|user| async move { self.deliver(&user).await });
+            let (mut round, mut failure) = (0, None);
+            for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
+                match delivered {
+                    Ok(told) => round += told,
+                    Err(error) => failure = Some(error),
+                }
+            }
+            // A change may wait for another user's: an address that one gives up and the other takes.
+            match failure {
+                Some(failure) if round == 0 => return Err(failure),
+                _ => told += round,
+            }
+        }
+        Ok(told)
+    }
+
+    /// Compares a user's items with what PostgreSQL's rows come to. None when the two sides are not at the same change:
+    /// somebody writes just now.
+    ///
+    /// # Errors
+    /// When a side does not answer.
+    pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
+        let before = self.seats(user).await?;
+        let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(user))?;
+        let expected = effect::whole(&rows, &self.options);
+        let mut found: BTreeMap<_, _> = items.into_iter().filter_map(|item| Some((key(&item)?, item))).collect();
+        let mut keys: BTreeSet<_> = found.keys().cloned().collect();
+        keys.extend(found.values().filter_map(marker));
+        keys.extend(expected.keys().cloned());
+        let mut differences = Vec::new();
+        for key in keys {
+            let is_own = key.partition.strip_prefix("USER#") == Some(user);
+            let found = if is_own { found.remove(&key) } else { self.dynamo.get(&key).await? };
+            let what = match (expected.get(&key), found) {
+                (None, None) => continue,
+                (Some(item), Some(found)) if item.attributes == found => continue,
+                // A marker that another user has: the address is in both profiles, and leads to one of them.
+                (_, Some(found)) if !is_own && found.get("UserId") != Some(&AttributeValue::S(user.to_owned())) => {
+                    continue;
+                }
+                (Some(_), None) => "missing",
+                (None, Some(_)) => "unexpected",
+                (Some(_), Some(_)) => "changed",
+            };
+            differences.push(Difference { user: user.to_owned(), partition: key.partition, sort: key.sort, what });
+        }
+        let after = self.seats(user).await?;
+        let is_level = before == after && after.postgres.version == after.dynamo.version;
+        Ok(is_level.then_some(differences))
+    }
+
+    /// Whether a row has an item of its own at that key.
+    pub(super) fn has(&self, row: Option<&Row>, key: &Key) -> bool {
+        let items = row.map(|row| items_of(row, &self.options).unwrap_or_default()).unwrap_or_default();
+        items.iter().any(|item| item.partition == key.partition && item.sort == key.sort)
+    }
+
+    /// The rows that become the same items as this one, and itself, as PostgreSQL has them; what it lacks of that version it is told first.
+    /// None when it is at another one.
+    pub(super) async fn rows_at(&self, row: &Row, user: &str, version: u64) -> Result<Option<Vec<Row>>, Failure> {
+        if self.postgres.seat(user).await?.version != version {
+            self.deliver_to_postgres(user).await?;
+            if self.postgres.seat(user).await?.version != version {
+                return Ok(None);
+            }
+        }
+        let table = row.table();
+        let same = self.postgres.same(row).await?;
+        let mut rows = self.postgres.beside(user, table, [Some(row), same.as_ref()]).await?;
+        // The row itself, even where it was of another day.
+        if let Some(same) = same.filter(|same| rows.iter().all(|row| row.id() != same.id())) {
+            rows.push(same);
+        }
+        Ok(Some(rows))
+    }
+
+    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. `rows` are PostgreSQL's before it.
+    pub(super) async fn own_change(
+        &self,
+        row: &Row,
+        user: &str,
+        mut rows: Vec<Row>,
+        is_gone: bool,
+        version: u64,
+    ) -> Result<Option<(Entry, Effect)>, Failure> {
+        let at = rows.iter().position(|known| known.id() == row.id());
+        let before = at.map(|at| rows.swap_remove(at));
+        let after = (!is_gone).then(|| row.clone());
+        rows.extend(after.clone());
+        let entry = Entry { user: user.to_owned(), version, table: row.table(), before, after };
+        let change = [entry.before.as_ref(), entry.after.as_ref()];
+        if effect::is_about_everything(entry.table, change, &self.options) {
+            return Ok(None);
+        }
+        let of_user = match entry.table {
+            Table::User => entry.after.clone(),
+            _ => self.postgres.user(user).await?,
+        };
+        let effect = effect::of_row(change, of_user.as_ref(), &rows, &self.options);
+        Ok(Some((entry, effect)))
+    }
+}
+
+type Attributes = std::collections::HashMap<String, AttributeValue>;
+
+fn key(item: &Attributes) -> Option<Key> {
+    let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
+    Some(Key { partition: text("PK")?, sort: text("SK")? })
+}
+
+/// The item in another partition by which one of the user's is found.
+fn marker(item: &Attributes) -> Option<Key> {
+    let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
+    let of = |partition: String, sort: &str| Some(Key { partition, sort: sort.to_owned() });
+    match text("Type")?.as_str() {
+        "user_session" => of(format!("SESSION#{}", text("TokenHash")?), "SESSION"),
+        "account" => of(format!("ACCOUNT#{}#{}", text("Provider")?, text("Subject")?), "ACCOUNT"),
+        _ => None,
+    }
+}

@@ -1,0 +1,148 @@
+//! How the application writes during a shift.
+
+use std::time::Duration;
+
+use super::dynamo::{Fence, Written};
+use super::postgres::Taken;
+use super::seat::Side;
+use super::sides::Sides;
+use crate::source::{Row, Table};
+use crate::transform::items_of;
+use crate::{Failure, Kind};
+
+/// How often a write looks whose turn it is. A user changes over in milliseconds; this is patience for some fifteen seconds.
+const TRIES: u32 = 100;
+
+/// How long it waits in between, at most.
+const WAIT_MAX: Duration = Duration::from_millis(200);
+
+/// Why a row was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The user is between two sides, and stays there: whoever moved them was killed. The same write succeeds once `shift` has gone on.
+    #[error("user {0} is on the way from one side to the other")]
+    Moving(String),
+    /// Another user has the address, or the login at the provider.
+    #[error("{0} is another user's")]
+    Taken(String),
+    /// The row belongs to nobody, or cannot be carried over.
+    #[error("the row cannot be written: {0}")]
+    Refused(String),
+    /// A side did not answer, or refused. Whether the row was written is not known; writing it again does no harm.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Writes rows to the side whose turn it is, and tells the other one.
+///
+/// It needs no lock and keeps no state but a guess: a writer that is killed anywhere leaves a whole change or none, and what it has not told, others do.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    sides: Sides,
+}
+
+impl Writer {
+    /// A writer on both sides.
+    pub fn new(sides: Sides) -> Self {
+        Self { sides }
+    }
+
+    /// Writes a row, whether it is there or not.
+    ///
+    /// # Errors
+    /// [`WriteError`]; after each of them the same write may be tried again.
+    pub async fn put(&self, row: &Row) -> Result<Side, WriteError> {
+        self.write(row, false).await
+    }
+
+    /// Removes a row; one that is not there is removed already. Of the row, what it is found by has to be right: its id, its user, and what is never changed.
+    ///
+    /// # Errors
+    /// [`WriteError`]
+    pub async fn delete(&self, row: &Row) -> Result<Side, WriteError> {
+        self.write(row, true).await
+    }
+
+    async fn write(&self, row: &Row, is_gone: bool) -> Result<Side, WriteError> {
+        let Some(user) = row.user_id() else {
+            return Err(WriteError::Refused(format!("a row of {} that is nobody's", row.table())));
+        };
+        // Whoever is nobody yet begins in PostgreSQL, which also tells at once when it is not its turn.
+        let mut side = Side::Postgres;
+        let mut wait = Duration::from_millis(1);
+        for _ in 0..TRIES {
+            let is_written = match side {
+                Side::Postgres => self.write_postgres(row, is_gone).await?,
+                Side::Dynamo => self.write_dynamo(user, row, is_gone).await?,
+            };
+            if is_written {
+                // It is answered from here on. What cannot be told now is told by whoever writes next, or by the tool.
+                let _ = self.tell(user).await;
+                return Ok(side);
+            }
+            if side == Side::Dynamo {
+                tokio::time::sleep(wait.mul_f64(0.5 + fastrand::f64())).await;
+                wait = (wait * 2).min(WAIT_MAX);
+            }
+            side = side.other();
+        }
+        Err(WriteError::Moving(user.to_owned()))
+    }
+
+    async fn tell(&self, user: &str) -> Result<(), Failure> {
+        match self.sides.postgres.plan().await? {
+            Some(plan) if plan.phase.is_told() => self.sides.deliver(user).await.map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    async fn write_postgres(&self, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
+        let taken = if is_gone { self.sides.postgres.delete(row).await } else { self.sides.postgres.put(row).await };
+        match taken? {
+            Taken::Yes => Ok(true),
+            Taken::Moved => Ok(false),
+            Taken::ByAnother => Err(WriteError::Taken(format!("something that {} has once only", row.table()))),
+        }
+    }
+
+    async fn write_dynamo(&self, user: &str, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
+        let seat = self.sides.dynamo.seat(user).await?;
+        if !seat.is_open(Side::Dynamo) {
+            return Ok(false);
+        }
+        let Some(rows) = self.sides.rows_at(row, user, seat.version).await? else { return Ok(false) };
+        if !is_gone && row.table() != Table::User {
+            if let Err(reject) = items_of(row, &self.sides.options).map(drop) {
+                if !reject.reason.is_expected() {
+                    return Err(WriteError::Refused(format!("{}: {}", reject.reason.as_str(), reject.detail)));
+                }
+            }
+        }
+        let change = self.sides.own_change(row, user, rows, is_gone, seat.version + 1).await?;
+        let Some((entry, mut effect)) = change else {
+            // A user who goes, or comes back, with all that is theirs: PostgreSQL knows what that is.
+            self.sides.bring(user, Side::Postgres).await?;
+            return Ok(false);
+        };
+        // Each turn takes one item out of the effect.
+        loop {
+            match self.sides.dynamo.write(user, Fence::Own(seat, &entry), &effect).await? {
+                Written::Yes => return Ok(true),
+                Written::Stale => return Ok(false),
+                // What was never this user's is left alone: an address that two had before the shift, say.
+                Written::Taken(key) if effect.deletes.remove(&key) => {}
+                Written::Taken(key) if self.sides.has(entry.before.as_ref(), &key) => drop(effect.puts.remove(&key)),
+                Written::Taken(key) => return Err(WriteError::Taken(key.partition)),
+            }
+        }
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Failed(failure) => failure,
+            error => Kind::Shift.because(error),
+        }
+    }
+}
