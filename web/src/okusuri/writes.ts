@@ -51,7 +51,8 @@ export interface WritesWorld {
 /** The unsent writes of one person, oldest first. */
 export class Writes {
   readonly #world: WritesWorld;
-  readonly #userId: string;
+  /** Whose they are. */
+  readonly userId: string;
   /** The one that is being sent; it may not be replaced, only followed. */
   #sending: string | null = null;
   #failures = 0;
@@ -61,19 +62,19 @@ export class Writes {
 
   constructor(world: WritesWorld, userId: string) {
     this.#world = world;
-    this.#userId = userId;
+    this.userId = userId;
   }
 
   /** The list as it stands; other people's are not in it. */
   get all(): readonly Write[] {
-    return parseWrites(this.#world.read()).filter((write) => write.userId === this.#userId);
+    return parseWrites(this.#world.read()).filter((write) => write.userId === this.userId);
   }
 
   /** Takes a write. `false`: too many are unsent. */
   add(method: Write['method'], path: string, body: Write['body'] = null): boolean {
     const others = this.all.filter((write) => write.path !== path || write.id === this.#sending);
     if (others.length >= WRITES_MAX) return false;
-    this.#store([...others, { id: this.#world.newId(), userId: this.#userId, method, path, body, refusedAs: null }]);
+    this.#store([...others, { id: this.#world.newId(), userId: this.userId, method, path, body, refusedAs: null }]);
     void this.flush();
     return true;
   }
@@ -81,7 +82,7 @@ export class Writes {
   /** Sends what waits, one after the other: at the start, when the network is back, and after a pause when it failed. */
   flush(): Promise<void> {
     this.#isWanted = true;
-    this.#flushing ??= this.#flush().finally(() => (this.#flushing = null));
+    this.#flushing ??= this.#flush();
     return this.#flushing;
   }
 
@@ -101,12 +102,16 @@ export class Writes {
   }
 
   async #flush(): Promise<void> {
-    // A write that is added while the last one is being put away asks for one more round.
-    while (this.#isWanted) {
-      this.#isWanted = false;
-      await this.#world.exclusive(async () => {
-        while (await this.#sendNext());
-      });
+    try {
+      // A write that is added while the last one is being put away asks for one more round.
+      while (this.#isWanted) {
+        this.#isWanted = false;
+        await this.#world.exclusive(async () => {
+          while (await this.#sendNext());
+        });
+      }
+    } finally {
+      this.#flushing = null;
     }
   }
 

@@ -12,5 +12,6 @@ export const pages = [
   { path: '/', title: { en: 'Clicks', ja: 'クリック' } },
   { path: '/game/', title: { en: 'Draw & guess', ja: 'お絵かき当て' } },
   { path: '/shop/', title: { en: 'Shop', ja: '商品' } },
+  { path: '/okusuri/', title: { en: 'Okusuri', ja: 'おくすり' } },
   { path: '/lately/', title: { en: 'Lately', ja: '近況' } },
 ] as const satisfies readonly Page[];

@@ -1,0 +1,290 @@
+/** The requests of the medication log. */
+import { isObject, requestDone, requestFile, requestJson, type JsonObject } from '../shared/api.ts';
+import { count, object, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
+
+/** Where the API is. Questions and writes are named by what follows. */
+export const API = '/okusuri/api/';
+
+/** The person who is signed in. */
+export interface User {
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** IANA */
+  readonly timeZone: string;
+}
+
+/** A day on which the medicine was taken. */
+export interface Log {
+  /** `YYYY-MM-DD`, of the person's own calendar. */
+  readonly date: string;
+  readonly hasBleeding: boolean;
+  readonly note: string | null;
+}
+
+/** How the course stands. */
+export interface Status {
+  readonly streak: number;
+  readonly bestStreak: number;
+  readonly consecutiveBleedingDays: number;
+  readonly isResting: boolean;
+  /** Today's included. */
+  readonly restDaysLeft: number;
+}
+
+/** What a day of the calendar is. `none` lies before the first log, or is today and still open. */
+export type DayState = 'taken' | 'bleeding' | 'rest' | 'missed' | 'future' | 'none';
+
+/** A day of the calendar. */
+export interface Day {
+  readonly date: string;
+  readonly state: DayState;
+  readonly log: Log | null;
+}
+
+/** What became of a dose. */
+export type DoseState = 'due' | 'taken' | 'skipped' | 'snoozed' | 'missed';
+
+/** One time of one medicine on one day. */
+export interface Dose {
+  readonly date: string;
+  /** `HH:MM` */
+  readonly time: string;
+  readonly medicineId: string;
+  readonly name: string;
+  readonly dose: string;
+  readonly state: DoseState;
+  /** A moment (RFC 3339). */
+  readonly snoozedUntil: string | null;
+}
+
+/** A medicine with its times. */
+export interface Medicine {
+  readonly id: string;
+  readonly name: string;
+  readonly dose: string;
+  readonly times: readonly string[];
+  readonly from: string;
+  readonly until: string | null;
+}
+
+/** What a form says of a medicine. */
+export type MedicineDraft = Omit<Medicine, 'id'>;
+
+/** Taken of due, over some days. */
+export interface Adherence {
+  readonly taken: number;
+  readonly due: number;
+}
+
+/** A device that is signed in. */
+export interface Session {
+  readonly id: string;
+  readonly isCurrent: boolean;
+  readonly createdAt: string;
+  readonly userAgent: string | null;
+  readonly ipAddress: string | null;
+}
+
+/** A way to sign in, beside the e-mail. */
+export interface Provider {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The reminder's settings. */
+export interface Reminder {
+  readonly isEnabled: boolean;
+  /** `HH:MM` in the person's zone. */
+  readonly time: string;
+}
+
+/** What came of one row of an import. */
+export interface ImportRow {
+  /** As in the file; the heading is 1. */
+  readonly line: number;
+  readonly date: string | null;
+  /** `created`, `replaced`, `unchanged`, or the problem that kept it out. */
+  readonly result: string;
+  readonly isRefused: boolean;
+}
+
+/** Reads the person who is signed in. */
+export const decodeUser = (body: JsonObject): User => ({
+  id: text(body, 'id'),
+  name: optionalText(body, 'name'),
+  email: optionalText(body, 'email'),
+  timeZone: text(body, 'timeZone'),
+});
+
+/** Reads a log. */
+export const decodeLog = (body: JsonObject): Log => ({
+  date: text(body, 'date'),
+  hasBleeding: body['hasBleeding'] === true,
+  note: optionalText(body, 'note'),
+});
+
+/** Reads how the course stands. */
+export const decodeStatus = (body: JsonObject): Status => ({
+  streak: count(body, 'streak'),
+  bestStreak: count(body, 'bestStreak'),
+  consecutiveBleedingDays: count(body, 'consecutiveBleedingDays'),
+  isResting: body['isResting'] === true,
+  restDaysLeft: optionalCount(body, 'restDaysLeft') ?? 0,
+});
+
+const DAY_STATES: readonly string[] = ['taken', 'bleeding', 'rest', 'missed', 'future', 'none'] satisfies DayState[];
+const DOSE_STATES: readonly string[] = ['due', 'taken', 'skipped', 'snoozed', 'missed'] satisfies DoseState[];
+
+/** Reads the days of a month. */
+export const decodeMonth = (body: JsonObject): readonly Day[] =>
+  (Array.isArray(body['days']) ? body['days'] : []).filter(isObject).map((day) => {
+    const state = text(day, 'state');
+    return {
+      date: text(day, 'date'),
+      state: DAY_STATES.includes(state) ? (state as DayState) : 'none',
+      log: isObject(day['log']) ? decodeLog({ date: day['date'], ...day['log'] }) : null,
+    };
+  });
+
+/** Reads the doses of a day. */
+export const decodeDoses = (body: JsonObject): readonly Dose[] =>
+  page(body, (item) => {
+    const state = (optionalText(item, 'state') ?? 'due').toLowerCase();
+    return {
+      date: text(item, 'date'),
+      time: text(item, 'time'),
+      medicineId: text(item, 'medicineId'),
+      name: text(item, 'name'),
+      dose: optionalText(item, 'dose') ?? '',
+      state: DOSE_STATES.includes(state) ? (state as DoseState) : 'due',
+      snoozedUntil: optionalText(item, 'snoozedUntil'),
+    };
+  }).items;
+
+/** Reads the medicines. */
+export const decodeMedicines = (body: JsonObject): readonly Medicine[] =>
+  page(body, (item) => ({
+    id: text(item, 'id'),
+    name: text(item, 'name'),
+    dose: optionalText(item, 'dose') ?? '',
+    times: Array.isArray(item['times']) ? item['times'].filter((time) => typeof time === 'string') : [],
+    from: text(item, 'from'),
+    until: optionalText(item, 'until'),
+  })).items;
+
+/** Reads taken of due. */
+export const decodeAdherence = (body: JsonObject): Adherence => ({
+  taken: count(body, 'taken'),
+  due: count(body, 'due'),
+});
+
+/** Reads the reminder's settings. */
+export const decodeReminder = (body: JsonObject): Reminder => ({
+  isEnabled: body['isEnabled'] === true,
+  time: text(body, 'time'),
+});
+
+/** Asks anything; the answer is read by who asked. */
+export function ask(question: string, signal?: AbortSignal): Promise<JsonObject> {
+  return requestJson(API + question, signal ? { signal } : {});
+}
+
+/** Writes anything, with an answer that need not be read. */
+export function put(path: string, body: unknown): Promise<void> {
+  return requestDone(API + path, { method: 'PUT', body });
+}
+
+/** Removes anything. The server takes a change only as JSON, which no form of a foreign page can send. */
+export function remove(path: string): Promise<void> {
+  return requestDone(API + path, { method: 'DELETE', body: {} });
+}
+
+/** Does anything that is neither. */
+export function post(path: string, body: unknown): Promise<void> {
+  return requestDone(API + path, { method: 'POST', body });
+}
+
+/** `GET logs`, newest first. */
+export async function getLogs(cursor: string | null): Promise<Page<Log>> {
+  const query = new URLSearchParams({ order: 'newest', limit: '50', ...(cursor === null ? {} : { cursor }) });
+  return page(await ask(`logs?${query}`), decodeLog);
+}
+
+/** `POST sign-in/email/verify`: signs in. */
+export async function verifyCode(email: string, code: string, locale: string): Promise<User> {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const body = { email, code, timeZone, locale };
+  const answer = await requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
+  return decodeUser('id' in answer ? answer : object(answer, 'user'));
+}
+
+/** The ways to sign in, beside the e-mail. */
+export async function getProviders(): Promise<readonly Provider[]> {
+  return page(await ask('sign-in/providers'), (item) => ({ id: text(item, 'id'), name: text(item, 'name') })).items;
+}
+
+/** The devices that are signed in. */
+export async function getSessions(): Promise<readonly Session[]> {
+  return page(await ask('sessions'), (item) => ({
+    id: optionalText(item, 'sessionId') ?? text(item, 'id'),
+    isCurrent: item['isCurrent'] === true || item['current'] === true,
+    createdAt: text(item, 'createdAt'),
+    userAgent: optionalText(item, 'userAgent'),
+    ipAddress: optionalText(item, 'ipAddress'),
+  })).items;
+}
+
+/** The providers that this person can sign in with. */
+export async function getAccounts(): Promise<readonly string[]> {
+  return page(await ask('me/accounts'), (item) => optionalText(item, 'provider') ?? text(item, 'id')).items;
+}
+
+/** Adds a medicine, or changes the one of that id. */
+export function saveMedicine(id: string | null, draft: MedicineDraft): Promise<void> {
+  const { until, ...rest } = draft;
+  const body = { ...rest, ...(until === null ? {} : { until }) };
+  return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
+}
+
+/** The most pages of an export: 2 million items. Beyond that something is wrong. */
+const EXPORT_PAGES_MAX = 2_000;
+
+/** Everything there is of a person, as one JSON file; `progress` hears how many things have come. */
+export async function exportJson(progress: (items: number) => void): Promise<Blob> {
+  const items: unknown[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < EXPORT_PAGES_MAX; pages++) {
+    const query: string = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
+    const body = await ask(`export${query}`);
+    if (Array.isArray(body['items'])) items.push(...(body['items'] as unknown[]));
+    progress(items.length);
+    cursor = optionalText(body, 'cursor');
+    if (cursor === null) break;
+  }
+  return new Blob([JSON.stringify({ items }, null, 2)], { type: 'application/json' });
+}
+
+/** Logs and doses as CSV. */
+export function exportCsv(): Promise<Blob> {
+  return requestFile(`${API}export?format=csv`, 'text/csv');
+}
+
+/** Brings in logs; a dry run changes nothing and says what would come of it. */
+export async function importCsv(csv: string, isDryRun: boolean): Promise<readonly ImportRow[]> {
+  const answer = await requestJson(`${API}import${isDryRun ? '?dryRun=1' : ''}`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/csv' },
+    content: csv,
+  });
+  const rows = Array.isArray(answer['rows']) ? answer : { items: answer['items'] };
+  return page({ items: rows['rows'] ?? rows['items'] }, (row) => {
+    const fault = optionalText(row, 'problem') ?? optionalText(row, 'type') ?? optionalText(row, 'error');
+    return {
+      line: optionalCount(row, 'line') ?? optionalCount(row, 'row') ?? 0,
+      date: optionalText(row, 'date'),
+      result: fault ?? optionalText(row, 'result') ?? '',
+      isRefused: fault !== null,
+    };
+  }).items;
+}

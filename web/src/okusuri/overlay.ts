@@ -1,0 +1,41 @@
+/** What the server last said, with what somebody has written since laid over it. */
+import type { Day, Dose, DoseState, Log } from './api.ts';
+import type { Write } from './writes.ts';
+
+/** A thing that may be on its way. */
+export type Shown<T> = T & { readonly isWaiting: boolean };
+
+/** The path of a day's log. */
+export const logPath = (date: string): string => `logs/${date}`;
+/** The path of a dose. */
+export const dosePath = ({ date, time, medicineId }: Pick<Dose, 'date' | 'time' | 'medicineId'>): string =>
+  `doses/${date}/${time}/${encodeURIComponent(medicineId)}`;
+
+/** A day as it will be. Whether it then rests or how long its streak is, the server alone says. */
+export function dayWith(day: Day, today: string, waiting: readonly Write[]): Shown<Day> {
+  const write = lastOf(logPath(day.date), waiting);
+  if (write === null) return { ...day, isWaiting: false };
+  const log = logOf(write, day.date);
+  const state = log === null ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
+  return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isWaiting: true };
+}
+
+/** The log that a write makes; `null` when it removes it. */
+export function logOf({ method, body }: Write, date: string): Log | null {
+  if (method === 'DELETE') return null;
+  const note = body?.['note'];
+  return { date, hasBleeding: body?.['hasBleeding'] === true, note: typeof note === 'string' ? note : null };
+}
+
+/** A dose as it will be. */
+export function doseWith(dose: Dose, waiting: readonly Write[]): Shown<Dose> {
+  const write = lastOf(dosePath(dose), waiting);
+  if (write === null) return { ...dose, isWaiting: false };
+  const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as DoseState);
+  return { ...dose, state, snoozedUntil: null, isWaiting: true };
+}
+
+/** The last write of a thing. */
+export function lastOf(path: string, waiting: readonly Write[]): Write | null {
+  return waiting.findLast((write) => write.path === path) ?? null;
+}

@@ -1,0 +1,2 @@
+/** Where the page and its service worker are. */
+export const SCOPE = '/okusuri/';
