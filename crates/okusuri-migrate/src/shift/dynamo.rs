@@ -164,7 +164,9 @@ impl Dynamo {
             .expression_attribute_values(":zero", n(0));
         match request.send().await {
             Ok(_) => Ok(true),
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) => {
+            Err(error)
+                if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) =>
+            {
                 Ok(false)
             }
             Err(error) => Err(failed(error)),
@@ -207,7 +209,8 @@ impl Dynamo {
                 Some(TransactWriteItemsError::TransactionInProgressException(_)) => &[],
                 _ => return Err(failed(error)),
             };
-            let failed_at = |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ConditionalCheckFailed");
+            let failed_at =
+                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ConditionalCheckFailed");
             match reasons.iter().position(failed_at) {
                 Some(at) if at < own => return Ok(Written::Stale),
                 Some(at) => {
@@ -216,7 +219,8 @@ impl Dynamo {
                 }
                 None => {}
             }
-            let is_refused = |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ValidationError");
+            let is_refused =
+                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ValidationError");
             if reasons.iter().any(is_refused) {
                 return Err(failed(error));
             }
@@ -347,9 +351,8 @@ impl Dynamo {
 
     async fn query(&self, partition: &str) -> Result<Vec<Attributes>, Failure> {
         let request = self.client.query().table_name(&self.table).consistent_read(true);
-        let request = request
-            .key_condition_expression("PK = :partition")
-            .expression_attribute_values(":partition", s(partition));
+        let request =
+            request.key_condition_expression("PK = :partition").expression_attribute_values(":partition", s(partition));
         let mut pages = request.into_paginator().items().send();
         let mut all = Vec::new();
         while let Some(item) = pages.next().await {

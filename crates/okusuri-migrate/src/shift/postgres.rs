@@ -112,8 +112,10 @@ impl Postgres {
     /// Ends a shift on this side: nothing of it is left. Waits as `install` does.
     pub(super) async fn uninstall(&self) -> Result<(), Failure> {
         // The triggers depend on a function in the schema, and go with it.
-        self.all_or_nothing("BEGIN; SET LOCAL lock_timeout = '5s'; DROP SCHEMA IF EXISTS tidemark_migration CASCADE; COMMIT;")
-            .await
+        self.all_or_nothing(
+            "BEGIN; SET LOCAL lock_timeout = '5s'; DROP SCHEMA IF EXISTS tidemark_migration CASCADE; COMMIT;",
+        )
+        .await
     }
 
     async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {

@@ -255,7 +255,8 @@ mod tests {
                         Step::Deliver { to } => self.deliver(to),
                         Step::Open { side, turn, version } => self.open(side, turn, version),
                     }
-                    let again = Actor::Mover { goal, postgres: None, dynamo: None, steps_left: steps_left.checked_sub(1)? };
+                    let again =
+                        Actor::Mover { goal, postgres: None, dynamo: None, steps_left: steps_left.checked_sub(1)? };
                     Some(again)
                 }
             }
@@ -293,8 +294,7 @@ mod tests {
     /// A random history of one user: writers, tellers and movers both ways, killed now and then. Whether all is well in the end.
     fn history(seed: u64, mutation: Mutation) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let mut world =
-            World { mutation, postgres: Store::default(), dynamo: Store::default(), answered: Vec::new() };
+        let mut world = World { mutation, postgres: Store::default(), dynamo: Store::default(), answered: Vec::new() };
         let mut actors = Vec::new();
         let mut changes = 0;
         for _ in 0..random.u32(20..200) {
@@ -342,7 +342,11 @@ mod tests {
         let mut made = world.postgres.log.clone();
         made.sort_unstable();
         world.answered.sort_unstable();
-        if made == world.answered { Ok(()) } else { Err(format!("{:?} were answered, {made:?} are there", world.answered)) }
+        if made == world.answered {
+            Ok(())
+        } else {
+            Err(format!("{:?} were answered, {made:?} are there", world.answered))
+        }
     }
 
     #[test]
