@@ -2,8 +2,12 @@
 //!
 //! Each route needs somebody who is signed in, but those that sign in.
 
+mod admin;
 mod config;
+mod doses;
+mod import;
 mod logs;
+mod medicines;
 mod problems;
 mod session;
 
@@ -14,7 +18,7 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use secrecy::SecretString;
 use serde_json::json;
-use store::okusuri::{Logs, Sessions};
+use store::okusuri::{Doses, Listings, Logs, Medicines, Sessions};
 use uuid::Uuid;
 
 pub use config::Config;
@@ -43,6 +47,9 @@ pub struct Secrets {
 pub struct Okusuri {
     sessions: Sessions,
     logs: Logs,
+    medicines: Medicines,
+    doses: Doses,
+    listings: Listings,
     cursors: Cursors,
     admin: AdminToken,
     now: fn() -> Timestamp,
@@ -54,7 +61,10 @@ impl Okusuri {
     pub fn new(client: aws_sdk_dynamodb::Client, config: &Config, secrets: Secrets) -> Self {
         Self {
             sessions: Sessions::new(client.clone(), &config.table),
-            logs: Logs::new(client, &config.table),
+            logs: Logs::new(client.clone(), &config.table),
+            medicines: Medicines::new(client.clone(), &config.table),
+            doses: Doses::new(client.clone(), &config.table),
+            listings: Listings::new(client, &config.table),
             cursors: Cursors::new(secrets.cursor_key),
             admin: AdminToken::new(secrets.admin_token),
             now: Timestamp::now,
@@ -81,6 +91,18 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "DELETE /okusuri/api/logs/{date}" => logs::delete(okusuri, &request).await,
         "GET /okusuri/api/status" => logs::status(okusuri, &request).await,
         "GET /okusuri/api/calendar/{month}" => logs::calendar(okusuri, &request).await,
+        "GET /okusuri/api/medicines" => medicines::list(okusuri, &request).await,
+        "POST /okusuri/api/medicines" => medicines::add(okusuri, &request).await,
+        "PUT /okusuri/api/medicines/{medicineId}" => medicines::change(okusuri, &request).await,
+        "DELETE /okusuri/api/medicines/{medicineId}" => medicines::delete(okusuri, &request).await,
+        "GET /okusuri/api/doses" => doses::list(okusuri, &request).await,
+        "PUT /okusuri/api/doses/{date}/{time}/{medicineId}" => doses::mark(okusuri, &request).await,
+        "DELETE /okusuri/api/doses/{date}/{time}/{medicineId}" => doses::unmark(okusuri, &request).await,
+        "GET /okusuri/api/adherence" => doses::adherence(okusuri, &request).await,
+        "POST /okusuri/api/import" => import::logs(okusuri, &request).await,
+        "GET /okusuri/api/admin/users" => admin::users(okusuri, &request).await,
+        "GET /okusuri/api/admin/items" => admin::items(okusuri, &request).await,
+        "GET /okusuri/api/admin/logs" => admin::logs_of_day(okusuri, &request).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }

@@ -14,7 +14,7 @@ use store::okusuri::{Entry, LogRange, Written};
 
 use crate::problems::{LOG_NOT_FOUND, failed, unloggable, unwritten};
 use crate::session::SignedIn;
-use crate::{LIMIT_DEFAULT, LIMIT_MAX, Okusuri};
+use crate::{LIMIT_DEFAULT, LIMIT_MAX, Okusuri, doses as of_doses};
 
 /// The largest body: a note of 500 characters takes 6 KB, escaped.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -102,12 +102,17 @@ pub(crate) async fn calendar(okusuri: &Okusuri, request: &Request) -> Result<Rep
     let month: YearMonth = request.parse_path("month", str::parse)?;
     let range = month_range(month).ok_or_else(|| invalid("month", "is not one of the calendar"))?;
     let today = signed_in.today((okusuri.now)());
-    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(failed)?;
+    let calendar = okusuri.logs.calendar(&signed_in.id, range, today);
+    let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, (okusuri.now)());
+    let (calendar, doses) = tokio::try_join!(calendar, doses).map_err(failed)?;
     let mut logs = calendar.logs.iter().peekable();
     let days = calendar.days.iter().map(|day| {
         let mut shown = day_to_json(day);
         if let Some(log) = logs.next_if(|log| log.date == day.date) {
             shown["log"] = to_json(log);
+        }
+        if let Some(of_day) = doses.get(&day.date) {
+            shown["doses"] = of_doses::count(of_day);
         }
         shown
     });
@@ -121,7 +126,12 @@ fn month_range(month: YearMonth) -> Option<DateRange> {
     DateRange::new(first, first.last_of_month()).ok()
 }
 
-async fn standing(okusuri: &Okusuri, signed_in: &SignedIn, summary: Option<&Summary>) -> Result<Value, Problem> {
+/// How the user with this summary stands today, as clients see it.
+pub(crate) async fn standing(
+    okusuri: &Okusuri,
+    signed_in: &SignedIn,
+    summary: Option<&Summary>,
+) -> Result<Value, Problem> {
     let today = signed_in.today((okusuri.now)());
     let status = okusuri.logs.status_of(&signed_in.id, summary, today).await.map_err(failed)?;
     Ok(status_to_json(today, &status.unwrap_or_default()))

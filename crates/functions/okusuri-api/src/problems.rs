@@ -7,6 +7,10 @@ use store::okusuri::WriteError;
 
 pub(crate) const NOT_SIGNED_IN: Problem = Problem::new(401, "not-signed-in", "Nobody is signed in");
 pub(crate) const LOG_NOT_FOUND: Problem = Problem::new(404, "log-not-found", "The day has no log");
+pub(crate) const MEDICINE_NOT_FOUND: Problem = Problem::new(404, "medicine-not-found", "There is no such medicine");
+pub(crate) const DOSE_NOT_FOUND: Problem = Problem::new(404, "dose-not-found", "Nothing is recorded of this dose");
+pub(crate) const TOO_MANY_MEDICINES: Problem = Problem::new(409, "too-many-medicines", "There are too many medicines");
+pub(crate) const TOO_MANY_ROWS: Problem = Problem::new(400, "too-many-rows", "The file has too many rows");
 const DATE_IN_THE_FUTURE: Problem = Problem::new(400, "date-in-the-future", "The day is still to come");
 const DATE_TOO_EARLY: Problem = Problem::new(400, "date-too-early", "The day is too long ago");
 

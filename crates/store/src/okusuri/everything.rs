@@ -197,7 +197,7 @@ impl Everything {
 }
 
 /// An item as the user takes it along.
-fn exported(item: Item) -> Value {
+pub(super) fn exported(item: Item) -> Value {
     let attributes: BTreeMap<_, _> = item.into_iter().collect();
     let kept = attributes.into_iter().filter(|(name, _)| !NOT_EXPORTED.contains(&name.as_str()));
     Value::Object(kept.map(|(name, value)| (camel_case(&name), json(value))).collect())

@@ -4,6 +4,7 @@
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
 mod accounts;
+mod admin;
 mod doses;
 mod everything;
 mod keys;
@@ -23,6 +24,7 @@ mod verifications;
 mod writes;
 
 pub use accounts::{Linked, Login, LoginError, Unlinked};
+pub use admin::{LISTED_TYPES, ListPosition, Listings};
 pub use doses::{DayDoses, DoseName, Doses, Marked};
 pub use everything::{Deleted, Everything};
 pub use keys::{Key, sha256_hex};

@@ -120,6 +120,17 @@ impl Logs {
         Ok((all_written, summary))
     }
 
+    /// What [`Logs::put_all`] would come to; nothing is written.
+    pub async fn would_put(
+        &self,
+        user: &UserId,
+        entries: &[Entry],
+        now: Timestamp,
+    ) -> Result<Vec<Written>, StoreError> {
+        let rows = self.by_date(user).await?;
+        Ok(entries.iter().map(|entry| entry.over(user, rows.get(&entry.log.date).cloned(), now)).collect())
+    }
+
     /// The summary of a user's logs, as of the last write. One that is not there is computed.
     pub async fn summary(&self, user: &UserId) -> Result<Option<Summary>, StoreError> {
         match self.before(user).await?.summary() {

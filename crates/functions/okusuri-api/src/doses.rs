@@ -1,0 +1,194 @@
+//! Doses: what is due on a day, what became of it, and how regularly it was taken.
+
+use domain::calendar::{DateRange, parse_date};
+use domain::okusuri::{
+    Adherence, Dose, DoseState, Recorded, SNOOZE_MINUTES_MAX, adherence_range, clock_time, loggable, parse_clock_time,
+};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use store::okusuri::rows::{self, DoseMark};
+use store::okusuri::{DayDoses, DoseName};
+
+use crate::Okusuri;
+use crate::medicines::unmade;
+use crate::problems::{DOSE_NOT_FOUND, failed, unloggable};
+
+const BODY_BYTES_MAX: usize = 1_024;
+
+/// A snooze that does not say how long.
+const SNOOZE_MINUTES_DEFAULT: u16 = 10;
+
+/// The body of `PUT /okusuri/api/doses/{date}/{time}/{medicineId}`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DoseBody {
+    state: StateBody,
+    minutes: Option<u16>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum StateBody {
+    Taken,
+    Skipped,
+    Snoozed,
+}
+
+impl DoseBody {
+    fn recorded(&self, now: Timestamp) -> Result<Recorded, Problem> {
+        match (&self.state, self.minutes) {
+            (StateBody::Taken, None) => Ok(Recorded::Taken),
+            (StateBody::Skipped, None) => Ok(Recorded::Skipped),
+            (StateBody::Snoozed, minutes) => {
+                let minutes = minutes.unwrap_or(SNOOZE_MINUTES_DEFAULT);
+                if !(1..=SNOOZE_MINUTES_MAX).contains(&minutes) {
+                    return Err(INVALID_BODY.detail(format!("`minutes` must be 1 to {SNOOZE_MINUTES_MAX}")));
+                }
+                let until = now.checked_add(SignedDuration::from_mins(minutes.into())).map_err(|_| INTERNAL)?;
+                Ok(Recorded::Snoozed { until })
+            }
+            _ => Err(INVALID_BODY.detail("`minutes` goes with `snoozed` alone")),
+        }
+    }
+}
+
+/// The doses of a day, earliest first; of today when none is named.
+pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let now = (okusuri.now)();
+    let date = request.parse_query("date", parse_date)?.unwrap_or_else(|| signed_in.today(now));
+    let day = DateRange::new(date, date).map_err(|_| INTERNAL)?;
+    let days = okusuri.doses.of_days(&signed_in.id, day, &signed_in.time_zone, now).await.map_err(failed)?;
+    let mut items: Vec<_> = days.get(&date).into_iter().flatten().flat_map(|of_day| to_json(date, of_day)).collect();
+    items.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let items: Vec<_> = items.into_iter().map(|(_, dose)| dose).collect();
+    Ok(Reply::json(200, &json!({ "date": date.to_string(), "items": items })))
+}
+
+/// Records what became of a dose: 201, or 200 over what was recorded before.
+pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let name = name(request)?;
+    let now = (okusuri.now)();
+    let body: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
+    let body: DoseBody = serde_json::from_value(Value::Object(body)).map_err(|error| INVALID_BODY.detail(error))?;
+    let recorded = body.recorded(now)?;
+    loggable(name.date, signed_in.today(now)).map_err(unloggable)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(unmade)?;
+    Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
+}
+
+/// Forgets what was recorded.
+pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let is_gone = okusuri.doses.unmark(&signed_in.id, &name(request)?).await.map_err(failed)?;
+    if is_gone { Ok(Reply::empty()) } else { Err(DOSE_NOT_FOUND) }
+}
+
+/// What share was taken in the last thirty days: of the doses, or without a medicine, of the days.
+pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let now = (okusuri.now)();
+    let today = signed_in.today(now);
+    let range = adherence_range(today);
+    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(failed)?;
+    let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
+    let sum = if medicines.is_empty() {
+        let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(failed)?;
+        body["of"] = "logs".into();
+        Adherence::of_days(&calendar.days)
+    } else {
+        let days = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(failed)?;
+        let of = |id: &str| {
+            let of_days = days.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
+            Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+        };
+        let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+        let items = each.iter().map(|(medicine, adherence)| {
+            let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
+            tell(&mut item, *adherence);
+            item
+        });
+        body["of"] = "doses".into();
+        body["medicines"] = items.collect();
+        each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence))
+    };
+    tell(&mut body, sum);
+    Ok(Reply::json(200, &body))
+}
+
+/// Numbers of a day's doses, for the calendar.
+pub(crate) fn count(of_day: &[DayDoses]) -> Value {
+    let doses = || of_day.iter().flat_map(|of_day| &of_day.doses);
+    let count = |is: fn(&Dose) -> bool| doses().filter(|dose| is(dose)).count();
+    json!({
+        "planned": doses().count(),
+        "taken": count(|dose| dose.state == DoseState::Taken),
+        "skipped": count(|dose| dose.state == DoseState::Skipped),
+        "missed": count(|dose| dose.state == DoseState::Missed),
+    })
+}
+
+fn tell(body: &mut Value, adherence: Adherence) {
+    body["due"] = adherence.due.into();
+    body["taken"] = adherence.taken.into();
+    if let Some(rate) = adherence.rate() {
+        body["rate"] = rate.into();
+    }
+}
+
+fn name(request: &Request) -> Result<DoseName, Problem> {
+    let medicine_id = request.path_parameter("medicineId");
+    // What it is checked against is the user's medicines; here it only has to be possible as the end of a key.
+    if !(1..=64).contains(&medicine_id.len()) || medicine_id.contains('#') {
+        return Err(invalid("medicineId", "is not the id of a medicine"));
+    }
+    Ok(DoseName {
+        date: request.parse_path("date", parse_date)?,
+        time: request.parse_path("time", parse_clock_time)?,
+        medicine_id: medicine_id.to_owned(),
+    })
+}
+
+/// Each dose of a day as clients see it, and what it is sorted by.
+fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, String, String), Value)> {
+    of_day.doses.iter().map(move |dose| {
+        let medicine = &of_day.medicine;
+        let mut body = json!({
+            "date": date.to_string(),
+            "time": clock_time(dose.time),
+            "medicineId": medicine.medicine_id,
+            "name": medicine.name,
+            "dose": medicine.dose,
+            "state": dose.state.as_str(),
+            "dueAt": dose.due_at.to_string(),
+        });
+        if let Some(until) = dose.snoozed_until {
+            body["snoozedUntil"] = until.to_string().into();
+        }
+        ((dose.due_at, medicine.name.clone(), medicine.medicine_id.clone()), body)
+    })
+}
+
+fn row_to_json(row: &rows::Dose) -> Value {
+    let state = match row.state {
+        DoseMark::Taken => "taken",
+        DoseMark::Skipped => "skipped",
+        DoseMark::Snoozed => "snoozed",
+    };
+    let mut body = json!({
+        "date": row.date.to_string(),
+        "time": clock_time(row.time),
+        "medicineId": row.medicine_id,
+        "state": state,
+        "at": row.at.to_string(),
+    });
+    if let Some(until) = row.snoozed_until {
+        body["snoozedUntil"] = until.to_string().into();
+    }
+    body
+}

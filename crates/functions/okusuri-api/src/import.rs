@@ -1,0 +1,152 @@
+//! Logs out of a CSV file.
+
+use std::collections::BTreeSet;
+
+use csv::{ReaderBuilder, StringRecord};
+use domain::calendar::parse_date;
+use domain::okusuri::{DateRefusal, Log, Note, loggable};
+use jiff::civil::Date;
+use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::problem::{INVALID_BODY, Problem};
+use serde_json::{Value, json};
+use store::okusuri::{Entry, Written};
+
+use crate::Okusuri;
+use crate::logs::standing;
+use crate::problems::{TOO_MANY_ROWS, failed, unwritten};
+
+/// The largest file: a thousand notes of 300 characters each that take three bytes.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// The most rows of one file.
+const ROWS_MAX: usize = 1_000;
+
+/// The columns, in whatever order. Others are not looked at.
+const COLUMNS: [&str; 3] = ["date", "has_bleeding", "note"];
+
+/// A row of the file: where it is, of which day as far as that can be read, and what it says or what is wrong with it.
+struct Row {
+    line: u64,
+    date: Option<Date>,
+    read: Result<Entry, (&'static str, String)>,
+}
+
+/// Logs every valid row; with `allOrNothing=1` all of them or none, with `dryRun=1` none. The answer says of each row what became of it, or would.
+pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let [is_dry, is_all] = ["dryRun", "allOrNothing"].map(|name| match request.query(name) {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(_) => Err(invalid(name, "expected 0 or 1")),
+    });
+    let (is_dry, is_all) = (is_dry?, is_all?);
+    let now = (okusuri.now)();
+    let rows = read(&request.bytes(BODY_BYTES_MAX)?, signed_in.today(now), okusuri.new_id)?;
+    let entries: Vec<_> = rows.iter().filter_map(|row| row.read.as_ref().ok()).cloned().collect();
+    let holds_back = is_all && entries.len() < rows.len();
+    let writes = !is_dry && !holds_back;
+    let mut body = json!({ "isWritten": writes });
+    let written = if writes {
+        let (written, summary) = okusuri.logs.put_all(&signed_in.id, &entries, now).await.map_err(unwritten)?;
+        // Without any row, nobody has looked at the logs.
+        if !entries.is_empty() {
+            body["status"] = standing(okusuri, &signed_in, summary.as_ref()).await?;
+        }
+        written
+    } else {
+        okusuri.logs.would_put(&signed_in.id, &entries, now).await.map_err(failed)?
+    };
+    let mut written = written.iter();
+    let items = rows.iter().map(|row| {
+        let mut item = json!({ "line": row.line });
+        if let Some(date) = row.date {
+            item["date"] = date.to_string().into();
+        }
+        match &row.read {
+            Ok(_) => item["result"] = written.next().map_or("unchanged", result).into(),
+            Err((problem, detail)) => {
+                item["problem"] = (*problem).into();
+                item["detail"] = detail.as_str().into();
+            }
+        }
+        item
+    });
+    let items: Vec<Value> = items.collect();
+    let count = |name: &str| items.iter().filter(|item| item["result"] == name).count();
+    body["created"] = count("created").into();
+    body["replaced"] = count("replaced").into();
+    body["unchanged"] = count("unchanged").into();
+    body["refused"] = (rows.len() - entries.len()).into();
+    body["items"] = items.into();
+    Ok(Reply::json(200, &body))
+}
+
+fn result(written: &Written) -> &'static str {
+    match written {
+        Written::New(_) => "created",
+        Written::Changed(_) => "replaced",
+        Written::Same(_) | Written::Deleted(_) | Written::Nothing => "unchanged",
+    }
+}
+
+fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>, Problem> {
+    let file = std::str::from_utf8(file).map_err(|_| INVALID_BODY.detail("the file is not UTF-8"))?;
+    // As spreadsheets begin their files.
+    let file = file.strip_prefix('\u{feff}').unwrap_or(file);
+    let mut reader = ReaderBuilder::new().flexible(true).from_reader(file.as_bytes());
+    let unreadable = |error: csv::Error| INVALID_BODY.detail(error);
+    let heading = reader.headers().map_err(unreadable)?.clone();
+    let column = |name: &str| heading.iter().position(|known| known.trim().eq_ignore_ascii_case(name));
+    let [date, has_bleeding, note] = COLUMNS.map(column);
+    let (Some(date), Some(has_bleeding)) = (date, has_bleeding) else {
+        return Err(INVALID_BODY.detail("the first line has to name the columns `date` and `has_bleeding`"));
+    };
+    let mut rows = Vec::new();
+    let mut seen = BTreeSet::new();
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        if rows.len() == ROWS_MAX {
+            return Err(TOO_MANY_ROWS.detail(format!("at most {ROWS_MAX} rows")));
+        }
+        let line = record.position().map_or(0, csv::Position::line);
+        let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
+        let day = parse_date(field(Some(date))).ok();
+        let fields = (field(Some(has_bleeding)), note.map(|_| field(note)));
+        let read = day.ok_or_else(|| ("invalid-date", format!("`{}`", field(Some(date)))));
+        let read = read.and_then(|date| entry(date, fields, today, new_id)).and_then(|entry| {
+            if seen.insert(entry.log.date) {
+                Ok(entry)
+            } else {
+                Err(("duplicate-date", "an earlier row is of this day".to_owned()))
+            }
+        });
+        if !is_empty(&record) {
+            rows.push(Row { line, date: day, read });
+        }
+    }
+    Ok(rows)
+}
+
+fn is_empty(record: &StringRecord) -> bool {
+    record.iter().all(|field| field.trim().is_empty())
+}
+
+fn entry(
+    date: Date,
+    (has_bleeding, note): (&str, Option<&str>),
+    today: Date,
+    new_id: fn() -> uuid::Uuid,
+) -> Result<Entry, (&'static str, String)> {
+    loggable(date, today).map_err(|refusal| match refusal {
+        DateRefusal::Future { .. } => ("date-in-the-future", refusal.to_string()),
+        DateRefusal::TooEarly(_) => ("date-too-early", refusal.to_string()),
+    })?;
+    let has_bleeding = match has_bleeding.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" => true,
+        "false" | "0" | "no" => false,
+        _ => return Err(("invalid-has-bleeding", "expected `true` or `false`".to_owned())),
+    };
+    // A file without the column says nothing of notes; an empty field takes one away.
+    let note = note.map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
+    Ok(Entry { log: Log { date, has_bleeding }, note, id: new_id() })
+}

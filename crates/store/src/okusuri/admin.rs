@@ -1,0 +1,207 @@
+//! What administrators list: items of a type, and all logs of a day. Both are read from the sharded index of types.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use domain::UserId;
+use domain::okusuri::Email;
+use futures::future::try_join_all;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::everything::exported;
+use super::keys::{
+    self, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, SORT_KEY, TYPE_INDEX, TYPE_PARTITION, TYPE_SORT, s,
+};
+use super::rows::{EmailOwner, MedicationLog, Row as _, User, read};
+use super::update::refused;
+use crate::StoreError;
+use crate::series::{Direction, Page, Rows, merge};
+
+/// How many items one `BatchGetItem` takes
+/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
+const BATCH_MAX: usize = 100;
+
+/// How often DynamoDB is asked for what it left out of a batched read.
+const READS_MAX: u32 = 5;
+
+/// The types that administrators list.
+pub const LISTED_TYPES: [&str; 10] = [
+    "user",
+    "session",
+    "account",
+    "verification",
+    "medication_log",
+    "medicine",
+    "dose",
+    "reminder",
+    "notification_setting",
+    "push_subscription",
+];
+
+/// What opens something, and what is for nobody but the user: it is not shown to administrators.
+const NOT_LISTED: [&str; 3] = ["note", "endpoint", "codeHash"];
+
+/// Where a list goes on, in each of the shards: behind this entry of the index, or at the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListPosition {
+    shards: Vec<Option<Entry>>,
+}
+
+/// An entry of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    listed_by: String,
+    partition: String,
+    sort: String,
+}
+
+/// The listings of a table. Their requests are `Query` of the index of types, four at once, `BatchGetItem` and `GetItem`.
+#[derive(Debug, Clone)]
+pub struct Listings {
+    client: Client,
+    table: String,
+}
+
+impl Listings {
+    /// The listings of `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self { client, table: table.into() }
+    }
+
+    /// Items of a type, the newest first, as JSON without what is secret or nobody else's matter. The index follows the table within a moment: an item that has just gone
+    /// is left out of its page, which then has fewer.
+    pub async fn of_type(
+        &self,
+        kind: &str,
+        limit: u16,
+        after: Option<&ListPosition>,
+    ) -> Result<Page<Value, ListPosition>, StoreError> {
+        let page = self.entries(kind, "", Direction::Desc, limit.into(), after).await?;
+        let items = self.items(&page.items).await?;
+        let listed = items.into_iter().map(|item| {
+            let mut shown = exported(item);
+            if let Some(members) = shown.as_object_mut() {
+                NOT_LISTED.iter().for_each(|name| drop(members.remove(*name)));
+            }
+            shown
+        });
+        Ok(Page { items: listed.collect(), next: page.next })
+    }
+
+    /// The logs of a day, of all users, in the order of their ids.
+    pub async fn logs_of(
+        &self,
+        date: Date,
+        limit: u16,
+        after: Option<&ListPosition>,
+    ) -> Result<Page<MedicationLog, ListPosition>, StoreError> {
+        let prefix = format!("{date}#");
+        let page = self.entries(MedicationLog::TYPE, &prefix, Direction::Asc, limit.into(), after).await?;
+        let items = self.items(&page.items).await?;
+        Ok(Page { items: items.into_iter().map(read).collect::<Result<_, _>>()?, next: page.next })
+    }
+
+    /// The user with an e-mail address.
+    pub async fn by_email(&self, email: &Email) -> Result<Option<User>, StoreError> {
+        let Some(item) = self.item(&keys::email(email.as_str())).await? else { return Ok(None) };
+        let owner: EmailOwner = read(item)?;
+        let id = UserId::new(owner.user_id.as_str()).map_err(StoreError::unreadable)?;
+        self.item(&Key::new(keys::user(&id), PROFILE)).await?.map(read).transpose()
+    }
+
+    async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        Ok(request.send().await?.item)
+    }
+
+    /// Entries of a type whose sorting begins with `prefix`, out of all shards.
+    async fn entries(
+        &self,
+        kind: &str,
+        prefix: &str,
+        direction: Direction,
+        limit: usize,
+        after: Option<&ListPosition>,
+    ) -> Result<Page<Entry, ListPosition>, StoreError> {
+        let position = |shard: u8| after.and_then(|after| after.shards.get(usize::from(shard))?.clone());
+        let shards = 0..INDEX_SHARDS;
+        let queries = shards.clone().map(|shard| self.shard(kind, shard, prefix, direction, limit, position(shard)));
+        let queries = try_join_all(queries).await?;
+        let merged = merge(queries, direction, limit, |(_, entry)| entry.listed_by.clone());
+        let mut next: Vec<_> = shards.map(position).collect();
+        for (shard, entry) in &merged.rows {
+            next[usize::from(*shard)] = Some(entry.clone());
+        }
+        let next = merged.has_more.then_some(ListPosition { shards: next });
+        Ok(Page { items: merged.rows.into_iter().map(|(_, entry)| entry).collect(), next })
+    }
+
+    async fn shard(
+        &self,
+        kind: &str,
+        shard: u8,
+        prefix: &str,
+        direction: Direction,
+        limit: usize,
+        after: Option<Entry>,
+    ) -> Result<Rows<(u8, Entry)>, StoreError> {
+        let partition = keys::type_partition(kind, shard);
+        let request = self.client.query().table_name(&self.table).index_name(TYPE_INDEX);
+        let mut request = request
+            .key_condition_expression(if prefix.is_empty() {
+                "TypePartition = :partition"
+            } else {
+                "TypePartition = :partition AND begins_with(TypeSort, :prefix)"
+            })
+            .expression_attribute_values(":partition", s(partition.clone()));
+        if !prefix.is_empty() {
+            request = request.expression_attribute_values(":prefix", s(prefix));
+        }
+        let start = after.map(|entry| {
+            let mut start = Key::new(entry.partition, entry.sort).item();
+            start.insert(TYPE_PARTITION.to_owned(), s(partition));
+            start.insert(TYPE_SORT.to_owned(), s(entry.listed_by));
+            start
+        });
+        let request = request.set_exclusive_start_key(start).limit(i32::try_from(limit).unwrap_or(i32::MAX));
+        let answer = request.scan_index_forward(direction == Direction::Asc).send().await?;
+        let entry = |item: &Item| {
+            let [listed_by, partition, sort] = [TYPE_SORT, PARTITION_KEY, SORT_KEY].map(|name| text(item, name));
+            (shard, Entry { listed_by, partition, sort })
+        };
+        let rows = answer.items.unwrap_or_default().iter().map(entry).collect();
+        Ok(Rows { rows, has_more: answer.last_evaluated_key.is_some() })
+    }
+
+    /// The items of some entries, in their order.
+    async fn items(&self, entries: &[Entry]) -> Result<Vec<Item>, StoreError> {
+        let mut found = HashMap::new();
+        for entries in entries.chunks(BATCH_MAX) {
+            let mut wanted: Vec<_> =
+                entries.iter().map(|entry| Key::new(entry.partition.as_str(), entry.sort.as_str()).item()).collect();
+            for _ in 0..READS_MAX {
+                let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).build().map_err(refused)?;
+                let answer = self.client.batch_get_item().request_items(&self.table, keys).send().await?;
+                for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
+                    found.insert((text(&item, PARTITION_KEY), text(&item, SORT_KEY)), item);
+                }
+                let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
+                wanted = left.map(|left| left.keys).unwrap_or_default();
+                if wanted.is_empty() {
+                    break;
+                }
+            }
+            if !wanted.is_empty() {
+                return Err(StoreError::Busy("items of a list were left unread".to_owned()));
+            }
+        }
+        Ok(entries.iter().filter_map(|entry| found.remove(&(entry.partition.clone(), entry.sort.clone()))).collect())
+    }
+}
+
+fn text(item: &Item, name: &str) -> String {
+    item.get(name).map(AttributeValue::as_s).and_then(Result::ok).cloned().unwrap_or_default()
+}
