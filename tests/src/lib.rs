@@ -4,6 +4,7 @@ mod database;
 pub mod games;
 pub mod journal;
 pub mod okusuri;
+pub mod migration;
 pub mod okusuri_source;
 mod postgres;
 pub mod push;
@@ -15,6 +16,7 @@ pub mod table;
 use std::path::{Path, PathBuf};
 
 pub use database::Database;
+pub use migration::Migration;
 pub use postgres::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{ADMIN_TOKEN, Answer, GAME_KEY, Stack, binary};

@@ -1,18 +1,262 @@
-//! The phase `check`.
+//! `okusuri-migrate check`: the table beside the items, both ways, and each marker beside what it marks.
 
+mod markers;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
+use futures::future::try_join_all;
+use jiff::Timestamp;
+use serde_json::json;
+use store::StoreError;
 
-use crate::run::Folder;
-use crate::{Failure, Kind, Report};
+use crate::run::{Folder, Lines, ReadLines, Run};
+use crate::terminal::progress_bar;
+use crate::transform::{AS_OF, Items, VERSION, item_hash, key_hash, key_of, read_line};
+use crate::{Failure, Kind, Outcome, Report, Table};
+use markers::Markers;
 
-/// Which run.
+/// The name of the file with each difference.
+const DIFFERENCES: &str = "differences.jsonl";
+
+/// How many differences are in the report too.
+const NAMED_MAX: usize = 100;
+
+/// How many differing items are kept to tell which of their attributes differ.
+const KEPT_MAX: usize = 10_000;
+
+/// Which run, and which table.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: Folder,
+    #[command(flatten)]
+    table: Table,
+    /// Takes it for a difference too when somebody else has written to the table: before the shift, nobody should have.
+    #[arg(long)]
+    strict: bool,
+    /// Segments of the table that are read at a time.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: u8,
+}
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// What an item should be, by the hash of its key.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    hash: u128,
+    version: i64,
+    /// From then on TTL may have removed it.
+    expires_at: i64,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+struct Found {
+    /// As expected.
+    same: u64,
+    /// Written since by the application, or migrated of a later state of its row.
+    newer: u64,
+    /// Made by the application.
+    own: u64,
+    /// Gone, but they had expired.
+    expired: u64,
+    /// With the version and the times of the migration, and yet not what was loaded.
+    changed: Vec<(u128, String, Attributes)>,
+    /// Of a migration, but not of this one.
+    extra: Vec<String>,
+}
+
+/// A difference, for the file and the report.
+#[derive(Debug, serde::Serialize)]
+struct Difference {
+    kind: &'static str,
+    item: String,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    attributes: BTreeSet<String>,
+}
+
+impl Difference {
+    fn new(kind: &'static str, item: String) -> Self {
+        Self { kind, item, attributes: BTreeSet::new() }
+    }
 }
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::RunIncomplete.because(arguments.folder.run.display()))
+    let Arguments { folder, table, strict, parallel } = arguments;
+    let run = Run::open(&folder)?;
+    let items = Items::of(&run)?;
+    let start = Instant::now();
+    let now = Timestamp::now().as_second();
+    let expected = expected(&run, &items)?;
+    let client = table.client().await;
+    let bar = progress_bar(items.count(), "items");
+    let check = Mutex::new((expected, Found::default(), Markers::new(now)));
+    let segments = (0..i32::from(parallel)).map(|segment| {
+        scan(&client, &table.table, segment, parallel.into(), |item| {
+            bar.inc(1);
+            let mut check = check.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let (expected, found, markers) = &mut *check;
+            markers.take(&item);
+            meet(expected, found, item);
+        })
+    });
+    try_join_all(segments).await?;
+    bar.finish_and_clear();
+    let (missing, mut found, markers) = check.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (expired, missing): (HashMap<_, _>, HashMap<_, _>) =
+        missing.into_iter().partition(|(_, expected)| expected.expires_at <= now);
+    found.expired = expired.len() as u64;
+    let (markers_checked, broken) = markers.finish();
+    let differences = differences(&run, &items, &found, &missing, broken)?;
+    let report = report(&run, &table.table, strict, &found, markers_checked, &differences, start.elapsed())?;
+    run.keep_report("check", &report)?;
+    Ok(report)
+}
+
+fn number(attributes: &Attributes, name: &str) -> Option<i64> {
+    attributes.get(name)?.as_n().ok()?.parse().ok()
+}
+
+fn expected(run: &Run, items: &Items) -> Result<HashMap<u128, Expected>, Failure> {
+    let mut expected = HashMap::with_capacity(usize::try_from(items.count()).unwrap_or_default());
+    each(run, items, |attributes| {
+        let (partition, sort) = key_of(&attributes);
+        let version = number(&attributes, VERSION).unwrap_or_default();
+        let expires_at = number(&attributes, "TTL").unwrap_or(i64::MAX);
+        let item = Expected { hash: item_hash(&attributes), version, expires_at };
+        expected.insert(key_hash(partition, sort), item);
+    })?;
+    Ok(expected)
+}
+
+fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
+    for (name, written) in &items.files {
+        let mut lines = ReadLines::open(run.path(&Items::file(name)), written)?;
+        while let Some(line) = lines.next_line()? {
+            take(read_line(line).map_err(|error| Kind::RunChanged.because(format!("{name}: {error}")))?);
+        }
+    }
+    Ok(())
+}
+
+/// Reads a segment of the table, consistently.
+async fn scan(
+    client: &Client,
+    table: &str,
+    segment: i32,
+    segments: i32,
+    mut take: impl FnMut(Attributes),
+) -> Result<(), Failure> {
+    let mut start = None;
+    loop {
+        let page = client.scan().table_name(table).consistent_read(true).segment(segment).total_segments(segments);
+        let page = page.set_exclusive_start_key(start).send().await.map_err(StoreError::from)?;
+        page.items.unwrap_or_default().into_iter().for_each(&mut take);
+        start = page.last_evaluated_key;
+        if start.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn meet(expected: &mut HashMap<u128, Expected>, found: &mut Found, item: Attributes) {
+    let (partition, sort) = key_of(&item);
+    let (key, name) = (key_hash(partition, sort), format!("{partition} {sort}"));
+    let version = number(&item, VERSION);
+    match (expected.remove(&key), version) {
+        (Some(expected), _) if expected.hash == item_hash(&item) => found.same += 1,
+        (Some(expected), Some(version)) if version <= expected.version && item.get("UpdatedAt") == item.get(AS_OF) => {
+            found.changed.push((key, name, if found.changed.len() < KEPT_MAX { item } else { Attributes::new() }));
+        }
+        (Some(_), _) => found.newer += 1,
+        (None, Some(_)) => found.extra.push(name),
+        (None, None) => found.own += 1,
+    }
+}
+
+fn differences(
+    run: &Run,
+    items: &Items,
+    found: &Found,
+    missing: &HashMap<u128, Expected>,
+    broken: Vec<(&'static str, String)>,
+) -> Result<Vec<Difference>, Failure> {
+    let mut all: Vec<_> = broken.into_iter().map(|(kind, item)| Difference::new(kind, item)).collect();
+    all.extend(found.extra.iter().map(|name| Difference::new("extra", name.clone())));
+    if !missing.is_empty() || !found.changed.is_empty() {
+        let changed: HashMap<_, _> = found.changed.iter().map(|(key, name, item)| (*key, (name, item))).collect();
+        // What is missing was known by its hash only; and of what is changed, the other side is in the files.
+        each(run, items, |attributes| {
+            let (partition, sort) = key_of(&attributes);
+            let key = key_hash(partition, sort);
+            if missing.contains_key(&key) {
+                all.push(Difference::new("missing", format!("{partition} {sort}")));
+            } else if let Some((name, item)) = changed.get(&key) {
+                let names = attributes.keys().chain(item.keys());
+                let differing = names.filter(|name| attributes.get(*name) != item.get(*name)).cloned();
+                all.push(Difference {
+                    kind: "changed",
+                    item: (*name).clone(),
+                    attributes: if item.is_empty() { BTreeSet::new() } else { differing.collect() },
+                });
+            }
+        })?;
+    }
+    all.sort_by(|one, other| (one.kind, &one.item).cmp(&(other.kind, &other.item)));
+    Ok(all)
+}
+
+fn report(
+    run: &Run,
+    table: &str,
+    strict: bool,
+    found: &Found,
+    markers: u64,
+    differences: &[Difference],
+    took: Duration,
+) -> Result<Report, Failure> {
+    let mut lines = Lines::create(run.path(DIFFERENCES))?;
+    let mut counts = BTreeMap::from(["missing", "changed", "extra"].map(|kind| (kind, 0)));
+    for difference in differences {
+        *counts.entry(difference.kind).or_default() += 1;
+        lines.write(&serde_json::to_string(difference).map_err(|error| Kind::RunFolder.because(error))?)?;
+    }
+    lines.finish()?;
+    let Found { same, newer, own, expired, .. } = found;
+    let mut text = format!(
+        "{table}: {same} items are the same, {newer} newer, {own} the application's own, {expired} have expired; {markers} markers were looked at"
+    );
+    for (kind, count) in &counts {
+        text.push_str(&format!("\n{kind}: {count}"));
+    }
+    for Difference { kind, item, attributes } in differences.iter().take(NAMED_MAX) {
+        let attributes = Vec::from_iter(attributes.iter().map(String::as_str)).join(", ");
+        text.push_str(&format!("\n  {kind} {item} {attributes}"));
+    }
+    if differences.len() > NAMED_MAX {
+        text.push_str(&format!("\n  and more, all in {DIFFERENCES}"));
+    }
+    let is_touched = strict && newer + own > 0;
+    let json = json!({
+        "phase": "check",
+        "table": table,
+        "strict": strict,
+        "same": same,
+        "newer": newer,
+        "own": own,
+        "expired": expired,
+        "markers": markers,
+        "differences": counts,
+        "named": differences.iter().take(NAMED_MAX).collect::<Vec<_>>(),
+        "seconds": took.as_secs_f64(),
+    });
+    let outcome = if differences.is_empty() && !is_touched { Outcome::Done } else { Outcome::Look };
+    Ok(Report { outcome, json, text })
 }

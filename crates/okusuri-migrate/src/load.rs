@@ -1,18 +1,256 @@
-//! The phase `load`.
+//! `okusuri-migrate load`: the items go into the table, and never over anything newer.
 
+mod pace;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
 use clap::Args;
+use futures::future::try_join_all;
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::StoreError;
 
-use crate::run::Folder;
-use crate::{Failure, Kind, Report};
+use crate::run::{Folder, ReadLines, Run, Written};
+use crate::terminal::progress_bar;
+use crate::transform::{Items, read_line};
+use crate::{Failure, Kind, Outcome, Report, Table};
+use pace::{Pace, write_units};
+use writer::{Put, Writer};
 
-/// Which run.
+/// The name of the file of how far a load is.
+pub const PROGRESS: &str = "load.json";
+
+/// How often that is written. Whoever is killed in between puts the items since then once more, which changes nothing.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// How many keys of items that somebody newer holds are named in the report.
+const NAMED_MAX: usize = 100;
+
+/// Which run, and where to.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: Folder,
+    #[command(flatten)]
+    table: Table,
+    /// Loads into a table that has items already: of an earlier load, or of an application that is live on it. What is newer there stays.
+    #[arg(long)]
+    into_existing: bool,
+    /// Write units a second at most, those of the indexes not counted. An on-demand table that is new takes 4,000.
+    #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// Requests at a time, each of up to 25 items.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: u8,
+    /// Tells what it would take; writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    /// The table it goes to.
+    table: String,
+    /// The files it is of.
+    files: BTreeMap<String, Written>,
+    /// Lines of each file that are loaded, from its beginning.
+    loaded: BTreeMap<String, u64>,
+    /// Items that were not there.
+    new: u64,
+    /// Items that were there as they are, or older.
+    known: u64,
+    /// Items that were there, and newer: the application wrote them, or a later export.
+    kept: u64,
+    /// The first keys of those.
+    kept_keys: Vec<String>,
 }
 
 /// The command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::RunIncomplete.because(arguments.folder.run.display()))
+    let Arguments { folder, table, into_existing, rate, parallel, dry_run } = arguments;
+    let run = Run::open(&folder)?;
+    let items = Items::of(&run)?;
+    let client = table.client().await;
+    let begun: Option<Progress> = run.read(PROGRESS)?;
+    let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
+    let is_empty = is_empty(&client, &table.table).await?;
+    if dry_run {
+        return rehearse(&run, &items, begun.as_ref(), is_empty, rate);
+    }
+    if !is_empty && begun.is_none() && !into_existing {
+        return Err(Kind::TableNotEmpty.because(format!(
+            "the table {} has items; --into-existing loads beside them, and leaves those that are newer",
+            table.table
+        )));
+    }
+    let progress = begun.unwrap_or_else(|| Progress {
+        table: table.table.clone(),
+        files: items.files.clone(),
+        ..Progress::default()
+    });
+    // Before the first item: a load that has begun may find a table that is not empty.
+    run.write(PROGRESS, &progress)?;
+    let start = Instant::now();
+    let before = progress.loaded.values().sum::<u64>();
+    let bar = progress_bar(items.count(), "items");
+    bar.set_position(before);
+    let writer = Writer::new(client, &table.table);
+    let loader = Loader { run: &run, writer, pace: Pace::new(rate), bar, progress: Mutex::new(progress) };
+    let outcome = loader.load(&items, parallel).await;
+    loader.bar.finish_and_clear();
+    // Also when it was stopped: what was done until then is not done again.
+    let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    run.write(PROGRESS, &progress)?;
+    outcome?;
+    let report = report(&progress, progress.loaded.values().sum::<u64>() - before, start.elapsed());
+    run.keep_report("load", &report)?;
+    Ok(report)
+}
+
+async fn is_empty(client: &Client, table: &str) -> Result<bool, Failure> {
+    let answer = client.scan().table_name(table).limit(1).consistent_read(true).send().await;
+    let answer = answer.map_err(StoreError::from)?;
+    Ok(answer.items().is_empty() && answer.last_evaluated_key().is_none())
+}
+
+fn rehearse(run: &Run, items: &Items, begun: Option<&Progress>, is_empty: bool, rate: u32) -> Result<Report, Failure> {
+    let loaded = begun.map_or(0, |begun| begun.loaded.values().sum());
+    let (mut units, mut largest) = (0, 0);
+    for (name, written) in &items.files {
+        let mut lines = ReadLines::open(run.path(&Items::file(name)), written)?;
+        while let Some(line) = lines.next_line()? {
+            units += write_units(line.len());
+            largest = largest.max(line.len());
+        }
+    }
+    let count = items.count();
+    let seconds = units / u64::from(rate);
+    let is_there = if is_empty { "empty" } else { "not empty" };
+    let text = format!(
+        "{count} items, {loaded} of them loaded, at most {units} write units and as many again for the index of types, {seconds} s at this rate; the table is {is_there}"
+    );
+    let json = json!({
+        "phase": "load",
+        "dryRun": true,
+        "items": count,
+        "loaded": loaded,
+        "writeUnits": units,
+        "seconds": seconds,
+        "tableIsEmpty": is_empty,
+    });
+    Ok(Report { outcome: Outcome::Done, json, text })
+}
+
+struct Loader<'l> {
+    run: &'l Run,
+    writer: Writer,
+    pace: Pace,
+    bar: ProgressBar,
+    progress: Mutex<Progress>,
+}
+
+/// Some lines of a file, one behind the other.
+struct Chunk {
+    file: String,
+    lines: u64,
+    items: Vec<writer::Item>,
+}
+
+impl Loader<'_> {
+    /// Each of the lanes takes a file at a time, so that what is loaded of a file is always a beginning of it.
+    async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
+        let files: Vec<_> = items.files.iter().collect();
+        let next = Mutex::new(files.into_iter());
+        let written = Mutex::new(Instant::now());
+        let lanes = (0..parallel).map(async |_| {
+            loop {
+                let file = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                let Some((name, of_file)) = file else { return Ok(()) };
+                self.load_file(name, of_file, &written).await?;
+            }
+        });
+        try_join_all(lanes).await.map(drop)
+    }
+
+    async fn load_file(&self, name: &str, of_file: &Written, written: &Mutex<Instant>) -> Result<(), Failure> {
+        let skip = self.lock().loaded.get(name).copied().unwrap_or(0);
+        let mut lines = ReadLines::open(self.run.path(&Items::file(name)), of_file)?;
+        let mut read = 0;
+        let mut chunk = Chunk { file: name.to_owned(), lines: 0, items: Vec::new() };
+        while let Some(line) = lines.next_line()? {
+            read += 1;
+            if read <= skip {
+                continue;
+            }
+            let attributes = read_line(line).map_err(|error| Kind::RunChanged.because(format!("{name}: {error}")))?;
+            chunk.lines += 1;
+            chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
+            if chunk.items.len() == writer::ITEMS_MAX {
+                self.put(&mut chunk, written).await?;
+            }
+        }
+        self.put(&mut chunk, written).await
+    }
+
+    async fn put(&self, chunk: &mut Chunk, written: &Mutex<Instant>) -> Result<(), Failure> {
+        let items = std::mem::take(&mut chunk.items);
+        self.pace.take(items.iter().map(|item| item.units).sum()).await;
+        let puts = self.writer.put(&items).await?;
+        let lines = std::mem::take(&mut chunk.lines);
+        self.bar.inc(lines);
+        let mut progress = self.lock();
+        for (item, put) in items.iter().zip(puts) {
+            match put {
+                Put::New => progress.new += 1,
+                Put::Known => progress.known += 1,
+                Put::Kept => {
+                    progress.kept += 1;
+                    if progress.kept_keys.len() < NAMED_MAX {
+                        progress.kept_keys.push(item.name());
+                    }
+                }
+            }
+        }
+        *progress.loaded.entry(chunk.file.clone()).or_default() += lines;
+        let mut written = written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if written.elapsed() >= CHECKPOINT {
+            *written = Instant::now();
+            self.run.write(PROGRESS, &*progress)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn report(progress: &Progress, now: u64, took: Duration) -> Report {
+    let Progress { table, new, known, kept, kept_keys, .. } = progress;
+    let mut text = format!(
+        "{} items are in {table}: {new} new, {known} known, and {kept} that were newer there stay",
+        new + known + kept
+    );
+    if !kept_keys.is_empty() {
+        text.push_str(&format!("\n  {}", kept_keys.join("\n  ")));
+    }
+    let json = json!({
+        "phase": "load",
+        "dryRun": false,
+        "table": table,
+        "new": new,
+        "known": known,
+        "kept": kept,
+        "keptKeys": kept_keys,
+        "itemsNow": now,
+        "seconds": took.as_secs_f64(),
+    });
+    Report { outcome: Outcome::Done, json, text }
 }

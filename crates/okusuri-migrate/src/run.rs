@@ -31,12 +31,12 @@ pub struct Folder {
     pub run: PathBuf,
 }
 
-/// A run's folder that nobody else works in.
+/// A run's folder; one that was opened rather than looked into, nobody else works in.
 #[derive(Debug)]
 pub struct Run {
     folder: PathBuf,
     /// Held until the process ends, however it ends.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
@@ -55,12 +55,17 @@ impl Run {
         let path = folder.join("lock");
         let lock = options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed(&path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder, _lock: lock }),
+            Ok(()) => Ok(Self { folder, _lock: Some(lock) }),
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(Kind::RunBusy.because(format!("another process works in {}", folder.display())))
             }
             Err(std::fs::TryLockError::Error(error)) => Err(failed(&path)(error)),
         }
+    }
+
+    /// Looks into a run, whoever works in it.
+    pub fn look(folder: &Folder) -> Self {
+        Self { folder: folder.run.clone(), _lock: None }
     }
 
     /// A path in it.

@@ -1,9 +1,14 @@
-//! The phase `status`.
+//! `okusuri-migrate status`: how far a run is.
 
 use clap::Args;
+use serde_json::{Map, Value};
 
-use crate::run::Folder;
-use crate::{Failure, Kind, Report};
+use crate::load::PROGRESS;
+use crate::run::{Folder, Run};
+use crate::{Failure, Outcome, Report};
+
+/// The phases, in their order.
+const PHASES: [&str; 6] = ["export", "transform", "load", "check", "shift", "rollback"];
 
 /// Which run.
 #[derive(Debug, Args)]
@@ -14,5 +19,17 @@ pub struct Arguments {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::RunIncomplete.because(arguments.folder.run.display()))
+    let run = Run::look(&arguments.folder);
+    let (mut json, mut text) = (Map::new(), Vec::new());
+    for phase in PHASES {
+        let report: Option<Value> = run.read(&format!("report-{phase}.json"))?;
+        text.push(format!("{phase}: {}", if report.is_some() { "done" } else { "-" }));
+        json.insert(phase.to_owned(), report.unwrap_or_default());
+    }
+    let progress: Option<Value> = run.read(PROGRESS)?;
+    let loaded = progress.as_ref().and_then(|progress| progress["loaded"].as_object());
+    let loaded = loaded.map(|loaded| loaded.values().filter_map(Value::as_u64).sum::<u64>());
+    text.extend(loaded.map(|loaded| format!("items loaded: {loaded}")));
+    json.insert("loaded".to_owned(), loaded.into());
+    Ok(Report { outcome: Outcome::Done, json: Value::Object(json), text: text.join("\n") })
 }

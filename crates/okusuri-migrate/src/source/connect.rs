@@ -1,7 +1,12 @@
 //! How PostgreSQL is reached.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use clap::Args;
-use tokio_postgres::{Client, Config, NoTls};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{Failure, Kind};
 
@@ -16,20 +21,42 @@ pub struct Server {
     pub schema: String,
 }
 
+/// A server that does not answer for so long will not.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How long a connection may be silent before the system asks whether it is alive.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// Opens a connection, whose session speaks UTC and ISO dates.
+///
+/// With `sslmode=require` it is encrypted, and the server's certificate has to be one that this machine trusts, or that is in the file of
+/// `SSL_CERT_FILE`; with `prefer`, which is what counts when nothing is said, it is encrypted where the server offers it.
 ///
 /// # Errors
 /// `source-unreachable`.
 pub async fn connect(server: &Server) -> Result<Client, Failure> {
-    let config: Config = server.source.parse().map_err(|error| Kind::SourceUnreachable.because(chain(&error)))?;
-    let (client, connection) =
-        config.connect(NoTls).await.map_err(|error| Kind::SourceUnreachable.because(chain(&error)))?;
+    let unreachable = |error| Kind::SourceUnreachable.because(chain(&error));
+    let mut config: Config = server.source.parse().map_err(unreachable)?;
+    config.keepalives_idle(KEEPALIVE);
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    let (client, connection) = config.connect(tls()?).await.map_err(unreachable)?;
     // Ends with the client. What goes wrong with the connection, each request tells as well.
     tokio::spawn(connection);
     let settings =
         "SET timezone TO 'UTC'; SET datestyle TO 'ISO'; SET extra_float_digits TO 1; SET statement_timeout TO 0";
-    client.batch_execute(settings).await.map_err(|error| Kind::SourceUnreachable.because(chain(&error)))?;
+    client.batch_execute(settings).await.map_err(unreachable)?;
     Ok(client)
+}
+
+fn tls() -> Result<MakeRustlsConnect, Failure> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| Kind::SourceUnreachable.because(error))?;
+    Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// What a failed query means: PostgreSQL is gone, or did not like it.

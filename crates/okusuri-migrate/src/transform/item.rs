@@ -3,12 +3,36 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use serde_dynamo::AttributeValue as Spelling;
+use sha2::{Digest, Sha256};
+use store::okusuri::rows::Row;
+
+use super::{Reason, Reject};
 
 /// The attribute that says how new the row was that an item was made of: microseconds since 1970 of its last change. What the application writes by itself has none.
 pub const VERSION: &str = "MigratedVersion";
 
 /// The attribute with `UpdatedAt` as it was migrated: while both are equal, nobody else has written the item.
 pub const AS_OF: &str = "MigratedUpdatedAt";
+
+/// [The most bytes of an item](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items), its names included.
+pub const ITEM_BYTES_MAX: usize = 400 * 1024;
+
+/// Which of two items with one key is carried over: the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(pub i64, pub i64);
+
+/// What becomes of an item that has the key of one of a greater rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beaten {
+    /// Its whole row is rejected.
+    Row(Reason),
+    /// It alone is left out, and told.
+    Item(Reason),
+    /// It says the same as the other one.
+    Merged,
+}
 
 /// An item on its way.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,11 +41,123 @@ pub struct Item {
     pub partition: String,
     /// `SK`
     pub sort: String,
+    /// `Type`
+    pub kind: &'static str,
     /// What [`VERSION`] says.
     pub version: i64,
     /// All attributes, those of the key and of the migration too.
     pub attributes: HashMap<String, AttributeValue>,
+    pub(crate) rank: Rank,
+    pub(crate) beaten: Beaten,
 }
 
-/// As its file spells it: DynamoDB's JSON, with sorted names.
-pub(crate) type Spelled = BTreeMap<String, serde_dynamo::AttributeValue>;
+impl Item {
+    /// The item of a stored row that was last changed `at` in the source.
+    pub(super) fn new<R: Row>(row: &R, at: Timestamp) -> Result<Self, Reject> {
+        let version = at.as_microsecond();
+        let key = row.key();
+        // A row of plain texts, numbers and times always is one; what cannot be an item is too large, or nothing.
+        let mut attributes =
+            store::okusuri::item(row).map_err(|error| Reject::because(Reason::InvalidId, error.to_string()))?;
+        if let Some(updated_at) = attributes.get("UpdatedAt").cloned() {
+            attributes.insert(AS_OF.to_owned(), updated_at);
+        }
+        attributes.insert(VERSION.to_owned(), AttributeValue::N(version.to_string()));
+        let bytes: usize = attributes.iter().map(|(name, value)| name.len() + size(value)).sum();
+        if bytes > ITEM_BYTES_MAX {
+            return Err(Reject::because(Reason::TooLarge, format!("{} of {bytes} bytes", R::TYPE)));
+        }
+        let (rank, beaten) = (Rank(version, 0), Beaten::Row(Reason::Duplicate));
+        Ok(Self { partition: key.partition, sort: key.sort, kind: R::TYPE, version, attributes, rank, beaten })
+    }
+
+    pub(super) fn ranked(self, rank: Rank, beaten: Beaten) -> Self {
+        Self { rank, beaten, ..self }
+    }
+
+    /// As its file has it.
+    pub(crate) fn line(&self) -> String {
+        let spelled: BTreeMap<_, _> = self.attributes.iter().map(|(name, value)| (name, spell(value))).collect();
+        // Maps of texts to texts are JSON.
+        serde_json::to_string(&spelled).unwrap_or_default()
+    }
+}
+
+/// The attributes in a line of a file.
+pub(crate) fn read_line(line: &str) -> Result<HashMap<String, AttributeValue>, serde_json::Error> {
+    let spelled: BTreeMap<String, Spelling> = serde_json::from_str(line)?;
+    Ok(spelled.into_iter().map(|(name, value)| (name, unspell(value))).collect())
+}
+
+/// Partition and sort key of an item; empty where it has none.
+pub(crate) fn key_of(attributes: &HashMap<String, AttributeValue>) -> (&str, &str) {
+    let text = |name| attributes.get(name).and_then(|value: &AttributeValue| value.as_s().ok());
+    (text("PK").map_or("", String::as_str), text("SK").map_or("", String::as_str))
+}
+
+/// What stands for a key where there are many.
+pub(crate) fn key_hash(partition: &str, sort: &str) -> u128 {
+    hash(&[partition.as_bytes(), b"\0", sort.as_bytes()])
+}
+
+/// What stands for all that an item says: the same for the same attributes, however numbers are written and sets are ordered.
+pub(crate) fn item_hash(attributes: &HashMap<String, AttributeValue>) -> u128 {
+    let spelled: BTreeMap<_, _> = attributes.iter().map(|(name, value)| (name, spell(value))).collect();
+    hash(&[serde_json::to_string(&spelled).unwrap_or_default().as_bytes()])
+}
+
+pub(crate) fn hash(parts: &[&[u8]]) -> u128 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.finalize()[..16]);
+    u128::from_be_bytes(bytes)
+}
+
+/// Sets and maps have no order of their own, so they are given one.
+fn spell(value: &AttributeValue) -> serde_json::Value {
+    use serde_json::{Value, json};
+    let sorted = |texts: &[String]| {
+        let mut texts = texts.to_vec();
+        texts.sort();
+        texts
+    };
+    match value {
+        AttributeValue::S(text) => json!({ "S": text }),
+        AttributeValue::N(number) => json!({ "N": number }),
+        AttributeValue::Bool(truth) => json!({ "BOOL": truth }),
+        AttributeValue::L(list) => json!({ "L": list.iter().map(spell).collect::<Vec<_>>() }),
+        AttributeValue::M(map) => {
+            // `serde_json`'s own maps are sorted.
+            let map: serde_json::Map<_, _> = map.iter().map(|(name, value)| (name.clone(), spell(value))).collect();
+            json!({ "M": map })
+        }
+        AttributeValue::Ss(texts) => json!({ "SS": sorted(texts) }),
+        AttributeValue::Ns(numbers) => json!({ "NS": sorted(numbers) }),
+        AttributeValue::B(bytes) => serde_json::to_value(Spelling::B(bytes.as_ref().to_vec())).unwrap_or(Value::Null),
+        AttributeValue::Bs(all) => {
+            let mut all: Vec<_> = all.iter().map(|bytes| bytes.as_ref().to_vec()).collect();
+            all.sort();
+            serde_json::to_value(Spelling::Bs(all)).unwrap_or(Value::Null)
+        }
+        _ => json!({ "NULL": true }),
+    }
+}
+
+fn unspell(value: Spelling) -> AttributeValue {
+    value.into()
+}
+
+/// [How DynamoDB counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html), rounded up.
+fn size(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number.len() / 2 + 2,
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::L(list) => 3 + list.iter().map(|value| 1 + size(value)).sum::<usize>(),
+        AttributeValue::M(map) => 3 + map.iter().map(|(name, value)| 1 + name.len() + size(value)).sum::<usize>(),
+        _ => 1,
+    }
+}

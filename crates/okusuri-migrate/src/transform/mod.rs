@@ -1,24 +1,96 @@
-//! Rows become items: always the same of the same, in whatever order they come.
+//! `okusuri-migrate transform`: rows become items, always the same of the same, in whatever order they come.
 
+mod census;
 mod item;
 mod reject;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use store::okusuri::vault::Vault;
 
-use crate::run::Folder;
-use crate::source::Row;
-use crate::{Failure, Kind, Report};
+use crate::export::{self, MANIFEST, Manifest};
+use crate::run::{Folder, Lines, ReadLines, Run, Written};
+use crate::source::{Row, Table};
+use crate::terminal::progress_bar;
+use crate::{Failure, Kind, Outcome, Report};
+use census::{Census, Fate};
+use rows::Carried;
 
-pub use item::Item;
+pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
+pub(crate) use item::{item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
+
+/// The name of the manifest of the items: they count once it is there.
+pub const ITEMS: &str = "items.json";
+
+/// The name of the file of what is not carried over.
+pub const REJECTS: &str = "rejects.jsonl";
+
+/// How many files the items are in, by the hash of their key: each is sorted in memory.
+const FILES: u8 = 16;
 
 /// Which run, and how.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: Folder,
+    #[command(flatten)]
+    how: How,
+    /// Makes the items once more in a run that has some; what was loaded of those is not removed.
+    #[arg(long)]
+    again: bool,
+    /// Tells what would be rejected; writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What is to be said of the rows that they do not say themselves.
+#[derive(Debug, Clone, Args)]
+pub struct How {
+    /// The zone of the clock by which times without one were written, mostly the server's: `UTC`.
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    pub source_zone: TimeZone,
+    /// The zone that the users live in: it makes a day of the moment of a log, and is what their profiles begin with.
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    pub log_zone: TimeZone,
+    /// A file with the service's secret (`OkusuriKeySecret`), under which the tokens of logins elsewhere are encrypted.
+    #[arg(long, value_name = "FILE", required_unless_present = "without_tokens")]
+    pub key_file: Option<PathBuf>,
+    /// Leaves the tokens of logins elsewhere behind; the logins themselves go along.
+    #[arg(long, conflicts_with = "key_file")]
+    pub without_tokens: bool,
+}
+
+fn zone(name: &str) -> Result<TimeZone, String> {
+    let zone = TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some());
+    zone.ok_or_else(|| "expected a name of the IANA time zone database, as UTC or Asia/Tokyo".to_owned())
+}
+
+impl How {
+    /// The options of rows that were read at a moment.
+    ///
+    /// # Errors
+    /// `option` when the secret cannot be read, or is none.
+    pub fn options(&self, as_of: Timestamp) -> Result<Options, Failure> {
+        let vault = self.key_file.as_ref().map(|path| {
+            let secret = std::fs::read_to_string(path).map_err(|error| error.to_string());
+            let vault = secret.and_then(|secret| {
+                Vault::new(&SecretString::from(secret.trim_end_matches('\n'))).map_err(|error| error.to_string())
+            });
+            vault.map_err(|error| Kind::Options.because(format!("{}: {error}", path.display())))
+        });
+        let (source_zone, log_zone) = (self.source_zone.clone(), self.log_zone.clone());
+        Ok(Options { source_zone, log_zone, as_of, vault: vault.transpose()? })
+    }
 }
 
 /// What the items of a row depend on beside the row.
@@ -30,17 +102,266 @@ pub struct Options {
     pub log_zone: TimeZone,
     /// When the rows were read: what has expired by then is not carried over.
     pub as_of: Timestamp,
+    /// What encrypts the tokens of logins elsewhere; without it they are left behind.
+    pub vault: Option<Vault>,
 }
 
 /// The items of a row, or why it has none. Knows only this row: whose user is gone, or which row is older than another of the same key, is for the caller to see.
 ///
 /// # Errors
 /// When the row cannot be carried over, or need not be.
-pub fn items_of(_row: &Row, _options: &Options) -> Result<Vec<Item>, Reject> {
-    Ok(Vec::new())
+pub fn items_of(row: &Row, options: &Options) -> Result<Vec<Item>, Reject> {
+    rows::carry(row, options).map(|carried| carried.items)
+}
+
+/// What was made of an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Items {
+    /// The export's files.
+    pub export: BTreeMap<Table, Written>,
+    /// When its rows were read.
+    pub as_of: Timestamp,
+    /// As it was given.
+    pub source_zone: String,
+    /// As it was given.
+    pub log_zone: String,
+    /// Whether tokens of logins elsewhere went along.
+    pub with_tokens: bool,
+    /// Items and hash of each file.
+    pub files: BTreeMap<String, Written>,
+    /// Items by their type.
+    pub types: BTreeMap<String, u64>,
+    /// Lines and hash of the file of rejects.
+    pub rejects: Option<Written>,
+    /// Rejected rows and left out parts by table and reason.
+    pub reasons: BTreeMap<Table, BTreeMap<String, u64>>,
+}
+
+impl Items {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.types.values().sum()
+    }
+
+    /// The items of a run.
+    ///
+    /// # Errors
+    /// `run-incomplete` when there are none.
+    pub fn of(run: &Run) -> Result<Self, Failure> {
+        let items = run.read(ITEMS)?;
+        items.ok_or_else(|| Kind::RunIncomplete.because("the run has no items: `transform` makes them of an export"))
+    }
+
+    /// The name of a file in the run's folder.
+    pub fn file(name: &str) -> String {
+        format!("items/{name}.jsonl")
+    }
 }
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::RunIncomplete.because(arguments.folder.run.display()))
+    let Arguments { folder, how, again, dry_run } = arguments;
+    let run = Run::open(&folder)?;
+    let manifest: Option<Manifest> = run.read(MANIFEST)?;
+    let manifest = manifest.ok_or_else(|| Kind::RunIncomplete.because("the run has no export: `export` takes one"))?;
+    if !dry_run && !again && run.path(ITEMS).exists() {
+        return Err(Kind::RunExists.because("the run has items; --again makes them once more"));
+    }
+    let options = how.options(manifest.taken_at)?;
+    let items = Transform { run: &run, manifest: &manifest, options: &options, dry_run }.run()?;
+    let report = report(&items, dry_run);
+    if !dry_run {
+        run.keep_report("transform", &report)?;
+    }
+    Ok(report)
+}
+
+/// A line of the file of rejects.
+#[derive(Debug, Serialize)]
+struct Rejected<'r> {
+    table: Table,
+    id: String,
+    reason: &'static str,
+    detail: &'r str,
+    /// Whether the row is carried over but for a part of it.
+    kept: bool,
+    row: &'r RawValue,
+}
+
+struct Transform<'t> {
+    run: &'t Run,
+    manifest: &'t Manifest,
+    options: &'t Options,
+    dry_run: bool,
+}
+
+impl Transform<'_> {
+    fn run(&self) -> Result<Items, Failure> {
+        let rows: u64 = self.manifest.tables.values().map(|written| written.lines).sum();
+        let bar = progress_bar(2 * rows, "rows, twice");
+        let mut census = Census::default();
+        for table in Table::ALL {
+            self.each(table, |row, line| {
+                census.take(&row, line, self.options);
+                bar.inc(1);
+                Ok(())
+            })?;
+        }
+        let mut out = Out::create(self)?;
+        for table in Table::ALL {
+            self.each(table, |row, line| {
+                bar.inc(1);
+                let Carried { mut items, left_out } = match rows::carry(&row, self.options) {
+                    Ok(carried) => carried,
+                    Err(reject) => return out.reject(&row, line, &reject, false),
+                };
+                match census.fate(&row, line, &mut items) {
+                    Fate::Rejected(reject) => out.reject(&row, line, &reject, false),
+                    Fate::Kept(beaten) => {
+                        for reject in left_out.iter().chain(&beaten) {
+                            out.reject(&row, line, reject, true)?;
+                        }
+                        items.iter().try_for_each(|item| out.item(item))
+                    }
+                }
+            })?;
+        }
+        bar.finish_and_clear();
+        out.finish(self)
+    }
+
+    fn each(&self, table: Table, mut take: impl FnMut(Row, &str) -> Result<(), Failure>) -> Result<(), Failure> {
+        let incomplete = || Kind::RunChanged.because(format!("the export has no table {table}"));
+        let written = self.manifest.tables.get(&table).ok_or_else(incomplete)?;
+        let mut lines = ReadLines::open(self.run.path(&export::file(table)), written)?;
+        while let Some(line) = lines.next_line()? {
+            let row = Row::read(table, line);
+            let row =
+                row.map_err(|error| Kind::RunChanged.because(format!("a row of {table} cannot be read: {error}")))?;
+            take(row, line)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is written; nothing on a dry run.
+struct Out {
+    /// The items unsorted, each behind the hash of its key.
+    parts: Vec<Lines>,
+    rejects: Option<Lines>,
+    types: BTreeMap<String, u64>,
+    reasons: BTreeMap<Table, BTreeMap<String, u64>>,
+}
+
+impl Out {
+    fn create(transform: &Transform<'_>) -> Result<Self, Failure> {
+        let (types, reasons) = Default::default();
+        let run = transform.run;
+        if transform.dry_run {
+            return Ok(Self { parts: Vec::new(), rejects: None, types, reasons });
+        }
+        // From here on there are no items until there are all.
+        run.remove(ITEMS)?;
+        run.fresh_folder("items")?;
+        let parts = (0..FILES).map(|n| Lines::create(run.path(&part(n))));
+        let rejects = Some(Lines::create(run.path(REJECTS))?);
+        Ok(Self { parts: parts.collect::<Result<_, _>>()?, rejects, types, reasons })
+    }
+
+    fn item(&mut self, item: &Item) -> Result<(), Failure> {
+        *self.types.entry(item.kind.to_owned()).or_default() += 1;
+        let hash = key_hash(&item.partition, &item.sort);
+        // The first bits choose the file, so that the files one behind the other are sorted too.
+        let Some(part) = self.parts.get_mut((hash >> 124) as usize) else { return Ok(()) };
+        part.write(&format!("{hash:032x}{}", item.line()))
+    }
+
+    fn reject(&mut self, row: &Row, line: &str, reject: &Reject, kept: bool) -> Result<(), Failure> {
+        let (table, reason) = (row.table(), reject.reason.as_str());
+        *self.reasons.entry(table).or_default().entry(reason.to_owned()).or_default() += 1;
+        let Some(rejects) = &mut self.rejects else { return Ok(()) };
+        let unreadable = |error| Kind::RunChanged.because(format!("a row of {table} cannot be read: {error}"));
+        let row = Rejected {
+            table,
+            id: row.id(),
+            reason,
+            detail: &reject.detail,
+            kept,
+            row: serde_json::from_str(line).map_err(unreadable)?,
+        };
+        rejects.write(&serde_json::to_string(&row).map_err(unreadable)?)
+    }
+
+    fn finish(self, transform: &Transform<'_>) -> Result<Items, Failure> {
+        let Transform { run, manifest, options, dry_run } = transform;
+        let zone = |zone: &TimeZone| zone.iana_name().unwrap_or("UTC").to_owned();
+        let mut items = Items {
+            export: manifest.tables.clone(),
+            as_of: options.as_of,
+            source_zone: zone(&options.source_zone),
+            log_zone: zone(&options.log_zone),
+            with_tokens: options.vault.is_some(),
+            files: BTreeMap::new(),
+            types: self.types,
+            rejects: self.rejects.map(Lines::finish).transpose()?,
+            reasons: self.reasons,
+        };
+        for (n, lines) in (0..FILES).zip(self.parts) {
+            let mut unsorted = ReadLines::open(run.path(&part(n)), &lines.finish()?)?;
+            let mut all = Vec::new();
+            while let Some(line) = unsorted.next_line()? {
+                all.push(line.to_owned());
+            }
+            // By the hash of their keys: who loads them in this order spreads them over all partitions.
+            all.sort_unstable();
+            let name = format!("{n:02x}");
+            let mut sorted = Lines::create(run.path(&Items::file(&name)))?;
+            for line in &all {
+                sorted.write(line.get(32..).unwrap_or_default())?;
+            }
+            items.files.insert(name, sorted.finish()?);
+            run.remove(&part(n))?;
+        }
+        if !dry_run {
+            run.write(ITEMS, &items)?;
+        }
+        Ok(items)
+    }
+}
+
+fn part(n: u8) -> String {
+    format!("items/{n:02x}.unsorted")
+}
+
+fn report(items: &Items, dry_run: bool) -> Report {
+    let rows: u64 = items.export.values().map(|written| written.lines).sum();
+    let mut text = format!("{rows} rows become {} items", items.count());
+    for (kind, count) in &items.types {
+        text.push_str(&format!("\n  {kind}: {count}"));
+    }
+    for (table, reasons) in &items.reasons {
+        text.push_str(&format!("\nnot carried over of {table}:"));
+        for (reason, count) in reasons {
+            text.push_str(&format!(" {reason} {count},"));
+        }
+        text.pop();
+    }
+    if !dry_run && items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
+        text.push_str(&format!("\neach with its row in {REJECTS}"));
+    }
+    let is_unexpected = |name: &String| Reason::EXPECTED.iter().all(|reason| reason.as_str() != name);
+    let unexpected = items.reasons.values().any(|reasons| reasons.keys().any(is_unexpected));
+    let json = json!({
+        "phase": "transform",
+        "dryRun": dry_run,
+        "rows": rows,
+        "items": items.types,
+        "rejects": items.reasons,
+        "asOf": items.as_of,
+        "sourceZone": items.source_zone,
+        "logZone": items.log_zone,
+        "withTokens": items.with_tokens,
+    });
+    Report { outcome: if unexpected { Outcome::Look } else { Outcome::Done }, json, text }
 }

@@ -25,11 +25,15 @@ pub enum Reason {
     DateBefore1900,
     /// `unreadable-subscription`: not the JSON of a push subscription; the setting itself is kept.
     UnreadableSubscription,
+    /// `unknown-platform`: neither `web`, `ios` nor `android`.
+    UnknownPlatform,
+    /// `unreadable-image`: neither an address nor a picture; the user is kept without it.
+    UnreadableImage,
     /// `invalid-id`: an id that no key can have.
     InvalidId,
     /// `invalid-email`: no address; the user keeps it in the profile, but is not found by it.
     InvalidEmail,
-    /// `missing-value`: a column is null that must not be.
+    /// `missing-value`: a column is null that must not be; of a flag, the row is kept with it off.
     MissingValue,
     /// `too-large`: more than an item holds.
     TooLarge,
@@ -50,6 +54,8 @@ impl Reason {
             Self::UnreadableTime => "unreadable-time",
             Self::DateBefore1900 => "date-before-1900",
             Self::UnreadableSubscription => "unreadable-subscription",
+            Self::UnknownPlatform => "unknown-platform",
+            Self::UnreadableImage => "unreadable-image",
             Self::InvalidId => "invalid-id",
             Self::InvalidEmail => "invalid-email",
             Self::MissingValue => "missing-value",
@@ -57,10 +63,8 @@ impl Reason {
         }
     }
 
-    /// Whether nobody will miss it, so that nobody needs to look.
-    pub fn is_expected(self) -> bool {
-        matches!(self, Self::Expired | Self::Deleted | Self::SingleUse | Self::Password)
-    }
+    /// Those that nobody will miss, so that nobody needs to look.
+    pub const EXPECTED: [Self; 4] = [Self::Expired, Self::Deleted, Self::SingleUse, Self::Password];
 }
 
 /// A row that is not carried over.
@@ -70,4 +74,10 @@ pub struct Reject {
     pub reason: Reason,
     /// For people.
     pub detail: String,
+}
+
+impl Reject {
+    pub(crate) fn because(reason: Reason, detail: impl Into<String>) -> Self {
+        Self { reason, detail: detail.into() }
+    }
 }

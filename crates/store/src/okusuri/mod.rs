@@ -27,7 +27,7 @@ pub use accounts::{Linked, Login, LoginError, Unlinked};
 pub use admin::{LISTED_TYPES, ListPosition, Listings};
 pub use doses::{DayDoses, DoseName, Doses, Marked};
 pub use everything::{Deleted, Everything};
-pub use keys::{Key, sha256_hex};
+pub use keys::{Key, due_partition, sha256_hex};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
 pub use medicines::{Medicines, Unmade};
 pub use notifications::{Notifications, NotificationsOf};

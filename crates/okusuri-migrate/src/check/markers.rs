@@ -1,0 +1,85 @@
+//! Whether each marker has what it marks, and the other way round: an address and its user, a login elsewhere and its owner, a session by its token
+//! and among its user's.
+
+use std::collections::{HashMap, HashSet};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::okusuri::Email;
+
+use super::number;
+use crate::transform::key_hash;
+
+/// Which side of a pair an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// It says that there is a marker.
+    Owner,
+    /// It is the marker.
+    Marker,
+}
+
+/// The halves that have not met yet.
+#[derive(Debug)]
+pub(super) struct Markers {
+    now: i64,
+    pairs: u64,
+    waiting: HashMap<u128, (&'static str, Side, String)>,
+    /// Addresses that have a marker, whosever it is.
+    addresses: HashSet<u128>,
+}
+
+impl Markers {
+    /// Of epoch second `now`: what has expired by then may be half gone.
+    pub(super) fn new(now: i64) -> Self {
+        Self { now, pairs: 0, waiting: HashMap::new(), addresses: HashSet::new() }
+    }
+
+    pub(super) fn take(&mut self, item: &HashMap<String, AttributeValue>) {
+        let text = |name| item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str);
+        if number(item, "TTL").is_some_and(|ttl| ttl <= self.now) {
+            return;
+        }
+        let user = text("UserId");
+        match text("Type") {
+            "user" => {
+                // An address that is none has no marker.
+                let Ok(email) = Email::new(text("Email")) else { return };
+                self.meet("email", Side::Owner, &[email.as_str(), user]);
+            }
+            "email" => {
+                self.addresses.insert(key_hash("email", text("Email")));
+                self.meet("email", Side::Marker, &[text("Email"), user]);
+            }
+            "account" => self.meet("account", Side::Owner, &[text("Provider"), text("Subject"), user]),
+            "account_owner" => self.meet("account", Side::Marker, &[text("Provider"), text("Subject"), user]),
+            "user_session" => self.meet("session", Side::Owner, &[text("TokenHash"), text("SessionId"), user]),
+            "session" => self.meet("session", Side::Marker, &[text("TokenHash"), text("SessionId"), user]),
+            _ => {}
+        }
+    }
+
+    fn meet(&mut self, kind: &'static str, side: Side, what: &[&str]) {
+        let name = what.join(" ");
+        let key = key_hash(kind, &what.join("\0"));
+        match self.waiting.remove(&key) {
+            Some((_, other, _)) if other != side => self.pairs += 1,
+            _ => drop(self.waiting.insert(key, (kind, side, name))),
+        }
+    }
+
+    /// How many pairs there are, and which halves are alone.
+    pub(super) fn finish(self) -> (u64, Vec<(&'static str, String)>) {
+        let addresses = self.addresses;
+        let alone = self.waiting.into_values().filter_map(|(kind, side, name)| match (kind, side) {
+            // Two users with one address: it is the other one's.
+            ("email", Side::Owner) if addresses.contains(&key_hash("email", name.split(' ').next()?)) => None,
+            ("email", Side::Owner) => Some(("email-without-marker", name)),
+            ("email", Side::Marker) => Some(("marker-without-email", name)),
+            ("account", Side::Owner) => Some(("account-without-marker", name)),
+            ("account", Side::Marker) => Some(("marker-without-account", name)),
+            (_, Side::Owner) => Some(("session-without-token", name)),
+            (_, Side::Marker) => Some(("token-without-session", name)),
+        });
+        (self.pairs, alone.collect())
+    }
+}

@@ -1,0 +1,159 @@
+//! How items are put: new ones 25 at a time, and what is there already one by one, on the condition that it is not newer.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementErrorCodeEnum, BatchStatementRequest, ReturnValue};
+use backon::{ExponentialBuilder, Retryable};
+use store::StoreError;
+
+use crate::Failure;
+use crate::transform::{AS_OF, VERSION, key_of};
+
+/// [The most statements of a batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+pub(super) const ITEMS_MAX: usize = 25;
+
+/// What a batch may have together, bytes, far below the 16 MB of a request.
+const BATCH_UNITS_MAX: u64 = 4 * 1024;
+
+/// How often a request is sent while the database asks for patience, beyond the SDK's own tries. Some minutes.
+const TRIES_MAX: usize = 12;
+const WAIT: Duration = Duration::from_millis(100);
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// An item to put.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub attributes: HashMap<String, AttributeValue>,
+    pub units: u64,
+}
+
+impl Item {
+    /// Its key, for people.
+    pub(super) fn name(&self) -> String {
+        let (partition, sort) = key_of(&self.attributes);
+        format!("{partition} {sort}")
+    }
+}
+
+/// What became of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    /// Nothing had its key.
+    New,
+    /// What had its key was of a migration too, not newer, and untouched since.
+    Known,
+    /// What has its key is newer.
+    Kept,
+}
+
+/// Puts items.
+#[derive(Debug)]
+pub(super) struct Writer {
+    client: Client,
+    table: String,
+}
+
+impl Writer {
+    pub(super) fn new(client: Client, table: &str) -> Self {
+        Self { client, table: table.to_owned() }
+    }
+
+    /// Puts items, and tells of each what became of it.
+    pub(super) async fn put(&self, items: &[Item]) -> Result<Vec<Put>, Failure> {
+        let mut puts = Vec::new();
+        let mut rest = items;
+        while !rest.is_empty() {
+            let mut units = 0;
+            let fitting = rest.iter().take(ITEMS_MAX).take_while(|item| {
+                units += item.units;
+                units <= BATCH_UNITS_MAX
+            });
+            let (batch, further) = rest.split_at(fitting.count().max(1));
+            let is_inserted = with_patience(|| self.insert(batch)).await?;
+            for (item, is_inserted) in batch.iter().zip(is_inserted) {
+                let put = if is_inserted { Put::New } else { with_patience(|| self.replace(item)).await? };
+                puts.push(put);
+            }
+            rest = further;
+        }
+        Ok(puts)
+    }
+
+    /// Tells of each item whether it is new. One whose key is taken is not put, and neither is one for which there was no capacity.
+    ///
+    /// An INSERT is what BatchWriteItem is not: each of a batch on the condition that nobody has its key, at the price of a plain put. A reply that is lost
+    /// leaves items for [`Writer::replace`], which puts them over themselves.
+    async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
+        let statements = items.iter().map(|item| {
+            let (names, values): (Vec<_>, Vec<_>) = item.attributes.iter().unzip();
+            let fields: Vec<_> = names.iter().map(|name| format!("'{name}': ?")).collect();
+            let table = &self.table;
+            let statement = format!("INSERT INTO \"{table}\" VALUE {{{}}}", fields.join(", "));
+            let values = values.into_iter().cloned().collect();
+            BatchStatementRequest::builder().statement(statement).set_parameters(Some(values)).build()
+        });
+        let statements = statements.collect::<Result<_, _>>();
+        let statements = statements.map_err(|error| StoreError::Refused(error.to_string()))?;
+        let answer = self.client.batch_execute_statement().set_statements(Some(statements)).send().await?;
+        let answers = answer.responses.unwrap_or_default();
+        if answers.len() != items.len() {
+            let answers = answers.len();
+            return Err(StoreError::Unavailable(format!("{} statements have {answers} answers", items.len())));
+        }
+        let is_inserted = answers.into_iter().map(|answer| match answer.error {
+            None => Ok(true),
+            Some(error) => match error.code {
+                Some(
+                    BatchStatementErrorCodeEnum::DuplicateItem
+                    | BatchStatementErrorCodeEnum::ConditionalCheckFailed
+                    | BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded
+                    | BatchStatementErrorCodeEnum::RequestLimitExceeded
+                    | BatchStatementErrorCodeEnum::ThrottlingError
+                    | BatchStatementErrorCodeEnum::TransactionConflict
+                    | BatchStatementErrorCodeEnum::InternalServerError,
+                ) => Ok(false),
+                code => Err(StoreError::Refused(format!("{code:?}: {}", error.message.unwrap_or_default()))),
+            },
+        });
+        is_inserted.collect()
+    }
+
+    async fn replace(&self, item: &Item) -> Result<Put, StoreError> {
+        let mut request = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item.attributes.clone()))
+            .return_values(ReturnValue::AllOld)
+            // Stops a back-fill from overwriting what is newer: an item that the application has made (it has no version), that it has changed
+            // since (`UpdatedAt` is no longer what was migrated), or that was migrated of a later state of its row.
+            .condition_expression(
+                "attribute_not_exists(PK) OR (#version <= :version AND (attribute_not_exists(UpdatedAt) OR UpdatedAt = #asOf))",
+            )
+            .expression_attribute_names("#version", VERSION)
+            .expression_attribute_names("#asOf", AS_OF);
+        if let Some(version) = item.attributes.get(VERSION) {
+            request = request.expression_attribute_values(":version", version.clone());
+        }
+        match request.send().await {
+            Ok(answer) if answer.attributes.is_none() => Ok(Put::New),
+            Ok(_) => Ok(Put::Known),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(Put::Kept),
+                _ => Err(error.into()),
+            },
+        }
+    }
+}
+
+/// Again and again, later and later, while there is hope.
+async fn with_patience<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let waits = ExponentialBuilder::default().with_min_delay(WAIT).with_max_delay(WAIT_MAX).with_max_times(TRIES_MAX);
+    request.retry(waits.with_jitter()).when(StoreError::is_transient).await
+}

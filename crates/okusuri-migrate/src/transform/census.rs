@@ -1,0 +1,104 @@
+//! What is known of all rows together: whose users go along, and which of two rows with one key does.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::item::{Beaten, Item, Rank, hash, key_hash};
+use super::{Options, Reason, Reject, rows};
+use crate::source::Row;
+
+/// About a hundred bytes for each item and user.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    users: HashMap<String, User>,
+    /// Who has each key, by its hash.
+    holders: HashMap<u128, Holder>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum User {
+    Kept,
+    Deleted,
+    Rejected,
+}
+
+/// By rank, and then by the row's own hash: so it is the same whoever came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Holder {
+    rank: Rank,
+    row: u128,
+}
+
+/// What becomes of a row.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// It is carried over, but for these items.
+    Kept(Vec<Reject>),
+    Rejected(Reject),
+}
+
+impl Census {
+    /// Takes a row in; users before everything that they may have.
+    pub(super) fn take(&mut self, row: &Row, line: &str, options: &Options) {
+        let items = rows::carry(row, options).map(|carried| carried.items);
+        if let Row::User(user) = row {
+            let user_is = match &items {
+                Ok(_) => User::Kept,
+                Err(reject) if reject.reason == Reason::Deleted => User::Deleted,
+                Err(_) => User::Rejected,
+            };
+            match self.users.entry(user.id.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert(user_is)),
+                // A table without its primary key may have an id twice: one that is kept will do.
+                Entry::Occupied(mut entry) if user_is == User::Kept => drop(entry.insert(user_is)),
+                Entry::Occupied(_) => {}
+            }
+        }
+        let Ok(items) = items else { return };
+        if self.of_user(row).is_some() {
+            return;
+        }
+        for item in items {
+            let holder = Holder { rank: item.rank, row: identity(row, line) };
+            let known = self.holders.entry(key_hash(&item.partition, &item.sort)).or_insert(holder);
+            *known = holder.max(*known);
+        }
+    }
+
+    /// What becomes of a row that could be carried over if it were alone; removes the items that it does not bring along.
+    pub(super) fn fate(&self, row: &Row, line: &str, items: &mut Vec<Item>) -> Fate {
+        if let Some(reject) = self.of_user(row) {
+            return Fate::Rejected(reject);
+        }
+        let identity = identity(row, line);
+        let is_beaten = |item: &Item| {
+            let holder = self.holders.get(&key_hash(&item.partition, &item.sort));
+            holder.is_none_or(|holder| holder.row != identity)
+        };
+        let mut beaten = Vec::new();
+        for item in items.iter().filter(|item| is_beaten(item)) {
+            let told = |reason| Reject::because(reason, format!("another row has {} {}", item.partition, item.sort));
+            match item.beaten {
+                Beaten::Row(reason) => return Fate::Rejected(told(reason)),
+                Beaten::Item(reason) => beaten.push(told(reason)),
+                Beaten::Merged => {}
+            }
+        }
+        items.retain(|item| !is_beaten(item));
+        Fate::Kept(beaten)
+    }
+
+    fn of_user(&self, row: &Row) -> Option<Reject> {
+        let user = row.user_id()?;
+        match self.users.get(user) {
+            Some(User::Kept) => None,
+            Some(User::Deleted) => Some(Reject::because(Reason::Deleted, format!("its user {user} is"))),
+            Some(User::Rejected) => Some(Reject::because(Reason::Orphan, format!("its user {user} was rejected"))),
+            None => Some(Reject::because(Reason::Orphan, format!("there is no user {user}"))),
+        }
+    }
+}
+
+fn identity(row: &Row, line: &str) -> u128 {
+    hash(&[row.table().name().as_bytes(), b"\0", line.as_bytes()])
+}

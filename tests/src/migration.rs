@@ -1,0 +1,105 @@
+//! A run of `okusuri-migrate`: a source with awkward rows, a folder, an engine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Parser;
+use okusuri_migrate::{Command, Failure, Outcome, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::okusuri_source::fill;
+use crate::{Database, Postgres};
+
+/// What the tokens of logins elsewhere are sealed with.
+pub const KEY: &str = "a secret of thirty-two characters";
+
+/// Everything that a run needs.
+#[derive(Debug)]
+pub struct Migration {
+    /// The source.
+    pub postgres: Postgres,
+    /// The target.
+    pub database: Database,
+    /// Of the test's own.
+    pub folder: TempDir,
+}
+
+impl Migration {
+    /// A source with so many users, and an empty table.
+    ///
+    /// # Errors
+    /// When either does not start.
+    pub async fn new(seed: u64, users: usize) -> Result<Self> {
+        let mut postgres = Postgres::start().await?;
+        fill(&postgres.client().await?, seed, users).await?;
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("key"), KEY)?;
+        Ok(Self { postgres, database: Database::start().await?, folder })
+    }
+
+    /// The arguments of a phase, with those that every run needs.
+    pub fn arguments(&self, phase: &str, flags: &[&str]) -> Vec<String> {
+        let folder = |name: &str| self.folder.path().join(name).display().to_string();
+        let mut all = vec![phase.to_owned(), "--json".to_owned(), "--run".to_owned(), folder("run")];
+        let of_phase = match phase {
+            "export" => vec!["--source".to_owned(), self.postgres.url()],
+            "transform" => ["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--key-file", &folder("key")]
+                .map(str::to_owned)
+                .to_vec(),
+            "load" => ["--endpoint", &self.database.engine.url(), "--rate", "1000000"].map(str::to_owned).to_vec(),
+            "check" => ["--endpoint", &self.database.engine.url()].map(str::to_owned).to_vec(),
+            _ => Vec::new(),
+        };
+        all.extend(of_phase);
+        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        all
+    }
+
+    /// Does a phase.
+    ///
+    /// # Errors
+    /// When it could not be done.
+    pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<Outcome, Failure> {
+        let arguments = self.arguments(phase, flags);
+        run(Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments))).await
+    }
+
+    /// A file of the run.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("run").join(name)
+    }
+
+    /// A file of JSON of the run.
+    ///
+    /// # Errors
+    /// When it is not there, or not JSON.
+    pub fn json(&self, name: &str) -> Result<Value> {
+        let path = self.path(name);
+        let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// A file of JSON lines of the run.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn lines(&self, name: &str) -> Result<Vec<Value>> {
+        let path = self.path(name);
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+
+    /// All items of the table, by their key.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn items(&self) -> Result<BTreeMap<(String, String), BTreeMap<String, AttributeValue>>> {
+        let scan = self.database.client.scan().table_name(Database::OKUSURI).into_paginator().items().send();
+        let items: Vec<_> = scan.collect::<Result<_, _>>().await?;
+        let text = |value: &AttributeValue| value.as_s().cloned().unwrap_or_default();
+        Ok(items.into_iter().map(|item| ((text(&item["PK"]), text(&item["SK"])), item.into_iter().collect())).collect())
+    }
+}
