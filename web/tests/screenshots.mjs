@@ -9,6 +9,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { launchChromium, stackUrl, viewports } from './chromium.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
+import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
 import { scenes as shopScenes } from './shop-scenes.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
@@ -65,6 +66,7 @@ const wanted = new RegExp(process.env['SCENES'] ?? '');
 const scenes = [
   ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
   ...Object.entries(shopScenes),
+  ...Object.entries(okusuriScenes),
 ].filter(([name]) => wanted.test(name));
 
 await mkdir(folder, { recursive: true });
@@ -103,7 +105,9 @@ for (const [size, viewport] of Object.entries(viewports)) {
     for (const [name, scene] of scenes) {
       // Both languages in both themes and sizes would be too many to look at: half of them in each.
       const locale = (size === 'phone') === (colorScheme === 'light') ? 'ja-JP' : 'en-GB';
-      const page = await browser.newPage({ viewport, colorScheme, locale, reducedMotion: 'reduce' });
+      // A service worker would fetch past the scripted server.
+      const look = { viewport, colorScheme, locale, reducedMotion: /** @type {const} */ ('reduce') };
+      const page = await browser.newPage({ ...look, serviceWorkers: 'block' });
       await scene.prepare(page);
       await page.goto(url + scene.at);
       await scene.play?.(page);

@@ -207,7 +207,7 @@ export function post(path: string, body: unknown): Promise<void> {
 
 /** `GET logs`, newest first. */
 export async function getLogs(cursor: string | null): Promise<Page<Log>> {
-  const query = new URLSearchParams({ order: 'newest', limit: '50', ...(cursor === null ? {} : { cursor }) });
+  const query = new URLSearchParams({ limit: '50', ...(cursor === null ? {} : { cursor }) });
   return page(await ask(`logs?${query}`), decodeLog);
 }
 

@@ -15,16 +15,20 @@ export const dosePath = ({ date, time, medicineId }: Pick<Dose, 'date' | 'time' 
 export function dayWith(day: Day, today: string, waiting: readonly Write[]): Shown<Day> {
   const write = lastOf(logPath(day.date), waiting);
   if (write === null) return { ...day, isWaiting: false };
-  const log = logOf(write, day.date);
+  const log = logOf(write, day.date, day.log);
   const state = log === null ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
   return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isWaiting: true };
 }
 
-/** The log that a write makes; `null` when it removes it. */
-export function logOf({ method, body }: Write, date: string): Log | null {
+/** The log that a write makes of the one before; `null` when it removes it. A note that is not spoken of stays. */
+export function logOf({ method, body }: Write, date: string, before: Log | null): Log | null {
   if (method === 'DELETE') return null;
   const note = body?.['note'];
-  return { date, hasBleeding: body?.['hasBleeding'] === true, note: typeof note === 'string' ? note : null };
+  return {
+    date,
+    hasBleeding: body?.['hasBleeding'] === true,
+    note: note === undefined ? (before?.note ?? null) : typeof note === 'string' ? note : null,
+  };
 }
 
 /** A dose as it will be. */

@@ -1,21 +1,27 @@
-/** WCAG 2.2 AA as far as axe can measure it, in every scene of the game, the shop and the journal, in both themes and both sizes. */
+/** WCAG 2.2 AA as far as axe can measure it, in every scene of the game, the shop, the journal and the medication log, in both themes and both sizes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
 import { scenes as gameScenes } from '../game-scenes.mjs';
+import { scenes as okusuriScenes } from '../okusuri-scenes.mjs';
 import { scenes as shopScenes } from '../shop-scenes.mjs';
 import { useBrowser, violations } from './harness.mjs';
 
 const open = useBrowser();
 
-for (const [name, scene] of Object.entries({ ...gameScenes, ...shopScenes })) {
+for (const [name, scene] of Object.entries({ ...gameScenes, ...shopScenes, ...okusuriScenes })) {
   // Two of the four combinations show each theme and each size.
   for (const [size, colorScheme] of /** @type {const} */ ([
     ['desktop', 'light'],
     ['phone', 'dark'],
   ])) {
     test(`axe finds nothing in the scene "${name}" (${size}, ${colorScheme})`, async () => {
-      const look = { viewport: viewports[size], colorScheme, reducedMotion: /** @type {const} */ ('reduce') };
+      const look = {
+        viewport: viewports[size],
+        colorScheme,
+        reducedMotion: /** @type {const} */ ('reduce'),
+        serviceWorkers: /** @type {const} */ ('block'),
+      };
       const { page, close } = await open({ at: scene.at, prepare: scene.prepare, ...look });
       await scene.play?.(page);
       assert.deepEqual(await violations(page), []);

@@ -1,0 +1,286 @@
+/** A server for the page of the medication log that says what the test tells it to, on a day that stands still. */
+import { problem } from './harness.mjs';
+import { named } from './shop-server.mjs';
+
+/** @import { Page, Route } from 'playwright-core' */
+
+/** @typedef {Record<string, any>} Json */
+
+/** Now: an evening in Tokyo. */
+export const now = Date.UTC(2026, 10, 21, 11, 5);
+/** The day there. */
+export const today = '2026-11-21';
+const DAY_MS = 86_400_000;
+
+/** The day that lies so many days before today, or after. @param {number} days */
+export const dayAt = (days) => new Date(Date.parse(today) + days * DAY_MS).toISOString().slice(0, 10);
+
+/** A log of a day. @param {string} date @param {boolean} [hasBleeding] @param {string} [note] */
+export const log = (date, hasBleeding = false, note) => ({
+  id: `log-${date}`,
+  date,
+  hasBleeding,
+  createdAt: `${date}T12:00:00Z`,
+  updatedAt: `${date}T12:00:00Z`,
+  ...(note && { note }),
+});
+
+/** A person with some months behind them. */
+export class OkusuriServer {
+  /** Answers in place of the usual ones, by method and path below the API's root: `GET status`. @type {Record<string, (route: Route) => unknown>} */
+  answers = {};
+  /** Every change that came, in order. @type {{ method: string, path: string, body: any }[]} */
+  changes = [];
+  /** Whether the browser's session is good. */
+  isSignedIn = true;
+  /** The code that is right. */
+  code = '123456';
+  /** @type {Json} */
+  user = {
+    id: '01890000-0000-7000-8000-000000000001',
+    name: 'Mio',
+    email: 'mio@example.org',
+    emailVerified: true,
+    timeZone: 'Asia/Tokyo',
+    createdAt: '2026-01-05T10:00:00Z',
+  };
+  /** @type {Json} */
+  status = {
+    today,
+    streak: 23,
+    bestStreak: 31,
+    consecutiveBleedingDays: 0,
+    isResting: false,
+    restDaysLeft: 0,
+    loggedToday: false,
+    lastLogOn: dayAt(-1),
+  };
+  /** The days of rest. */
+  rest = new Set([dayAt(-27), dayAt(-26), dayAt(-25), dayAt(-24)]);
+  /** By date. @type {Map<string, Json>} */
+  logs = new Map();
+  /** @type {Json[]} */
+  medicines = [
+    { id: 'm1', name: 'Iron', dose: '1 tablet', times: ['08:00', '20:00'], from: dayAt(-60) },
+    { id: 'm2', name: 'Vitamin D', dose: '2 drops', times: ['12:30'], from: dayAt(-20), until: dayAt(40) },
+  ];
+  /** What became of doses, by path. @type {Map<string, Json>} */
+  doses = new Map();
+  /** @type {Json[]} */
+  providers = [
+    { id: 'google', name: 'Google' },
+    { id: 'line', name: 'LINE' },
+  ];
+  /** @type {Json[]} */
+  accounts = [{ provider: 'google', subject: '1184', createdAt: '2026-02-01T10:00:00Z' }];
+  /** @type {Json[]} */
+  sessions = [
+    {
+      sessionId: 's1',
+      isCurrent: true,
+      createdAt: '2026-11-02T08:10:00Z',
+      expiresAt: '2026-12-21T11:05:00Z',
+      ipAddress: '203.0.113.9',
+      userAgent:
+        'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148 Safari/604.1',
+    },
+    {
+      sessionId: 's2',
+      isCurrent: false,
+      createdAt: '2026-10-11T19:30:00Z',
+      expiresAt: '2026-12-01T19:30:00Z',
+      ipAddress: '2001:db8::17',
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+    },
+  ];
+  /** @type {Json} */
+  reminder = { isEnabled: true, time: '22:00' };
+
+  constructor() {
+    for (let days = -78; days < 0; days++) {
+      const date = dayAt(days);
+      // Three days of bleeding, four of rest; and one that was forgotten before.
+      if (this.rest.has(date) || days === -59) continue;
+      const hasBleeding = days >= -30 && days <= -28;
+      this.logs.set(date, log(date, hasBleeding, days === -12 ? 'Half an hour late, after the concert' : undefined));
+    }
+  }
+
+  /** Today is noted. @param {boolean} hasBleeding */
+  note(hasBleeding) {
+    this.logs.set(today, log(today, hasBleeding));
+    Object.assign(this.status, { streak: 24, loggedToday: true, consecutiveBleedingDays: hasBleeding ? 1 : 0 });
+  }
+
+  /** The second of four days without. */
+  restNow() {
+    for (const days of [-1, 0, 1, 2]) {
+      this.logs.delete(dayAt(days));
+      this.rest.add(dayAt(days));
+    }
+    for (const days of [-4, -3, -2]) this.logs.set(dayAt(days), log(dayAt(days), true));
+    Object.assign(this.status, { streak: 0, isResting: true, restDaysLeft: 3 });
+  }
+
+  /** Somebody on their first day. */
+  begin() {
+    this.logs.clear();
+    this.rest.clear();
+    this.medicines = [];
+    this.accounts = [];
+    this.sessions = this.sessions.slice(0, 1);
+    this.user['name'] = undefined;
+    Object.assign(this.status, { streak: 0, bestStreak: 0, lastLogOn: undefined });
+  }
+
+  /** For `prepare`. @param {Page} page */
+  async install(page) {
+    await page.clock.setFixedTime(now);
+    await page.route(
+      (url) => url.pathname.startsWith('/okusuri/api/'),
+      (route) => this.#answer(route),
+    );
+  }
+
+  /** @param {Route} route */
+  async #answer(route) {
+    const request = route.request();
+    const url = new URL(request.url());
+    const path = url.pathname.slice('/okusuri/api/'.length);
+    const method = request.method();
+    if (method !== 'GET') {
+      const isJson = (await request.headerValue('content-type')) === 'application/json';
+      this.changes.push({ method, path, body: isJson ? request.postDataJSON() : request.postData() });
+    }
+    const special = this.answers[`${method} ${path}`];
+    if (special) return special(route);
+    if (path.startsWith('sign-in/')) return this.#signIn(route, path);
+    if (!this.isSignedIn) return route.fulfill(named(401, 'not-signed-in', 'Nobody is signed in'));
+    return this.#ofUser(route, method, path, url.searchParams);
+  }
+
+  /** @param {Route} route @param {string} path */
+  #signIn(route, path) {
+    if (path === 'sign-in/providers') return route.fulfill({ json: { items: this.providers } });
+    if (path === 'sign-in/email') return route.fulfill({ status: 202, json: {} });
+    if (route.request().postDataJSON().code !== this.code) {
+      return route.fulfill(named(401, 'wrong-code', 'The code is wrong', { attemptsLeft: 3 }));
+    }
+    this.isSignedIn = true;
+    return route.fulfill({ json: this.user });
+  }
+
+  /** @param {Route} route @param {string} method @param {string} path @param {URLSearchParams} query */
+  #ofUser(route, method, path, query) {
+    const body = method === 'PUT' || (method === 'POST' && path !== 'import') ? route.request().postDataJSON() : null;
+    const [root, ...rest] = path.split('/');
+    const gone = () => route.fulfill(named(404, 'not-found', 'It is not there'));
+    switch (`${method} ${root}`) {
+      case 'POST sign-out':
+        this.isSignedIn = false;
+        return route.fulfill({ status: 204 });
+      case 'GET me':
+        return route.fulfill({ json: rest[0] === 'accounts' ? { items: this.accounts } : this.user });
+      case 'PUT me':
+        Object.assign(this.user, body);
+        return route.fulfill({ json: this.user });
+      case 'DELETE me':
+        if (rest.length > 0) this.accounts = this.accounts.filter(({ provider }) => provider !== rest[1]);
+        else this.isSignedIn = false;
+        return route.fulfill({ status: 204 });
+      case 'GET sessions':
+        return route.fulfill({ json: { items: this.sessions } });
+      case 'DELETE sessions':
+        this.sessions = this.sessions.filter(({ sessionId }) => sessionId !== rest[0]);
+        return route.fulfill({ status: 204 });
+      case 'GET status':
+        return route.fulfill({ json: this.status });
+      case 'GET calendar':
+        return route.fulfill({ json: this.#month(rest[0] ?? '') });
+      case 'GET logs': {
+        const all = [...this.logs.values()].sort((a, b) => (a['date'] < b['date'] ? 1 : -1));
+        const from = Number(query.get('cursor') ?? 0);
+        const end = from + Number(query.get('limit'));
+        return route.fulfill({
+          json: { items: all.slice(from, end), ...(end < all.length && { cursor: String(end) }) },
+        });
+      }
+      case 'PUT logs':
+        return this.#putLog(route, rest[0] ?? '', body);
+      case 'DELETE logs':
+        if (!this.logs.delete(rest[0] ?? '')) return gone();
+        if (rest[0] === today) Object.assign(this.status, { streak: 23, loggedToday: false });
+        return route.fulfill({ json: { status: this.status } });
+      case 'GET medicines':
+        return route.fulfill({ json: { items: this.medicines } });
+      case 'POST medicines':
+        this.medicines = [...this.medicines, { id: `m${this.medicines.length + 1}`, ...body }];
+        return route.fulfill({ status: 201, json: this.medicines.at(-1) });
+      case 'PUT medicines':
+        this.medicines = this.medicines.map((one) => (one['id'] === rest[0] ? { id: rest[0], ...body } : one));
+        return route.fulfill({ json: body });
+      case 'DELETE medicines':
+        this.medicines = this.medicines.filter(({ id }) => id !== rest[0]);
+        return route.fulfill({ status: 204 });
+      case 'GET doses':
+        return route.fulfill({ json: { date: query.get('date'), items: this.#dosesOf(query.get('date') ?? '') } });
+      case 'PUT doses':
+        this.doses.set(rest.join('/'), {
+          ...body,
+          ...(body.minutes && { snoozedUntil: new Date(now + body.minutes * 60_000).toISOString() }),
+        });
+        return route.fulfill({ json: {} });
+      case 'DELETE doses':
+        return this.doses.delete(rest.join('/')) ? route.fulfill({ status: 204 }) : gone();
+      case 'GET adherence':
+        return route.fulfill({ json: { from: dayAt(-29), to: today, taken: 54, due: 60, share: 0.9 } });
+      case 'GET reminder':
+        return route.fulfill({ json: this.reminder });
+      case 'PUT reminder':
+        this.reminder = body;
+        return route.fulfill({ json: body });
+      case 'GET export':
+        return query.has('format')
+          ? route.fulfill({ contentType: 'text/csv', body: 'date,has_bleeding,note\n2026-11-20,false,\n' })
+          : route.fulfill({ json: { items: [this.user, ...this.logs.values()] } });
+      default:
+        return route.fulfill(problem(404, `No such route: ${method} ${path}`));
+    }
+  }
+
+  /** @param {Route} route @param {string} date @param {Json} body */
+  #putLog(route, date, body) {
+    const isNew = !this.logs.has(date);
+    const { note } = { note: this.logs.get(date)?.['note'], ...body };
+    this.logs.set(date, log(date, body['hasBleeding'], note ?? undefined));
+    if (date === today) this.note(body['hasBleeding']);
+    return route.fulfill({ status: isNew ? 201 : 200, json: { log: this.logs.get(date), status: this.status } });
+  }
+
+  /** @param {string} month */
+  #month(month) {
+    const first = [...this.logs.keys()].sort()[0] ?? '9999';
+    const days = [];
+    for (let ms = Date.parse(`${month}-01`); new Date(ms).toISOString().startsWith(month); ms += DAY_MS) {
+      const date = new Date(ms).toISOString().slice(0, 10);
+      const noted = this.logs.get(date);
+      const taken = noted && (noted['hasBleeding'] ? 'bleeding' : 'taken');
+      const untaken = date > today ? 'future' : date === today || date < first ? 'none' : 'missed';
+      const state = this.rest.has(date) && date <= today ? 'rest' : (taken ?? untaken);
+      days.push({ date, state, ...(noted && { log: noted }) });
+    }
+    return { month, today, days };
+  }
+
+  /** @param {string} date */
+  #dosesOf(date) {
+    return this.medicines
+      .flatMap((medicine) => medicine['times'].map((/** @type {string} */ time) => ({ medicine, time })))
+      .map(({ medicine: { id, name, dose }, time }) => {
+        const noted = this.doses.get(`${date}/${time}/${id}`);
+        const state = noted?.['state'] ?? (time < '17:05' ? 'missed' : 'due');
+        return { date, time, medicineId: id, name, dose, ...noted, state };
+      })
+      .sort((a, b) => (a.time < b.time ? -1 : 1));
+  }
+}
