@@ -3,8 +3,8 @@
 mod database;
 pub mod games;
 pub mod journal;
-pub mod okusuri;
 pub mod migration;
+pub mod okusuri;
 pub mod okusuri_source;
 mod postgres;
 pub mod push;
