@@ -85,8 +85,12 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// Forgets what was recorded.
 pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let is_gone = okusuri.doses.unmark(&signed_in.id, &name(request)?).await.map_err(failed)?;
-    if is_gone { Ok(Reply::empty()) } else { Err(DOSE_NOT_FOUND) }
+    let name = name(request)?;
+    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(failed)? {
+        return Err(DOSE_NOT_FOUND);
+    }
+    let DoseName { date, time, medicine_id } = name;
+    Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
 
 /// What share was taken in the last thirty days: of the doses, or without a medicine, of the days.

@@ -80,8 +80,9 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
 /// Deletes one.
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let is_gone = okusuri.medicines.delete(&signed_in.id, request.path_parameter("medicineId")).await;
-    if is_gone.map_err(failed)? { Ok(Reply::empty()) } else { Err(MEDICINE_NOT_FOUND) }
+    let id = request.path_parameter("medicineId");
+    let is_gone = okusuri.medicines.delete(&signed_in.id, id).await.map_err(failed)?;
+    if is_gone { Ok(Reply::json(200, &json!({ "id": id }))) } else { Err(MEDICINE_NOT_FOUND) }
 }
 
 /// Why a medicine, or a dose of one, is not kept.
