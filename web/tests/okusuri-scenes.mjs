@@ -100,7 +100,8 @@ export const scenes = {
     },
     (server) => {
       signedOut(server);
-      server.answers['POST sign-in/email/verify'] = (route) => route.fulfill(named(429, 'code-locked', 'Locked'));
+      server.answers['POST sign-in/email/verify'] = (route) =>
+        route.fulfill(named(429, 'code-locked', 'Locked', { retryAfterSeconds: 2_431 }));
     },
   ),
   'okusuri-today': scene(okusuri, loaded),
@@ -207,8 +208,8 @@ export const scenes = {
               { line: 3, date: dayAt(-99), result: 'created' },
               { line: 4, date: dayAt(-98), result: 'replaced' },
               { line: 5, date: dayAt(-97), result: 'unchanged' },
-              { line: 6, date: '2026-02-30', problem: 'urn:tidemark:problem:invalid-date' },
-              { line: 7, date: dayAt(3), problem: 'urn:tidemark:problem:date-in-the-future' },
+              { line: 6, date: '2026-02-30', problem: 'invalid-date' },
+              { line: 7, date: dayAt(3), problem: 'date-in-the-future' },
             ],
           },
         });

@@ -62,8 +62,8 @@ export async function getMonths(range: DayRange, signal: AbortSignal): Promise<r
 }
 
 /** `GET /stats/daily` as CSV. */
-export function getDaysCsv(range: DayRange): Promise<Blob> {
-  return requestFile(rangePath('/stats/daily', range), 'text/csv');
+export async function getDaysCsv(range: DayRange): Promise<Blob> {
+  return (await requestFile(rangePath('/stats/daily', range), 'text/csv')).content;
 }
 
 /** `GET /days/{date}/clicks`, for the holder of the admin token. */

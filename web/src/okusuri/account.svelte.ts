@@ -1,9 +1,9 @@
 /** Who is signed in, what is kept of theirs in this browser, and what of theirs is still to be sent. */
-import { requestDone, asApiError, type ApiError } from '../shared/api.ts';
+import { asApiError, type ApiError } from '../shared/api.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
-import { API, ask, decodeUser, post, type User } from './api.ts';
+import { ask, decodeUser, post, put, remove, type User } from './api.ts';
 import { Kept } from './kept.ts';
 import { Writes, type Write } from './writes.ts';
 
@@ -143,7 +143,7 @@ class Account {
       {
         ...storedWrites,
         newId: () => newUuidV7(Date.now()),
-        send: ({ method, path, body }) => requestDone(API + path, { method, body: body ?? {} }),
+        send: ({ method, path, body }) => (method === 'PUT' ? put(path, body) : remove(path)),
         exclusive: (task) => navigator.locks?.request(WRITES_KEY, task) ?? task(),
         isOnline: () => presence.online,
         later: (ms, task) => {

@@ -1,6 +1,6 @@
 /** The requests of the medication log. */
-import { isObject, requestDone, requestFile, requestJson, type JsonObject } from '../shared/api.ts';
-import { count, object, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
+import { ApiError, isObject, requestDone, requestFile, requestJson, type JsonObject } from '../shared/api.ts';
+import { count, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
 
 /** Where the API is. Questions and writes are named by what follows. */
 export const API = '/okusuri/api/';
@@ -191,18 +191,18 @@ export function ask(question: string, signal?: AbortSignal): Promise<JsonObject>
 }
 
 /** Writes anything, with an answer that need not be read. */
-export function put(path: string, body: unknown): Promise<void> {
-  return requestDone(API + path, { method: 'PUT', body });
+export async function put(path: string, body: unknown): Promise<void> {
+  await requestDone(API + path, { method: 'PUT', body });
 }
 
 /** Removes anything. The server takes a change only as JSON, which no form of a foreign page can send. */
-export function remove(path: string): Promise<void> {
-  return requestDone(API + path, { method: 'DELETE', body: {} });
+export async function remove(path: string): Promise<void> {
+  await requestDone(API + path, { method: 'DELETE', body: {} });
 }
 
 /** Does anything that is neither. */
-export function post(path: string, body: unknown): Promise<void> {
-  return requestDone(API + path, { method: 'POST', body });
+export async function post(path: string, body: unknown): Promise<void> {
+  await requestDone(API + path, { method: 'POST', body });
 }
 
 /** `GET logs`, newest first. */
@@ -216,7 +216,7 @@ export async function verifyCode(email: string, code: string, locale: string): P
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const body = { email, code, timeZone, locale };
   const answer = await requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
-  return decodeUser('id' in answer ? answer : object(answer, 'user'));
+  return decodeUser(answer);
 }
 
 /** The ways to sign in, beside the e-mail. */
@@ -227,8 +227,8 @@ export async function getProviders(): Promise<readonly Provider[]> {
 /** The devices that are signed in. */
 export async function getSessions(): Promise<readonly Session[]> {
   return page(await ask('sessions'), (item) => ({
-    id: optionalText(item, 'sessionId') ?? text(item, 'id'),
-    isCurrent: item['isCurrent'] === true || item['current'] === true,
+    id: text(item, 'id'),
+    isCurrent: item['isThis'] === true,
     createdAt: text(item, 'createdAt'),
     userAgent: optionalText(item, 'userAgent'),
     ipAddress: optionalText(item, 'ipAddress'),
@@ -237,7 +237,7 @@ export async function getSessions(): Promise<readonly Session[]> {
 
 /** The providers that this person can sign in with. */
 export async function getAccounts(): Promise<readonly string[]> {
-  return page(await ask('me/accounts'), (item) => optionalText(item, 'provider') ?? text(item, 'id')).items;
+  return page(await ask('me/accounts'), (item) => text(item, 'provider')).items;
 }
 
 /** Adds a medicine, or changes the one of that id. */
@@ -247,27 +247,57 @@ export function saveMedicine(id: string | null, draft: MedicineDraft): Promise<v
   return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
 }
 
-/** The most pages of an export: 2 million items. Beyond that something is wrong. */
-const EXPORT_PAGES_MAX = 2_000;
+/** Items of a page of an export, the most that the server gives, and pages: beyond them something is wrong. */
+const EXPORT_PAGE_ITEMS = 1_000;
+const EXPORT_PAGES_MAX = 1_000;
 
 /** Everything there is of a person, as one JSON file; `progress` hears how many things have come. */
 export async function exportJson(progress: (items: number) => void): Promise<Blob> {
   const items: unknown[] = [];
-  let cursor: string | null = null;
-  for (let pages = 0; pages < EXPORT_PAGES_MAX; pages++) {
-    const query: string = cursor === null ? '' : `?${new URLSearchParams({ cursor })}`;
-    const body = await ask(`export${query}`);
+  await throughExport({}, async (query) => {
+    const body = await ask(`export?${query}`);
     if (Array.isArray(body['items'])) items.push(...(body['items'] as unknown[]));
     progress(items.length);
-    cursor = optionalText(body, 'cursor');
-    if (cursor === null) break;
-  }
+    return optionalText(body, 'cursor');
+  });
   return new Blob([JSON.stringify({ items }, null, 2)], { type: 'application/json' });
 }
 
-/** Logs and doses as CSV. */
-export function exportCsv(): Promise<Blob> {
-  return requestFile(`${API}export?format=csv`, 'text/csv');
+/** Logs or doses as CSV. */
+export async function exportCsv(of: 'logs' | 'doses'): Promise<Blob> {
+  const parts: Blob[] = [];
+  await throughExport({ format: 'csv', of }, async (query) => {
+    const { content, cursor } = await requestFile(`${API}export?${query}`, 'text/csv');
+    parts.push(content);
+    return cursor;
+  });
+  return new Blob(parts, { type: 'text/csv' });
+}
+
+/** Reads page after page; `read` gives the next one's cursor. */
+async function throughExport(
+  of: Readonly<Record<string, string>>,
+  read: (query: URLSearchParams) => Promise<string | null>,
+): Promise<void> {
+  let cursor: string | null = null;
+  for (let pages = 0; pages < EXPORT_PAGES_MAX; pages++) {
+    const at: Record<string, string> = cursor === null ? {} : { cursor };
+    cursor = await read(new URLSearchParams({ ...of, limit: String(EXPORT_PAGE_ITEMS), ...at }));
+    if (cursor === null) return;
+  }
+}
+
+/** Rounds of a deletion: each takes the server some seconds, and many years of logs are one or two. */
+const DELETE_ROUNDS_MAX = 100;
+
+/** `DELETE me`: everything, in as many rounds as the server needs. */
+export async function deleteEverything(): Promise<void> {
+  for (let rounds = 0; rounds < DELETE_ROUNDS_MAX; rounds++) {
+    const status = await requestDone(`${API}me`, { method: 'DELETE', body: {} });
+    // 202: it is to be asked for again.
+    if (status !== 202) return;
+  }
+  throw new ApiError(null);
 }
 
 /** Brings in logs; a dry run changes nothing and says what would come of it. */
@@ -277,13 +307,12 @@ export async function importCsv(csv: string, isDryRun: boolean): Promise<readonl
     headers: { 'content-type': 'text/csv' },
     content: csv,
   });
-  const rows = Array.isArray(answer['rows']) ? answer : { items: answer['items'] };
-  return page({ items: rows['rows'] ?? rows['items'] }, (row) => {
-    const fault = optionalText(row, 'problem') ?? optionalText(row, 'type') ?? optionalText(row, 'error');
+  return page(answer, (row) => {
+    const fault = optionalText(row, 'problem');
     return {
-      line: optionalCount(row, 'line') ?? optionalCount(row, 'row') ?? 0,
+      line: count(row, 'line'),
       date: optionalText(row, 'date'),
-      result: fault ?? optionalText(row, 'result') ?? '',
+      result: fault ?? text(row, 'result'),
       isRefused: fault !== null,
     };
   }).items;

@@ -21,6 +21,13 @@ class Push {
     }
   }
 
+  /** Leaves the language of the page where the worker finds it. */
+  async speak(language: string): Promise<void> {
+    if (!('caches' in globalThis)) return;
+    const cache = await caches.open('language');
+    await cache.put(`${SCOPE}language`, new Response(language));
+  }
+
   /** Asks for the permission, which only somebody's tap may do, and tells the server where to send. */
   async turnOn(): Promise<void> {
     if ((await Notification.requestPermission()) !== 'granted') return this.look();

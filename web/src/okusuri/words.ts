@@ -6,6 +6,13 @@ import type { Dictionary } from '../shared/i18n.svelte.ts';
 const attempts = (members: JsonObject): number | null =>
   typeof members['attemptsLeft'] === 'number' ? members['attemptsLeft'] : null;
 
+/** How long a problem asks to wait. */
+function waitOf(members: JsonObject, locale: string): string {
+  const seconds = typeof members['retryAfterSeconds'] === 'number' ? members['retryAfterSeconds'] : 60;
+  const [amount, unit] = seconds < 120 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(amount);
+}
+
 const problemsEn = {
   'not-signed-in': 'You are not signed in any more.',
   'wrong-code': (members: JsonObject) => {
@@ -14,12 +21,14 @@ const problemsEn = {
     return `This is not the code that we sent. ${left === 1 ? 'One attempt is' : `${left} attempts are`} left.`;
   },
   'code-expired': 'This code is too old, or it has been used. Ask for a new one.',
-  'code-locked': 'Too many wrong codes. Please wait a while, then ask for a new one.',
-  'too-many-codes': 'We have just sent you a code. Please wait a minute before you ask for another.',
+  'code-locked': (members: JsonObject) =>
+    `Too many wrong codes. In ${waitOf(members, 'en-GB')} you can ask for a new one.`,
+  'too-many-codes': (members: JsonObject) =>
+    `We have sent you a code already. You can have another one in ${waitOf(members, 'en-GB')}.`,
   'invalid-email': 'This is not an e-mail address.',
   'account-not-linked':
     'There is an account with this e-mail address already. Sign in by e-mail code, then link the provider in the settings.',
-  'account-already-linked': 'This account belongs to somebody else here.',
+  'account-taken': 'This account belongs to somebody else here.',
   'last-way-in': 'This is your only way in. Link another one first.',
   'sign-in-again': 'Please sign in once more, so that nobody else can do this in your place.',
   'cross-site-request': 'The browser sent this from another page, so it was not done.',
@@ -33,12 +42,24 @@ const problemsEn = {
   'invalid-medicine': 'Something about this medicine is not possible.',
   'too-many-medicines': 'That is more medicines than one list can hold.',
   'invalid-csv': 'This file cannot be read as CSV.',
+  'invalid-has-bleeding': 'has_bleeding is neither true nor false.',
+  'duplicate-date': 'An earlier line is about this day.',
   'too-many-rows': 'At most 1,000 rows at once.',
   'invalid-endpoint': 'This browser’s push service cannot be reached from our side.',
   'no-subscription': 'No device takes notifications yet.',
-  'unknown-provider': 'This way to sign in is not offered any more.',
-  'access-denied': 'The provider says that you did not agree. Nothing has happened.',
-  'sign-in-failed': 'The provider’s answer did not fit. Please try again.',
+  'provider-not-found': 'This way to sign in is not offered any more.',
+  'sign-in-declined': 'The provider says that you did not agree. Nothing has happened.',
+  'sign-in-expired': 'That took too long, or was begun in another browser. Please try again.',
+  'provider-answer-invalid': 'The provider’s answer did not fit. Please try again.',
+  'provider-unavailable': 'The provider cannot be reached. Try again later, or sign in by e-mail.',
+  'account-not-found': 'This account is not linked any more.',
+  'session-not-found': 'This device is signed out already.',
+  'mail-not-sent': 'The mail could not be sent. Please try again in a minute.',
+  'invalid-code': 'A code is six digits.',
+  'date-too-early': 'This day is too long ago.',
+  'dose-not-found': 'Nothing was noted about this dose.',
+  'too-many-tests': 'A test was sent just now. Please wait a moment.',
+  'invalid-body': 'The server does not take it like this.',
   'body-too-large': 'That is too much for one request.',
   busy: 'The database is busy. Nothing is lost; try again in a moment.',
   internal: 'Something broke on the server. Trying again is safe.',
@@ -51,12 +72,12 @@ const problemsJa: typeof problemsEn = {
     return left === null ? 'コードが違います。' : `コードが違います。あと${left}回入力できます。`;
   },
   'code-expired': 'コードの期限が切れたか、すでに使われています。新しいコードを受け取ってください。',
-  'code-locked': '入力の間違いが続きました。しばらく待ってから、新しいコードを受け取ってください。',
-  'too-many-codes': 'コードを送ったばかりです。1分ほど待ってからもう一度お試しください。',
+  'code-locked': (members) => `入力の間違いが続きました。${waitOf(members, 'ja-JP')}後に新しいコードを受け取れます。`,
+  'too-many-codes': (members) => `コードは送信済みです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
   'invalid-email': 'メールアドレスとして読み取れません。',
   'account-not-linked':
     'このメールアドレスのアカウントがすでにあります。メールのコードでサインインし、設定から連携してください。',
-  'account-already-linked': 'このアカウントは、ほかの人が連携しています。',
+  'account-taken': 'このアカウントは、ほかの人が連携しています。',
   'last-way-in': 'これが唯一のサインイン方法です。先に別の方法を連携してください。',
   'sign-in-again': '本人確認のため、もう一度サインインしてください。',
   'cross-site-request': '別のページから送られたため、実行していません。',
@@ -70,12 +91,24 @@ const problemsJa: typeof problemsEn = {
   'invalid-medicine': '薬の内容に使えないものがあります。',
   'too-many-medicines': '登録できる薬の数を超えています。',
   'invalid-csv': 'CSV として読み取れません。',
+  'invalid-has-bleeding': 'has_bleeding が true でも false でもありません。',
+  'duplicate-date': '同じ日の行が前にあります。',
   'too-many-rows': '一度に取り込めるのは1,000行までです。',
   'invalid-endpoint': 'このブラウザーのプッシュ通知サービスに届きません。',
   'no-subscription': '通知を受け取る端末がまだありません。',
-  'unknown-provider': 'このサインイン方法は使えなくなりました。',
-  'access-denied': '連携先で許可されませんでした。何も変わっていません。',
-  'sign-in-failed': '連携先からの応答を確認できませんでした。もう一度お試しください。',
+  'provider-not-found': 'このサインイン方法は使えなくなりました。',
+  'sign-in-declined': '連携先で許可されませんでした。何も変わっていません。',
+  'sign-in-expired': '時間切れか、別のブラウザーで始められました。もう一度お試しください。',
+  'provider-answer-invalid': '連携先からの応答を確認できませんでした。もう一度お試しください。',
+  'provider-unavailable': '連携先につながりません。あとで試すか、メールでサインインしてください。',
+  'account-not-found': 'この連携はすでに解除されています。',
+  'session-not-found': 'この端末はすでにサインアウトしています。',
+  'mail-not-sent': 'メールを送れませんでした。1分ほど待ってからお試しください。',
+  'invalid-code': 'コードは6桁の数字です。',
+  'date-too-early': '日付が古すぎます。',
+  'dose-not-found': 'この服薬の記録はありません。',
+  'too-many-tests': '送ったばかりです。少し待ってからお試しください。',
+  'invalid-body': 'この内容では受け付けられません。',
   'body-too-large': '一度に送れる量を超えています。',
   busy: 'データベースが混み合っています。失われたものはありません。少し待ってからお試しください。',
   internal: 'サーバーで問題が起きました。もう一度試しても安全です。',
@@ -254,6 +287,7 @@ const en = {
   medicineUntil: 'Until (optional)',
   medicineFaults: {
     name: 'Please write a name.',
+    dose: 'How much of it?',
     times: 'One to eight times, such as 8:00, 20:30.',
     days: 'The last day lies before the first.',
     from: 'Please choose the first day.',
@@ -281,6 +315,7 @@ const en = {
   dataLead: 'It is yours: take it with you, bring it in, or delete it.',
   exportJson: 'Everything as JSON',
   exportCsv: 'Log as CSV',
+  exportDoses: 'Doses as CSV',
   exporting: (n: string) => `${n} items…`,
   exportFailed: 'The export did not succeed',
   import: 'Bring in a CSV file',
@@ -484,6 +519,7 @@ const ja: Words = {
   medicineUntil: '終了日(任意)',
   medicineFaults: {
     name: '名前を入力してください。',
+    dose: '量を入力してください。',
     times: '8:00, 20:30 のように1〜8つ入力してください。',
     days: '終了日が開始日より前になっています。',
     from: '開始日を選んでください。',
@@ -510,6 +546,7 @@ const ja: Words = {
   dataLead: 'データはあなたのものです。持ち出しも、取り込みも、削除もできます。',
   exportJson: 'すべてを JSON で',
   exportCsv: '記録を CSV で',
+  exportDoses: '服薬を CSV で',
   exporting: (n) => `${n}件…`,
   exportFailed: '書き出せませんでした',
   import: 'CSV を取り込む',

@@ -56,17 +56,25 @@ export async function requestJson(path: string, request: ApiRequest = {}): Promi
   return body;
 }
 
-/** Sends a request whose answer, if any, says nothing beyond its success. Fails as {@link requestJson} does. */
-export async function requestDone(path: string, request: ApiRequest): Promise<void> {
-  await send(path, 'application/json', request);
+/** Sends a request whose answer says nothing beyond its status, which it gives. Fails as {@link requestJson} does. */
+export async function requestDone(path: string, request: ApiRequest): Promise<number> {
+  return (await send(path, 'application/json', request)).status;
+}
+
+/** A file, or a page of one. */
+export interface FilePage {
+  readonly content: Blob;
+  /** Where the next page begins; `null` on the last. */
+  readonly cursor: string | null;
 }
 
 /** Sends a request and gives its answer as a file. Fails as {@link requestJson} does. */
-export async function requestFile(path: string, accept: string, request: ApiRequest = {}): Promise<Blob> {
+export async function requestFile(path: string, accept: string, request: ApiRequest = {}): Promise<FilePage> {
   const response = await send(path, accept, request);
-  return response.blob().catch(() => {
+  const content = await response.blob().catch(() => {
     throw new ApiError(null);
   });
+  return { content, cursor: response.headers.get('x-next-cursor') };
 }
 
 /** The error to raise when an answer's members are not what the API promises. */

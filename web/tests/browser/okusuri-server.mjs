@@ -31,6 +31,8 @@ export class OkusuriServer {
   answers = {};
   /** Every change that came, in order. @type {{ method: string, path: string, body: any }[]} */
   changes = [];
+  /** No request gets an answer. */
+  isDown = false;
   /** Whether the browser's session is good. */
   isSignedIn = true;
   /** The code that is right. */
@@ -76,8 +78,8 @@ export class OkusuriServer {
   /** @type {Json[]} */
   sessions = [
     {
-      sessionId: 's1',
-      isCurrent: true,
+      id: 's1',
+      isThis: true,
       createdAt: '2026-11-02T08:10:00Z',
       expiresAt: '2026-12-21T11:05:00Z',
       ipAddress: '203.0.113.9',
@@ -85,8 +87,8 @@ export class OkusuriServer {
         'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148 Safari/604.1',
     },
     {
-      sessionId: 's2',
-      isCurrent: false,
+      id: 's2',
+      isThis: false,
       createdAt: '2026-10-11T19:30:00Z',
       expiresAt: '2026-12-01T19:30:00Z',
       ipAddress: '2001:db8::17',
@@ -136,7 +138,8 @@ export class OkusuriServer {
   /** For `prepare`. @param {Page} page */
   async install(page) {
     await page.clock.setFixedTime(now);
-    await page.route(
+    // Of the context: a worker's requests are not the page's.
+    await page.context().route(
       (url) => url.pathname.startsWith('/okusuri/api/'),
       (route) => this.#answer(route),
     );
@@ -148,6 +151,7 @@ export class OkusuriServer {
     const url = new URL(request.url());
     const path = url.pathname.slice('/okusuri/api/'.length);
     const method = request.method();
+    if (this.isDown) return route.abort();
     if (method !== 'GET') {
       const isJson = (await request.headerValue('content-type')) === 'application/json';
       this.changes.push({ method, path, body: isJson ? request.postDataJSON() : request.postData() });
@@ -191,7 +195,7 @@ export class OkusuriServer {
       case 'GET sessions':
         return route.fulfill({ json: { items: this.sessions } });
       case 'DELETE sessions':
-        this.sessions = this.sessions.filter(({ sessionId }) => sessionId !== rest[0]);
+        this.sessions = this.sessions.filter(({ id }) => id !== rest[0]);
         return route.fulfill({ status: 204 });
       case 'GET status':
         return route.fulfill({ json: this.status });

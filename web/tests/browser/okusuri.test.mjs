@@ -85,6 +85,77 @@ test('what is written without a network waits, and is sent later, in order, once
   await close();
 });
 
+test('the page opens without a network, shows what was known, and takes what is written', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server, { serviceWorkers: 'allow', viewport: viewports.phone });
+  for (const [screen, sign] of [
+    ['Calendar', page.locator('[data-state=taken]').first()],
+    ['History', page.getByTestId('history').locator('li').first()],
+    ['Today', page.getByRole('img', { name: '23 days in a row; your best is 31.' })],
+  ]) {
+    await page.getByRole('link', { name: String(screen) }).click();
+    await /** @type {import('playwright-core').Locator} */ (sign).waitFor();
+  }
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+
+  server.isDown = true;
+  await context.setOffline(true);
+  await page.reload();
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
+  await page.getByText('You are offline.').waitFor();
+  await page.getByTestId('as-of').waitFor();
+  await page.getByTestId('take').click();
+  await act(page).getByText('No bleeding · waits to be sent').waitFor();
+  await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
+  await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waits to be sent' }).waitFor();
+  await page.getByRole('link', { name: 'History' }).click();
+  assert.equal(await page.getByTestId('history').locator('li').count(), 51);
+  assert.deepEqual(logChanges(server), []);
+
+  server.isDown = false;
+  await context.setOffline(false);
+  await changesReach(page, server, 1);
+  await page.getByText('waits to be sent').first().waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByTestId('sign-out').click();
+  await page.getByLabel('E-mail address').waitFor();
+
+  server.isDown = true;
+  await context.setOffline(true);
+  await page.goto(new URL('/okusuri/', page.url()).href);
+  await page.getByText('Signing in needs the network.').waitFor();
+  assert.equal(await page.getByTestId('take').count(), 0);
+  await close();
+});
+
+test('the page can be installed, and its worker keeps nothing of anybody', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { serviceWorkers: 'allow' });
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+  const client = await page.context().newCDPSession(page);
+  const { installabilityErrors } = await client.send('Page.getInstallabilityErrors');
+  assert.deepEqual(
+    installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
+    [],
+  );
+  const keptPaths = await page.evaluate(async () => {
+    const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+    return requests.flat().map(({ url }) => new URL(url).pathname);
+  });
+  assert.ok(keptPaths.includes('/okusuri/'), keptPaths.join(' '));
+  assert.deepEqual(
+    keptPaths.filter((path) => path.startsWith('/okusuri/api/')),
+    [],
+  );
+  // The other pages of the suite are none of its business.
+  assert.equal(
+    await page.evaluate(async () => (await navigator.serviceWorker.ready).scope.endsWith('/okusuri/')),
+    true,
+  );
+  await close();
+});
+
 test('a write whose answer is lost is sent again, and stays waiting until it has one', async () => {
   const server = new OkusuriServer();
   let isDown = true;
@@ -146,12 +217,13 @@ test('a pasted code signs in at once, a wrong one says how many attempts are lef
 
 for (const [type, said] of [
   ['code-expired', 'This code is too old, or it has been used. Ask for a new one.'],
-  ['code-locked', 'Too many wrong codes. Please wait a while, then ask for a new one.'],
+  ['code-locked', 'Too many wrong codes. In 41 minutes you can ask for a new one.'],
 ]) {
   test(`a code that is refused as ${type} says what to do`, async () => {
     const server = new OkusuriServer();
     server.isSignedIn = false;
-    server.answers['POST sign-in/email/verify'] = (route) => route.fulfill(named(401, String(type), 'No'));
+    server.answers['POST sign-in/email/verify'] = (route) =>
+      route.fulfill(named(401, String(type), 'No', { retryAfterSeconds: 2_431 }));
     const { page, close } = await open(server);
     await page.getByLabel('E-mail address').fill('mio@example.org');
     await page.getByRole('button', { name: 'Send me a code' }).click();
@@ -319,12 +391,13 @@ test('a medicine is added with times as people write them', async () => {
   await form.getByText('Please write a name.').waitFor();
   await form.getByText('One to eight times, such as 8:00, 20:30.').waitFor();
   await form.getByLabel('Name').fill('Calcium');
+  await form.getByLabel('Dose').fill('500 mg');
   await form.getByLabel('Times').fill('20.30、8時');
   await form.getByText('08:00, 20:30').waitFor();
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByTestId('medicines').getByText('Calcium').waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, {
-    ...{ name: 'Calcium', dose: '', times: ['08:00', '20:30'], from: today },
+    ...{ name: 'Calcium', dose: '500 mg', times: ['08:00', '20:30'], from: today },
   });
   await close();
 });
@@ -333,7 +406,7 @@ test('a CSV file is looked at before anything is brought in', async () => {
   const server = new OkusuriServer();
   const rows = [
     { line: 2, date: '2026-01-01', result: 'created' },
-    { line: 3, date: '2026-02-30', problem: 'urn:tidemark:problem:invalid-date' },
+    { line: 3, date: '2026-02-30', problem: 'invalid-date' },
   ];
   server.answers['POST import'] = (route) => route.fulfill({ json: { items: rows } });
   const { page, close } = await open(server, { at: '/okusuri/?view=settings' });

@@ -50,28 +50,40 @@ async function kept(file: string, request: Request): Promise<Response> {
   return (await cache.match(file)) ?? fetch(request);
 }
 
-/** What a push may say; all of it is shown as it is. */
-interface Message {
-  readonly title?: unknown;
-  readonly body?: unknown;
-  readonly tag?: unknown;
+/** What a push is about; its words are the page's matter, in the language of the page. */
+type Kind = 'reminder' | 'test';
+
+const WORDS: Readonly<Record<'en' | 'ja', Readonly<Record<Kind, string>>>> = {
+  en: { reminder: 'Today is not noted yet. One tap, and it is.', test: 'This is how a reminder arrives.' },
+  ja: { reminder: '今日の記録がまだです。ひと押しで記録できます。', test: 'お知らせはこのように届きます。' },
+};
+const TITLES = { en: 'Okusuri', ja: 'おくすり' } as const;
+
+/** The language that the page was last shown in; it leaves it here, since a worker has no other storage that both reach. */
+async function language(): Promise<'en' | 'ja'> {
+  const left = await (await caches.match(`${PAGE}language`))?.text();
+  return (left ?? navigator.language).startsWith('ja') ? 'ja' : 'en';
 }
 
-self.addEventListener('push', (event) => {
-  let message: Message = {};
-  try {
-    message = (event.data?.json() ?? {}) as Message;
-  } catch {
-    // A push must show something, or the browser shows a line of its own.
-  }
-  const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
-  const show = self.registration.showNotification(text(message.title, 'Okusuri'), {
-    body: text(message.body, ''),
-    tag: text(message.tag, 'okusuri'),
+async function show(kind: Kind): Promise<void> {
+  const of = await language();
+  await self.registration.showNotification(TITLES[of], {
+    body: WORDS[of][kind],
+    lang: of,
+    tag: kind,
     icon: `${PAGE}icon-192.png`,
     badge: `${PAGE}icon-192.png`,
   });
-  event.waitUntil(show);
+}
+
+self.addEventListener('push', (event) => {
+  let kind: unknown;
+  try {
+    kind = (event.data?.json() as { readonly kind?: unknown } | null)?.kind;
+  } catch {
+    // Whatever it was: a push must show something, or the browser shows a line of its own.
+  }
+  event.waitUntil(show(kind === 'test' ? 'test' : 'reminder'));
 });
 
 self.addEventListener('notificationclick', (event) => {
