@@ -274,6 +274,7 @@ const en = {
   pushTest: 'Send a test',
   pushTested: 'Sent. It should appear in a moment.',
   pushFailed: 'Notifications could not be set up',
+  pushRefused: 'This browser does not reach its push service. Another browser may.',
 
   medicines: 'Medicines',
   medicinesLead: 'With a dose and times; they then stand on the first screen.',
@@ -506,6 +507,7 @@ const ja: Words = {
   pushTest: '試しに送る',
   pushTested: '送りました。まもなく届きます。',
   pushFailed: '通知を設定できませんでした',
+  pushRefused: 'ブラウザーの通知サービスにつながりません。別のブラウザーならできることがあります。',
 
   medicines: '薬',
   medicinesLead: '量と時刻を登録すると、最初の画面に並びます。',

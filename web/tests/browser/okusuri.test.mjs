@@ -156,6 +156,78 @@ test('the page can be installed, and its worker keeps nothing of anybody', async
   await close();
 });
 
+test('a push is shown in the language of the page, whatever it says', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server, {
+    ...{ serviceWorkers: 'allow', locale: 'ja-JP', permissions: ['notifications'] },
+  });
+  await page.getByTestId('take').waitFor();
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+  await page.waitForFunction(async () => (await caches.match('/okusuri/language')) !== undefined);
+  const client = await context.newCDPSession(page);
+  /** @type {Promise<string>} */
+  const registrationId = new Promise((resolve) =>
+    client.on('ServiceWorker.workerRegistrationUpdated', ({ registrations: [first] }) => {
+      if (first) resolve(first.registrationId);
+    }),
+  );
+  await client.send('ServiceWorker.enable');
+  const { origin } = new URL(page.url());
+  for (const [data, tag, body] of [
+    [
+      JSON.stringify({ kind: 'reminder', date: today, time: '22:00' }),
+      'reminder',
+      '今日の記録がまだです。ひと押しで記録できます。',
+    ],
+    ['not JSON', 'reminder', '今日の記録がまだです。ひと押しで記録できます。'],
+    [JSON.stringify({ kind: 'test' }), 'test', 'お知らせはこのように届きます。'],
+  ]) {
+    const sent = { origin, registrationId: await registrationId, data: String(data) };
+    await client.send('ServiceWorker.deliverPushMessage', sent);
+    await page.waitForFunction(
+      async ([tag, body]) => {
+        const all = await (await navigator.serviceWorker.ready).getNotifications({ tag: String(tag) });
+        const isShown = all.length === 1 && all[0]?.body === body;
+        if (isShown) all[0]?.close();
+        return isShown;
+      },
+      [tag, body],
+    );
+  }
+  await close();
+});
+
+test('notifications tell how they stand: to be allowed, blocked, or out of the browser’s reach', async () => {
+  const server = new OkusuriServer();
+  server.answers['GET push/key'] = (route) => route.fulfill({ json: { publicKey: 'BA'.padEnd(87, 'A') } });
+  const at = '/okusuri/?view=settings';
+  const { page, close } = await open(server, { at, serviceWorkers: 'allow', permissions: ['notifications'] });
+  await page.getByText('This device shows no notifications yet.').waitFor();
+  // Such a key is no point of the curve, and this browser has no push service.
+  await page.getByRole('button', { name: 'Allow notifications here' }).click();
+  await page.getByText('This browser does not reach its push service.').waitFor();
+  await close();
+
+  const denied = await open(server, {
+    at,
+    prepare: async (page) => {
+      await server.install(page);
+      await page.addInitScript(() => Object.defineProperty(Notification, 'permission', { get: () => 'denied' }));
+    },
+  });
+  await denied.page.getByText('Notifications are blocked for this page.').waitFor();
+  await denied.close();
+  const without = await open(server, {
+    at,
+    prepare: async (page) => {
+      await server.install(page);
+      await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'PushManager'));
+    },
+  });
+  await without.page.getByText('This browser cannot show notifications.').waitFor();
+  await without.close();
+});
+
 test('a write whose answer is lost is sent again, and stays waiting until it has one', async () => {
   const server = new OkusuriServer();
   let isDown = true;
