@@ -4,7 +4,7 @@ use anyhow::Result;
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
-use store::okusuri::rows::{Session, User};
+use store::okusuri::rows::{EmailOwner, MedicationLog, Medicine, Session, User};
 use store::okusuri::{Row, item, sha256_hex};
 
 use crate::Database;
@@ -49,4 +49,32 @@ pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> 
 pub async fn put<R: Row>(client: &Client, row: &R) -> Result<()> {
     client.put_item().table_name(Database::OKUSURI).set_item(Some(item(row)?)).send().await?;
     Ok(())
+}
+
+/// What the sample events of `okusuri-api` are about: Ann, her logs around the beginning of October 2025, a medicine, and what leads to her by her address.
+///
+/// # Errors
+/// When the engine refuses.
+pub async fn samples(client: &Client) -> Result<()> {
+    let ann = user(client, "ann", "Asia/Tokyo").await?;
+    let created_at: Timestamp = "2025-10-02T10:30:00Z".parse()?;
+    put(client, &EmailOwner { email: "ann@example.com".into(), user_id: ann.to_string(), created_at }).await?;
+    for (date, has_bleeding) in [("2025-09-30", false), ("2025-10-01", true), ("2025-10-02", true)] {
+        let date = date.parse()?;
+        let (log_id, user_id) = (format!("log-{date}"), ann.to_string());
+        let updated_at = created_at;
+        put(client, &MedicationLog { user_id, date, has_bleeding, log_id, note: None, created_at, updated_at }).await?;
+    }
+    let medicine = Medicine {
+        user_id: ann.to_string(),
+        medicine_id: "0199c0de-0000-7000-8000-00000000000a".into(),
+        name: "Iron".into(),
+        dose: "1 tablet".into(),
+        times: vec!["08:00".parse()?, "20:00".parse()?],
+        from: "2025-10-01".parse()?,
+        until: Some("2025-10-03".parse()?),
+        created_at,
+        updated_at: created_at,
+    };
+    put(client, &medicine).await
 }

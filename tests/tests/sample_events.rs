@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use store::game::{Connections, NewConnection, Role, Rooms};
 use store::journal::{Journal, JournalShards};
 use store::shop::{Activities, ActivitySuffixes, Recorded};
-use tidemark_tests::{Database, Stack, games, repository, sample_event, shop};
+use tidemark_tests::{Database, Stack, games, okusuri, repository, sample_event, shop};
 
 /// Every sample event of a function, by name.
 fn cases(function: &str) -> Vec<String> {
@@ -48,6 +48,10 @@ const GAME_CHANGING: [&str; 15] = [
 
 /// What differs from run to run in the shop's answers.
 const SHOP_CHANGING: [&str; 6] = ["cursor", "id", "createdAt", "updatedAt", "expiresAt", "settledAt"];
+
+/// What differs from run to run in Okusuri's answers.
+const OKUSURI_CHANGING: [&str; 9] =
+    ["cursor", "id", "createdAt", "updatedAt", "at", "snoozedUntil", "today", "from", "to"];
 
 /// A reply of the HTTP API with its body read, without what differs from run to run.
 fn reply(payload: Result<Value, Value>) -> Value {
@@ -167,7 +171,8 @@ async fn every_sample_event_is_answered_as_recorded() {
     check(&stack, "stock-watch", &[]).await;
     shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     check(&stack, "price-history", &SHOP_CHANGING).await;
-    check(&stack, "okusuri-api", &[]).await;
+    okusuri::samples(&stack.dynamodb()).await.unwrap();
+    check(&stack, "okusuri-api", &OKUSURI_CHANGING).await;
     check(&stack, "okusuri-reminder", &[]).await;
 }
 

@@ -16,6 +16,7 @@ use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use domain::journal::{Message, Stream};
+use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, TIMES_MAX};
 use domain::shop::{Amount, HoldTime, Quantity, ShortText, StockLevel};
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -51,6 +52,10 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "put-price-missing",
     // The header or the order may name it.
     "move-key-missing",
+    "logs-range-upside-down",
+    "medicine-add-until-before-from",
+    // A schema does not look into CSV.
+    "import-heading-missing",
 ];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
@@ -179,6 +184,9 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/PriceRows/properties/items/maxItems", json!(price_history::LIMIT_MAX)),
         ("schemas/ListedProducts/properties/items/maxItems", json!(price_history::LIMIT_MAX)),
         ("parameters/RowsLimit/schema/default", json!(price_history::LIMIT_DEFAULT)),
+        ("schemas/LogNote/maxLength", json!(Note::CHARS_MAX)),
+        ("schemas/Medicine/properties/times/maxItems", json!(TIMES_MAX)),
+        ("schemas/DoseMark/properties/minutes/maximum", json!(SNOOZE_MINUTES_MAX)),
     ];
     let document = Document::read();
     for (limit, expected) in limits {

@@ -52,6 +52,8 @@ fn remember(value: &mut Value) {
             let is_entry = members.contains_key("message");
             let is_product = members.contains_key("lowStockThreshold");
             let is_activity = members.contains_key("occurredAt");
+            let is_okusuris =
+                ["hasBleeding", "times", "medicineId", "emailVerified"].iter().any(|name| members.contains_key(*name));
             let is_of_product = members.contains_key("productId") && !is_activity;
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
@@ -60,6 +62,10 @@ fn remember(value: &mut Value) {
                     ("cursor" | "playerToken" | "ticket", Some("[...]")) => *member = json!("AAAA"),
                     ("playerId" | "gameId" | "hostId", Some("[...]")) => {
                         *member = json!("0199c0de-0000-7000-8000-000000000001");
+                    }
+                    ("today" | "from" | "to", Some("[...]")) => *member = json!("2025-10-02"),
+                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil", Some("[...]")) if is_okusuris => {
+                        *member = json!("2025-10-02T10:30:00Z");
                     }
                     ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),
                     ("occurredAt", Some("[...]")) => *member = json!("2025-10-02T10:30:00.000000000Z"),

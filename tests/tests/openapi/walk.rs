@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, shop};
+use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, okusuri, shop};
 
 use crate::document::{Answered, Document, JSON, PROBLEM};
 use crate::recorded::recorded;
@@ -75,10 +75,16 @@ impl Walk {
         format!("{target}?{}", query.join("&"))
     }
 
-    /// The header with the token that opens a route: the admin's, or a player's.
+    /// The header with the token that opens a route: the admin's, a player's, or a user's.
     fn token(&self, route: &str) -> String {
-        let is_players = !self.document.operations()[route]["security"][0]["playerToken"].is_null();
-        format!("Bearer {}", if is_players { Stack::player_token() } else { ADMIN_TOKEN.to_owned() })
+        let needed = &self.document.operations()[route]["security"][0];
+        let is = |scheme: &str| !needed[scheme].is_null();
+        let token = match () {
+            () if is("playerToken") => Stack::player_token(),
+            () if is("session") => "token-of-ann".to_owned(),
+            () => ADMIN_TOKEN.to_owned(),
+        };
+        format!("Bearer {token}")
     }
 
     /// What the routes answer to those who ask well, without a token, and badly.
@@ -185,11 +191,16 @@ impl Walk {
             ("POST /products/{productId}/reservations", of_stock),
             ("POST /products/{productId}/price", of_prices),
             ("PUT /products/{productId}", of_prices),
+            ("PUT /okusuri/api/logs/{date}", 16 * 1024),
+            ("POST /okusuri/api/medicines", 16 * 1024),
+            ("PUT /okusuri/api/medicines/{medicineId}", 16 * 1024),
+            ("PUT /okusuri/api/doses/{date}/{time}/{medicineId}", 1_024),
+            ("POST /okusuri/api/import", 1024 * 1024),
         ] {
             let (method, path) = route.split_once(' ').unwrap();
             let method: Method = method.parse().unwrap();
             let target = self.target(path, self.document.operations()[route], "");
-            let token = ("authorization", &*format!("Bearer {ADMIN_TOKEN}"));
+            let token = ("authorization", &*self.token(route));
             let headers = if size_bytes_max == of_games { &[] } else { &[token][..] };
             for size_bytes in [size_bytes_max + 1, 7 * 1024 * 1024] {
                 let body = Some("x".repeat(size_bytes));
@@ -197,6 +208,28 @@ impl Walk {
                 assert_eq!(self.show(route, answer), 413, "{route}");
             }
         }
+    }
+
+    /// What the routes answer that change somebody's logs, medicines and doses, while others are faster each time.
+    async fn meet(&mut self, stack: &Stack) {
+        stack.set_faults(&json!({ "engine": { "transaction_conflicts": { "probability": 1 } } })).await.unwrap();
+        for route in self.routes().iter().filter(|route| route.contains(" /okusuri/")) {
+            let operation = self.document.operations()[route];
+            let is_csv = operation["requestBody"]["content"]["text/csv"].is_object();
+            let (method, path) = route.split_once(' ').unwrap();
+            let answer = if !operation["responses"]["409"].is_object() {
+                continue;
+            } else if is_csv {
+                let target = self.target(path, operation, "");
+                let headers = [("authorization", &*self.token(route)), ("content-type", "text/csv")];
+                let body = Some("date,has_bleeding\n2025-07-01,no\n".to_owned());
+                stack.request(method.parse().unwrap(), &target, &headers, body).await.unwrap()
+            } else {
+                self.send(stack, route, &[("authorization", &*self.token(route))], "").await
+            };
+            assert_eq!(self.show(route, answer), 409, "{route}");
+        }
+        stack.set_faults(&json!({})).await.unwrap();
     }
 
     /// What each route that reads or writes answers while DynamoDB fails, and then every route while its function dies: in this
@@ -244,11 +277,13 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     stack.wait_for_games().await.unwrap();
     shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
     shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
+    okusuri::samples(&stack.dynamodb()).await.unwrap();
     walk.ask(&stack).await;
     walk.click(&stack).await;
     walk.append(&stack).await;
     walk.act(&stack).await;
     walk.flood(&stack).await;
+    walk.meet(&stack).await;
     walk.hurt(&stack).await;
     walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;
 

@@ -20,7 +20,7 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateRefusal {
     /// It has not begun where its user is.
-    #[error("{date} is still to come: today is {today}")]
+    #[error("{date} is still to come")]
     Future {
         /// The day.
         date: Date,

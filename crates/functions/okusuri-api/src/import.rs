@@ -26,7 +26,7 @@ const COLUMNS: [&str; 3] = ["date", "has_bleeding", "note"];
 
 /// A row of the file: where it is, of which day as far as that can be read, and what it says or what is wrong with it.
 struct Row {
-    line: u64,
+    line: usize,
     date: Option<Date>,
     read: Result<Entry, (&'static str, String)>,
 }
@@ -103,12 +103,21 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     };
     let mut rows = Vec::new();
     let mut seen = BTreeSet::new();
+    let (mut line, mut counted) = (1, 0);
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
         if rows.len() == ROWS_MAX {
             return Err(TOO_MANY_ROWS.detail(format!("at most {ROWS_MAX} rows")));
         }
-        let line = record.position().map_or(0, csv::Position::line);
+        // The reader's own count knows nothing of line ends of two characters and of empty lines.
+        let at = record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or(0));
+        let begin = file
+            .get(at..)
+            .unwrap_or_default()
+            .find(|char| !['\r', '\n'].contains(&char))
+            .map_or(at, |skipped| at + skipped);
+        line += file.get(counted..begin).unwrap_or_default().matches('\n').count();
+        counted = begin;
         let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
         let day = parse_date(field(Some(date))).ok();
         let fields = (field(Some(has_bleeding)), note.map(|_| field(note)));
