@@ -1,9 +1,11 @@
 //! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
 
+pub mod browser;
 mod database;
 pub mod games;
 pub mod journal;
 pub mod migration;
+pub mod oidc;
 pub mod okusuri;
 pub mod okusuri_source;
 mod postgres;

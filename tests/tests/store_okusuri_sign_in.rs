@@ -476,7 +476,7 @@ async fn everything_of_a_user_is_taken_along_page_by_page_without_what_opens_any
     let (mut items, mut position) = (Vec::new(), None);
     let mut pages = 0;
     loop {
-        let page = service.everything.page(&id, position.as_deref(), 7).await.unwrap();
+        let page = service.everything.page(&id, None, position.as_deref(), 7).await.unwrap();
         items.extend(page.items);
         pages += 1;
         position = page.next;

@@ -31,6 +31,11 @@ impl Request {
         self.0.route_key.as_deref().unwrap_or("$default")
     }
 
+    /// The method, in capitals.
+    pub fn method(&self) -> &str {
+        self.0.request_context.http.method.as_str()
+    }
+
     /// Method and path as the client sent them.
     pub fn target(&self) -> String {
         format!("{} {}", self.0.request_context.http.method, self.0.raw_path.as_deref().unwrap_or("/"))

@@ -42,8 +42,13 @@ impl<'a> Listing<'a> {
     pub fn reply(&self, items: &impl Serialize, next: Option<&impl Serialize>) -> Result<Reply, Problem> {
         let mut body = json!({ "items": items });
         if let Some(next) = next {
-            body["cursor"] = self.cursors.seal(&self.scope, next, self.now).map_err(|_| INTERNAL)?.into();
+            body["cursor"] = self.seal(next)?.into();
         }
         Ok(Reply::json(200, &body))
+    }
+
+    /// The cursor of a page whose answer has no room for it in its body.
+    pub fn seal(&self, next: &impl Serialize) -> Result<String, Problem> {
+        self.cursors.seal(&self.scope, next, self.now).map_err(|_| INTERNAL)
     }
 }

@@ -1,6 +1,8 @@
 //! The function's environment.
 
-use lambda_kit::env::{ConfigError, required};
+use lambda_kit::env::{ConfigError, parsed, required};
+
+use crate::Provider;
 
 /// What the environment says.
 #[derive(Debug, Clone)]
@@ -15,6 +17,12 @@ pub struct Config {
     pub key_arn: String,
     /// `VAPID_KEY_SECRET_ARN`: what a push service knows this service by.
     pub vapid_key_arn: String,
+    /// `OKUSURI_MAIL_FROM`: the sender of mails, which SES has to know.
+    pub mail_from: String,
+    /// `OKUSURI_PUBLIC_URL`: where people find the suite, as `https://example.com`; where it is not set, the host that a request names.
+    pub public_url: Option<String>,
+    /// `OKUSURI_PROVIDERS`: OpenID providers as a JSON array; none unless set.
+    pub providers: Vec<Provider>,
 }
 
 impl Config {
@@ -26,6 +34,24 @@ impl Config {
             admin_token_arn: required("ADMIN_TOKEN_SECRET_ARN")?,
             key_arn: required("OKUSURI_KEY_SECRET_ARN")?,
             vapid_key_arn: required("VAPID_KEY_SECRET_ARN")?,
+            mail_from: required("OKUSURI_MAIL_FROM")?,
+            public_url: parsed("OKUSURI_PUBLIC_URL", String::new(), "an address as https://example.com", |url| {
+                let url = url.trim_end_matches('/').to_owned();
+                match url.split_once("://") {
+                    None if url.is_empty() => Some(None),
+                    Some(("https" | "http", host)) if !host.is_empty() && !host.contains('/') => Some(Some(url)),
+                    _ => None,
+                }
+            })?,
+            providers: parsed("OKUSURI_PROVIDERS", "[]".to_owned(), "a JSON array of providers", |text| {
+                Provider::list(&text)
+            })
+            // It holds secrets: what is wrong with it is not for the log.
+            .map_err(|_| ConfigError::Invalid {
+                name: "OKUSURI_PROVIDERS",
+                value: "...".to_owned(),
+                expected: "a JSON array of `{id, name, issuer, clientId, clientSecret?, scopes?}`",
+            })?,
         })
     }
 }

@@ -7,21 +7,33 @@ mod config;
 mod doses;
 mod import;
 mod logs;
+mod me;
 mod medicines;
 mod problems;
 mod session;
+mod sign_in;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::okusuri::sign_in::Code;
 use jiff::Timestamp;
 use lambda_kit::bearer::AdminToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
+use lambda_kit::outbound::Outbound;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use secrecy::SecretString;
-use serde_json::json;
-use store::okusuri::{Doses, Listings, Logs, Medicines, Sessions};
+use store::okusuri::vault::{Vault, VaultError};
+use store::okusuri::{Attempts, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users};
 use uuid::Uuid;
 
+use sign_in::{Mailer, Providers};
+
 pub use config::Config;
+pub use sign_in::Provider;
+
+/// The largest body of those that hold a few short texts.
+const BODY_BYTES_MAX: usize = 4 * 1024;
 
 /// Items of a page that does not say how many.
 const LIMIT_DEFAULT: u16 = 50;
@@ -50,6 +62,15 @@ pub struct Okusuri {
     medicines: Medicines,
     doses: Doses,
     listings: Listings,
+    sign_ins: SignIns,
+    codes: Codes,
+    attempts: Attempts,
+    providers: Providers,
+    vault: Vault,
+    users: Users,
+    everything: Everything,
+    mailer: Mailer,
+    public_url: Option<String>,
     cursors: Cursors,
     admin: AdminToken,
     now: fn() -> Timestamp,
@@ -58,33 +79,66 @@ pub struct Okusuri {
 
 impl Okusuri {
     /// The service on the table of `config`, with the system's clock and randomness.
-    pub fn new(client: aws_sdk_dynamodb::Client, config: &Config, secrets: Secrets) -> Self {
-        Self {
-            sessions: Sessions::new(client.clone(), &config.table),
-            logs: Logs::new(client.clone(), &config.table),
-            medicines: Medicines::new(client.clone(), &config.table),
-            doses: Doses::new(client.clone(), &config.table),
-            listings: Listings::new(client, &config.table),
+    ///
+    /// # Errors
+    /// [`VaultError`] when the key is too short.
+    pub fn new(
+        client: aws_sdk_dynamodb::Client,
+        mails: aws_sdk_sesv2::Client,
+        outbound: Outbound,
+        config: &Config,
+        secrets: Secrets,
+    ) -> Result<Self, VaultError> {
+        let table = &config.table;
+        let vault = Vault::new(&secrets.key)?;
+        Ok(Self {
+            sessions: Sessions::new(client.clone(), table),
+            logs: Logs::new(client.clone(), table),
+            medicines: Medicines::new(client.clone(), table),
+            doses: Doses::new(client.clone(), table),
+            listings: Listings::new(client.clone(), table),
+            sign_ins: SignIns::new(client.clone(), table),
+            codes: Codes::new(client.clone(), table, vault.clone()),
+            attempts: Attempts::new(client.clone(), table, vault.clone()),
+            providers: Providers::new(config.providers.clone(), outbound),
+            vault,
+            users: Users::new(client.clone(), table),
+            everything: Everything::new(client, table),
+            mailer: Mailer::new(mails, config.mail_from.clone()),
+            public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),
             admin: AdminToken::new(secrets.admin_token),
             now: Timestamp::now,
             new_id: Uuid::now_v7,
-        }
+        })
     }
 
     /// The same with another clock and other ids.
     pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
         Self { now, new_id, ..self }
     }
+
+    /// 256 random bits as a text of 43 characters, for what must not be guessed.
+    fn random_text(&self) -> String {
+        URL_SAFE_NO_PAD.encode(random::<32>())
+    }
+
+    fn random_code(&self) -> Code {
+        Code::of_random(u64::from_ne_bytes(random()))
+    }
+}
+
+/// Randomness of the operating system's. Without it nothing here is safe, and nothing goes on.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).unwrap_or_else(|error| panic!("no randomness: {error}"));
+    bytes
 }
 
 /// Answers one request.
 pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Problem> {
+    session::refuse_other_sites(&request, okusuri.public_url.as_deref())?;
     match request.route() {
-        "GET /okusuri/api/me" => {
-            let signed_in = okusuri.user(&request).await?;
-            Ok(Reply::json(200, &json!({ "id": signed_in.id.as_str(), "timeZone": signed_in.user.time_zone })))
-        }
         "GET /okusuri/api/logs" => logs::list(okusuri, &request).await,
         "GET /okusuri/api/logs/{date}" => logs::show(okusuri, &request).await,
         "PUT /okusuri/api/logs/{date}" => logs::put(okusuri, &request).await,
@@ -103,6 +157,23 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "GET /okusuri/api/admin/users" => admin::users(okusuri, &request).await,
         "GET /okusuri/api/admin/items" => admin::items(okusuri, &request).await,
         "GET /okusuri/api/admin/logs" => admin::logs_of_day(okusuri, &request).await,
+        "POST /okusuri/api/sign-in/email" => sign_in::send(okusuri, &request).await,
+        "POST /okusuri/api/sign-in/email/verify" => sign_in::verify(okusuri, &request).await,
+        "GET /okusuri/api/sign-in/providers" => Ok(sign_in::providers(okusuri)),
+        "GET /okusuri/api/sign-in/oauth/{provider}" => sign_in::depart(okusuri, &request).await,
+        "GET /okusuri/api/sign-in/oauth/{provider}/callback" => sign_in::arrive(okusuri, &request).await,
+        "POST /okusuri/api/sign-out" => me::sign_out(okusuri, &request).await,
+        "GET /okusuri/api/sessions" => me::sessions(okusuri, &request).await,
+        "DELETE /okusuri/api/sessions/{sessionId}" => me::end_session(okusuri, &request).await,
+        "GET /okusuri/api/me" => me::show(okusuri, &request).await,
+        "PUT /okusuri/api/me" => me::change(okusuri, &request).await,
+        "DELETE /okusuri/api/me" => me::delete(okusuri, &request).await,
+        "GET /okusuri/api/me/image" => me::show_image(okusuri, &request).await,
+        "PUT /okusuri/api/me/image" => me::put_image(okusuri, &request).await,
+        "DELETE /okusuri/api/me/image" => me::remove_image(okusuri, &request).await,
+        "GET /okusuri/api/me/accounts" => me::accounts(okusuri, &request).await,
+        "DELETE /okusuri/api/me/accounts/{provider}" => me::unlink(okusuri, &request).await,
+        "GET /okusuri/api/export" => me::export(okusuri, &request).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }

@@ -1,6 +1,7 @@
 //! `okusuri-api`: `/okusuri/api`.
 
 use aws_sdk_dynamodb::Client;
+use lambda_kit::outbound::Outbound;
 use lambda_kit::{aws, http, telemetry};
 use okusuri_api::{Config, Okusuri, Secrets, handle};
 
@@ -18,6 +19,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         key: aws::secret(&sdk, &config.key_arn).await?,
         vapid_key: aws::secret(&sdk, &config.vapid_key_arn).await?,
     };
-    let okusuri = Okusuri::new(client, &config, secrets);
+    let mails = aws_sdk_sesv2::Client::new(&sdk);
+    let okusuri = Okusuri::new(client, mails, Outbound::from_env()?, &config, secrets)?;
     http::run(|request| handle(&okusuri, request)).await
 }

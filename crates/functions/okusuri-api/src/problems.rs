@@ -13,6 +13,28 @@ pub(crate) const TOO_MANY_MEDICINES: Problem = Problem::new(409, "too-many-medic
 pub(crate) const TOO_MANY_ROWS: Problem = Problem::new(400, "too-many-rows", "The file has too many rows");
 const DATE_IN_THE_FUTURE: Problem = Problem::new(400, "date-in-the-future", "The day is still to come");
 const DATE_TOO_EARLY: Problem = Problem::new(400, "date-too-early", "The day is too long ago");
+pub(crate) const CROSS_SITE_REQUEST: Problem =
+    Problem::new(403, "cross-site-request", "The request comes from another site");
+pub(crate) const SIGN_IN_AGAIN: Problem =
+    Problem::new(403, "sign-in-again", "This needs somebody who has just signed in");
+
+pub(crate) const INVALID_EMAIL: Problem = Problem::new(400, "invalid-email", "The e-mail address is not valid");
+pub(crate) const INVALID_CODE: Problem = Problem::new(400, "invalid-code", "The code is not six digits");
+pub(crate) const TOO_MANY_CODES: Problem = Problem::new(429, "too-many-codes", "A code was sent already");
+pub(crate) const WRONG_CODE: Problem = Problem::new(401, "wrong-code", "The code is wrong");
+pub(crate) const CODE_EXPIRED: Problem = Problem::new(401, "code-expired", "The code has expired, or was used");
+pub(crate) const CODE_LOCKED: Problem = Problem::new(429, "code-locked", "There were too many wrong codes");
+pub(crate) const MAIL_NOT_SENT: Problem = Problem::new(503, "mail-not-sent", "The mail could not be sent");
+
+pub(crate) const PROVIDER_NOT_FOUND: Problem = Problem::new(404, "provider-not-found", "There is no such provider");
+
+pub(crate) const INVALID_NAME: Problem = Problem::new(400, "invalid-name", "The name is not valid");
+pub(crate) const INVALID_TIME_ZONE: Problem = Problem::new(400, "invalid-time-zone", "There is no such time zone");
+pub(crate) const INVALID_IMAGE: Problem = Problem::new(400, "invalid-image", "The picture cannot be read");
+pub(crate) const IMAGE_NOT_FOUND: Problem = Problem::new(404, "image-not-found", "There is no picture");
+pub(crate) const SESSION_NOT_FOUND: Problem = Problem::new(404, "session-not-found", "There is no such session");
+pub(crate) const ACCOUNT_NOT_FOUND: Problem = Problem::new(404, "account-not-found", "There is no such login");
+pub(crate) const LAST_WAY_IN: Problem = Problem::new(409, "last-way-in", "Nothing would be left to sign in with");
 
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn failed(error: StoreError) -> Problem {

@@ -52,6 +52,24 @@ pub struct Everything {
     table: String,
 }
 
+/// A part of what a user has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The logs of the days.
+    Logs,
+    /// The doses.
+    Doses,
+}
+
+impl Kind {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Logs => keys::MEDICATION_PREFIX,
+            Self::Doses => keys::DOSE_PREFIX,
+        }
+    }
+}
+
 /// How a deletion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deleted {
@@ -67,15 +85,16 @@ impl Everything {
         Self { client, table: table.into() }
     }
 
-    /// Some of a user's items, whatever they are, as JSON with the names of attributes in camel case; the position is a sort key. Bytes are base64.
+    /// Some of a user's items, of one kind or whatever they are, as JSON with the names of attributes in camel case; the position is a sort key. Bytes are base64.
     pub async fn page(
         &self,
         user_id: &UserId,
+        kind: Option<Kind>,
         after: Option<&str>,
         limit: u16,
     ) -> Result<Page<Value, String>, StoreError> {
         let start = after.map(|sort| Key::new(keys::user(user_id), sort).item());
-        let (items, next) = self.some(user_id, start, i32::from(limit)).await?;
+        let (items, next) = self.some(user_id, kind, start, i32::from(limit)).await?;
         let next = next.and_then(|key| key.get(SORT_KEY)?.as_s().ok().cloned());
         Ok(Page { items: items.into_iter().map(exported).collect(), next })
     }
@@ -121,7 +140,7 @@ impl Everything {
     async fn delete_items(&self, user_id: &UserId, is_time: impl Fn() -> bool) -> Result<bool, StoreError> {
         let mut start = None;
         loop {
-            let (items, next) = self.some(user_id, start, DELETED_AT_ONCE).await?;
+            let (items, next) = self.some(user_id, None, start, DELETED_AT_ONCE).await?;
             let mut keys = Vec::new();
             for item in items {
                 let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
@@ -185,12 +204,19 @@ impl Everything {
     async fn some(
         &self,
         user_id: &UserId,
+        kind: Option<Kind>,
         start: Option<Item>,
         limit: i32,
     ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
         let request = self.client.query().table_name(&self.table).consistent_read(true).limit(limit);
-        let request = request.key_condition_expression("PK = :user").set_exclusive_start_key(start);
+        let request = request.set_exclusive_start_key(start);
         let request = request.expression_attribute_values(":user", s(keys::user(user_id)));
+        let request = match kind {
+            None => request.key_condition_expression("PK = :user"),
+            Some(kind) => request
+                .key_condition_expression("PK = :user AND begins_with(SK, :kind)")
+                .expression_attribute_values(":kind", s(kind.prefix())),
+        };
         let page = request.send().await?;
         Ok((page.items.unwrap_or_default(), page.last_evaluated_key))
     }

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod admin;
+mod attempts;
 mod doses;
 mod everything;
 mod keys;
@@ -25,8 +26,9 @@ mod writes;
 
 pub use accounts::{Linked, Login, LoginError, Unlinked};
 pub use admin::{LISTED_TYPES, ListPosition, Listings};
+pub use attempts::{ATTEMPT_LIFETIME, Attempt, Attempts};
 pub use doses::{DayDoses, DoseName, Doses, Marked};
-pub use everything::{Deleted, Everything};
+pub use everything::{Deleted, Everything, Kind};
 pub use keys::{Key, due_partition, sha256_hex};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
 pub use medicines::{Medicines, Unmade};

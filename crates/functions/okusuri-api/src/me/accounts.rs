@@ -1,0 +1,33 @@
+//! `/okusuri/api/me/accounts`: logins elsewhere.
+
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::Problem;
+use serde_json::{Value, json};
+use store::okusuri::Unlinked;
+
+use crate::Okusuri;
+use crate::problems::{ACCOUNT_NOT_FOUND, LAST_WAY_IN, failed};
+
+/// The logins, without their tokens.
+pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let accounts = okusuri.sign_ins.logins(&signed_in.id).await.map_err(failed)?;
+    let items: Vec<Value> = accounts
+        .iter()
+        .map(|account| {
+            json!({ "provider": account.provider, "subject": account.subject, "createdAt": account.created_at })
+        })
+        .collect();
+    Ok(Reply::json(200, &json!({ "items": items })))
+}
+
+/// Takes a provider's logins away, unless nothing else would be left.
+pub(crate) async fn unlink(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let provider = request.path_parameter("provider");
+    match okusuri.sign_ins.unlink(&signed_in.user, provider).await.map_err(failed)? {
+        Unlinked::Yes => Ok(Reply::empty()),
+        Unlinked::NotThere => Err(ACCOUNT_NOT_FOUND),
+        Unlinked::LastWayIn => Err(LAST_WAY_IN),
+    }
+}

@@ -1,0 +1,57 @@
+//! `DELETE /okusuri/api/me`: everything of the user, for good.
+
+use std::time::{Duration, Instant};
+
+use domain::okusuri::Email;
+use jiff::SignedDuration;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::Problem;
+use serde::Deserialize;
+use serde_json::json;
+use store::okusuri::Deleted;
+
+use crate::problems::{SIGN_IN_AGAIN, failed};
+use crate::session::no_cookies;
+use crate::{BODY_BYTES_MAX, Okusuri};
+
+/// A session that is younger is proof enough of who asks.
+const FRESH: SignedDuration = SignedDuration::from_mins(10);
+
+/// How long one request deletes. API Gateway waits for 29 seconds; what is left by then is for the next request.
+const TIME_MAX: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Proof {
+    /// A code that was sent to the user's own address.
+    code: Option<String>,
+}
+
+/// Whether there is still time, from now on.
+pub(crate) fn time() -> impl Fn() -> bool {
+    let begin = Instant::now();
+    move || begin.elapsed() < TIME_MAX
+}
+
+/// Deletes: 204 when nothing is left, 202 when it is to be asked for again.
+pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user_even_deleting(request).await?;
+    let now = (okusuri.now)();
+    // Who has proved it once need not do so again to bring it to its end.
+    let is_fresh = now.duration_since(signed_in.session.created_at) < FRESH || signed_in.user.deleting.is_some();
+    if !is_fresh {
+        let is_empty = request.bytes(BODY_BYTES_MAX)?.is_empty();
+        let Proof { code } = if is_empty { Proof::default() } else { request.json(BODY_BYTES_MAX)? };
+        let email = signed_in.user.email.as_deref().and_then(|email| Email::new(email).ok());
+        let (Some(code), Some(email)) = (code, email) else {
+            return Err(SIGN_IN_AGAIN
+                .detail("send a `code` that was mailed to you, or sign in again and delete within 10 minutes"));
+        };
+        okusuri.check_code(&email, &code).await?;
+    }
+    let deleted = okusuri.everything.delete(&signed_in.id, now, time()).await.map_err(failed)?;
+    Ok(match deleted {
+        Deleted::All => no_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie)),
+        Deleted::Some => Reply::json(202, &json!({ "isDone": false })),
+    })
+}

@@ -1,0 +1,125 @@
+//! `GET /okusuri/api/export`: everything to take along, as JSON, and what fits a table as CSV.
+
+use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::page::{Listing, limit};
+use lambda_kit::problem::{INTERNAL, Problem};
+use serde_json::Value;
+
+use crate::Okusuri;
+use crate::problems::failed;
+
+/// Items of a page that does not say how many.
+pub const LIMIT_DEFAULT: u16 = 200;
+
+/// The most items of a page. The largest items are a picture and 500 characters of a note: with room to spare below the 6 MB of Lambda's answers.
+pub const LIMIT_MAX: u16 = 1_000;
+
+/// What a file of CSV is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    /// The days: what an import takes.
+    Logs,
+    /// The doses.
+    Doses,
+}
+
+impl Table {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "logs" => Ok(Self::Logs),
+            "doses" => Ok(Self::Doses),
+            _ => Err("expected `logs` or `doses`"),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Logs => "logs",
+            Self::Doses => "doses",
+        }
+    }
+
+    /// What the sort keys of its items begin with.
+    fn kind(self) -> store::okusuri::Kind {
+        match self {
+            Self::Logs => store::okusuri::Kind::Logs,
+            Self::Doses => store::okusuri::Kind::Doses,
+        }
+    }
+
+    fn columns(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Logs => &[("date", "date"), ("has_bleeding", "hasBleeding"), ("note", "note")],
+            Self::Doses => &[
+                ("date", "date"),
+                ("time", "time"),
+                ("medicine_id", "medicineId"),
+                ("state", "state"),
+                ("at", "at"),
+                ("note", "note"),
+            ],
+        }
+    }
+}
+
+/// A page of it. JSON has the cursor in it, CSV in the header `x-next-cursor`; the pages of CSV, one behind the other, are one file.
+pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let format = request.query("format").unwrap_or("json");
+    let table = match format {
+        "json" => None,
+        "csv" => Some(request.parse_query("of", Table::parse)?.unwrap_or(Table::Logs)),
+        _ => return Err(invalid("format", "expected `json` or `csv`")),
+    };
+    let now = (okusuri.now)();
+    let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
+    // The number is the meaning of what a cursor holds: a version that holds something else takes another one.
+    let name = table.map_or("json", Table::name);
+    let listing = Listing::new(&okusuri.cursors, format!("okusuri-export 1 {} {name}", signed_in.id), now);
+    let position: Option<String> = listing.position(request)?;
+    let kind = table.map(Table::kind);
+    let page = okusuri.everything.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(failed)?;
+    let Some(table) = table else { return listing.reply(&page.items, page.next.as_ref()) };
+    let file = csv(table, &page.items, position.is_none()).ok_or(INTERNAL)?;
+    let reply = Reply::new(200, "text/csv; charset=utf-8", file);
+    let reply = reply.header("content-disposition", &format!("attachment; filename=\"okusuri-{name}.csv\""));
+    Ok(match page.next {
+        Some(next) => reply.header("x-next-cursor", &listing.seal(&next)?),
+        None => reply,
+    })
+}
+
+fn csv(table: Table, items: &[Value], is_first: bool) -> Option<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    if is_first {
+        writer.write_record(table.columns().iter().map(|(column, _)| column)).ok()?;
+    }
+    for item in items {
+        let cells = table.columns().iter().map(|(_, member)| match &item[member] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        writer.write_record(cells).ok()?;
+    }
+    String::from_utf8(writer.into_inner().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pages_of_csv_one_behind_the_other_are_one_file() {
+        let items = [
+            json!({ "date": "2026-11-21", "hasBleeding": false, "note": "a \"note\", of\ntwo lines" }),
+            json!({ "date": "2026-11-22", "hasBleeding": true }),
+        ];
+        let file: String =
+            [csv(Table::Logs, &items[..1], true), csv(Table::Logs, &items[1..], false)].into_iter().flatten().collect();
+        let expected = "date,has_bleeding,note\n2026-11-21,false,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,\n";
+        assert_eq!(file, expected);
+    }
+}

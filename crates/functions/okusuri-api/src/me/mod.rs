@@ -1,0 +1,84 @@
+//! The user's own: profile, picture, devices, logins elsewhere, everything to take along, and deleting it.
+
+mod accounts;
+pub(crate) mod delete;
+mod export;
+mod image;
+mod sessions;
+
+pub(crate) use accounts::{list as accounts, unlink};
+pub(crate) use delete::delete;
+pub(crate) use export::export;
+pub(crate) use image::{put as put_image, remove as remove_image, show as show_image};
+pub(crate) use sessions::{end as end_session, list as sessions, sign_out};
+
+use jiff::tz::TimeZone;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::Problem;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::okusuri::rows::User;
+use store::okusuri::{OWN_IMAGE, ProfileChange};
+
+use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, failed};
+use crate::session::{cookie, token};
+use crate::{BODY_BYTES_MAX, Okusuri};
+
+/// The longest name, in characters.
+const NAME_CHARS_MAX: usize = 100;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Change {
+    name: Option<String>,
+    time_zone: Option<String>,
+}
+
+/// Who is signed in. Pages ask this first, so it is here that a session is extended.
+pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let reply = Reply::json(200, &shown(&signed_in.user));
+    let (_, is_extended) = okusuri.sessions.extend(signed_in.session, (okusuri.now)()).await.map_err(failed)?;
+    // Only a browser has a cookie to be kept longer.
+    let token = token(request).filter(|_| is_extended && request.header("authorization").is_none());
+    Ok(match token {
+        Some(token) => reply.cookie(&cookie(request, &token)),
+        None => reply,
+    })
+}
+
+/// Changes name and time zone.
+pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let Change { name, time_zone } = request.json(BODY_BYTES_MAX)?;
+    let name = name.map(|name| name.trim().to_owned());
+    if let Some(name) = &name
+        && (name.chars().nth(NAME_CHARS_MAX).is_some() || name.chars().any(char::is_control))
+    {
+        return Err(INVALID_NAME.detail(format!("expected at most {NAME_CHARS_MAX} characters on one line")));
+    }
+    if let Some(zone) = &time_zone {
+        TimeZone::get(zone).map_err(|_| INVALID_TIME_ZONE.detail("expected a name like `Asia/Tokyo`"))?;
+    }
+    let change = ProfileChange { name, time_zone };
+    let user = okusuri.users.change(&signed_in.id, &change, (okusuri.now)()).await.map_err(failed)?;
+    Ok(Reply::json(200, &shown(&user.ok_or(NOT_SIGNED_IN)?)))
+}
+
+/// A user as the page sees them.
+pub(crate) fn shown(user: &User) -> Value {
+    // The end of the address changes with the picture, so that no cache shows an old one.
+    let image = user.image.as_ref().map(|image| match image.strip_prefix(OWN_IMAGE) {
+        Some(tag) => format!("/okusuri/api/me/image?v={tag}"),
+        None => image.clone(),
+    });
+    json!({
+        "id": user.user_id,
+        "name": user.name,
+        "email": user.email,
+        "emailVerified": user.email_verified,
+        "image": image,
+        "timeZone": user.time_zone,
+        "createdAt": user.created_at,
+    })
+}

@@ -1,0 +1,112 @@
+//! `POST /okusuri/api/sign-in/email` and `.../verify`.
+
+use domain::okusuri::Email;
+use domain::okusuri::sign_in::{Code, GuessError, SendError};
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::Problem;
+use serde::Deserialize;
+use store::okusuri::{CheckError, IssueError, RightCode, SignInError};
+
+use super::mail::Locale;
+use crate::me::shown;
+use crate::problems::{
+    CODE_EXPIRED, CODE_LOCKED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE, failed,
+};
+use crate::session::cookie;
+use crate::{BODY_BYTES_MAX, Okusuri};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Send {
+    email: String,
+    locale: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Verify {
+    email: String,
+    code: String,
+    time_zone: Option<String>,
+    // Pages send it along; what it was for is sent already.
+    #[serde(default, rename = "locale")]
+    _locale: Option<String>,
+}
+
+/// Sends a code. The answer, and all that is done for it, is the same whether somebody has the address or not.
+pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let Send { email, locale } = request.json(BODY_BYTES_MAX)?;
+    let email = address(&email)?;
+    let now = (okusuri.now)();
+    let code = okusuri.random_code();
+    okusuri.codes.issue(&email, &code, now).await.map_err(|error| match error {
+        IssueError::Refused(error) => match error {
+            SendError::TooMany(_) => until(TOO_MANY_CODES, error.until(), now),
+            SendError::Locked(_) => until(CODE_LOCKED, error.until(), now),
+        }
+        .detail(error),
+        IssueError::Store(error) => failed(error),
+    })?;
+    okusuri.mailer.send_code(&email, &code, Locale::of(locale.as_deref())).await.map_err(|error| {
+        // Without the address: SES says in its own log whom it was for.
+        tracing::error!(error, "a code could not be mailed");
+        MAIL_NOT_SENT.detail("ask for another one in a minute")
+    })?;
+    Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
+}
+
+/// Lets in whoever has the code that was sent last.
+pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let Verify { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
+    let right = okusuri.check_code(&address(&email)?, &code).await?;
+    let new = okusuri.new_user(None, time_zone.as_deref())?;
+    let (token, session) = okusuri.new_session(request);
+    let entered = match okusuri.sign_ins.with_code(&right, &new, &session, (okusuri.now)()).await {
+        Ok(entered) => entered,
+        Err(SignInError::Deleting(user_id)) => {
+            // The code goes with the rest.
+            okusuri.finish_deleting(&user_id).await?;
+            return Err(
+                CODE_EXPIRED.detail("the deletion of your data has come to its end; with a new code you begin anew")
+            );
+        }
+        Err(error) => return Err(refused(error)),
+    };
+    let status = if entered.is_new { 201 } else { 200 };
+    Ok(Reply::json(status, &shown(&entered.user)).cookie(&cookie(request, &token)))
+}
+
+impl Okusuri {
+    /// Whether a code is the one that was sent to an address last.
+    pub(crate) async fn check_code(&self, email: &Email, code: &str) -> Result<RightCode, Problem> {
+        let code = Code::new(code).map_err(|why| INVALID_CODE.detail(why))?;
+        let now = (self.now)();
+        self.codes.check(email, &code, now).await.map_err(|error| match error {
+            CheckError::Wrong { attempts_left } => {
+                WRONG_CODE.detail(format!("attempts left: {attempts_left}")).member("attemptsLeft", attempts_left)
+            }
+            CheckError::Refused(GuessError::Expired) => CODE_EXPIRED,
+            CheckError::Refused(error @ GuessError::Locked(at)) => until(CODE_LOCKED, at, now).detail(error),
+            CheckError::Store(error) => failed(error),
+        })
+    }
+}
+
+pub(super) fn refused(error: SignInError) -> Problem {
+    match error {
+        SignInError::Used => CODE_EXPIRED,
+        SignInError::Deleting(_) => lambda_kit::problem::busy(),
+        SignInError::Store(error) => failed(error),
+    }
+}
+
+fn address(text: &str) -> Result<Email, Problem> {
+    Email::new(text).map_err(|why| INVALID_EMAIL.detail(why))
+}
+
+/// A problem with the seconds after which it may be gone.
+fn until(problem: Problem, at: Timestamp, now: Timestamp) -> Problem {
+    // Rounded up: asked again a moment too early it would be refused again.
+    problem.member("retryAfterSeconds", at.duration_since(now).as_millis().max(0).div_euclid(1_000) as i64 + 1)
+}

@@ -1,0 +1,101 @@
+//! The mail with a code.
+
+use aws_sdk_sesv2::Client;
+use aws_sdk_sesv2::error::DisplayErrorContext;
+use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message};
+use domain::okusuri::Email;
+use domain::okusuri::sign_in::{CODE_LIFETIME, Code};
+
+/// The languages of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Locale {
+    Ja,
+    En,
+}
+
+impl Locale {
+    /// Japanese for `ja` and `ja-JP`, English for the rest.
+    pub(crate) fn of(tag: Option<&str>) -> Self {
+        let language = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
+        if language.eq_ignore_ascii_case("ja") { Self::Ja } else { Self::En }
+    }
+}
+
+/// Sends mails: `SendEmail` of SES v2, and nothing else.
+#[derive(Debug, Clone)]
+pub(crate) struct Mailer {
+    client: Client,
+    from: String,
+}
+
+impl Mailer {
+    pub(crate) fn new(client: Client, from: String) -> Self {
+        Self { client, from }
+    }
+
+    /// Mails a code. What is wrong is for the log.
+    pub(crate) async fn send_code(&self, email: &Email, code: &Code, locale: Locale) -> Result<(), String> {
+        let Written { subject, text, html } = write(code, locale);
+        let content = |data: String| Content::builder().data(data).charset("UTF-8").build().map_err(|e| e.to_string());
+        let body = Body::builder().text(content(text)?).html(content(html)?).build();
+        let message = Message::builder().subject(content(subject)?).body(body).build();
+        let request = self.client.send_email().from_email_address(&self.from);
+        let request = request.destination(Destination::builder().to_addresses(email.as_str()).build());
+        let sent = request.content(EmailContent::builder().simple(message).build()).send().await;
+        sent.map(drop).map_err(|error| DisplayErrorContext(error).to_string())
+    }
+}
+
+struct Written {
+    subject: String,
+    text: String,
+    html: String,
+}
+
+/// The code stands in the subject too: it can be read off a notification. There is no link: what has none teaches nobody to follow one.
+fn write(code: &Code, locale: Locale) -> Written {
+    let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
+    let (subject, lead, note) = match locale {
+        Locale::Ja => (
+            format!("おくすりログの確認コード：{code}"),
+            "ログインするには、次のコードを入力してください。".to_owned(),
+            format!(
+                "コードは{minutes}分間有効で、一度だけ使えます。誰にも教えないでください。心当たりがない場合は、このメールを無視してください。"
+            ),
+        ),
+        Locale::En => (
+            format!("{code} is your Okusuri code"),
+            "Enter this code to sign in:".to_owned(),
+            format!(
+                "It is good for {minutes} minutes, and once. Tell it to nobody. If you did not ask for it, there is nothing to do."
+            ),
+        ),
+    };
+    let language = if locale == Locale::Ja { "ja" } else { "en" };
+    let text = format!("{lead}\n\n    {code}\n\n{note}\n");
+    let html = format!(
+        "<!doctype html><html lang=\"{language}\"><body style=\"font-family:sans-serif;line-height:1.6;color:#222\">\
+         <p>{lead}</p><p style=\"font-size:2em;letter-spacing:.2em;font-weight:bold\">{code}</p><p>{note}</p></body></html>"
+    );
+    Written { subject, text, html }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mail_says_its_code_in_every_part_and_language() {
+        for locale in [Locale::Ja, Locale::En] {
+            let Written { subject, text, html } = write(&Code::of_random(1_234), locale);
+            for part in [subject, text, html] {
+                assert!(part.contains("001234"), "{part}");
+            }
+        }
+        for (tag, locale) in
+            [(Some("ja-JP"), Locale::Ja), (Some("JA"), Locale::Ja), (Some("jav"), Locale::En), (None, Locale::En)]
+        {
+            assert_eq!(Locale::of(tag), locale, "{tag:?}");
+        }
+    }
+}

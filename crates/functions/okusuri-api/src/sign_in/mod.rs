@@ -1,0 +1,41 @@
+//! Coming in: with a code by e-mail, or with a login elsewhere.
+
+mod email;
+mod mail;
+mod oauth;
+mod provider;
+
+pub(crate) use email::{send, verify};
+pub(crate) use mail::Mailer;
+pub(crate) use oauth::{arrive, depart, providers};
+pub use provider::Provider;
+pub(crate) use provider::Providers;
+
+use domain::UserId;
+use jiff::tz::TimeZone;
+use lambda_kit::problem::{Problem, busy};
+use store::okusuri::{Deleted, NewUser};
+
+use crate::Okusuri;
+use crate::me::delete::time;
+use crate::problems::failed;
+
+/// Where somebody lives who does not say so.
+const TIME_ZONE_DEFAULT: &str = "UTC";
+
+impl Okusuri {
+    /// What a new user would be, with the time zone of the browser if there is such a one.
+    fn new_user(&self, name: Option<String>, time_zone: Option<&str>) -> Result<NewUser, Problem> {
+        let known = time_zone.filter(|name| TimeZone::get(name).is_ok());
+        let id = UserId::new((self.new_id)().to_string()).map_err(|_| lambda_kit::problem::INTERNAL)?;
+        Ok(NewUser { id, name, time_zone: known.unwrap_or(TIME_ZONE_DEFAULT).to_owned() })
+    }
+
+    /// Brings a deletion to its end that somebody began who comes in again.
+    async fn finish_deleting(&self, user_id: &UserId) -> Result<(), Problem> {
+        match self.everything.delete(user_id, (self.now)(), time()).await.map_err(failed)? {
+            Deleted::All => Ok(()),
+            Deleted::Some => Err(busy().detail("what there was of you is still being deleted")),
+        }
+    }
+}

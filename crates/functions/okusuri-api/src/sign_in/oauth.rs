@@ -1,0 +1,255 @@
+//! `GET /okusuri/api/sign-in/providers`, `GET /okusuri/api/sign-in/oauth/{provider}` and where it comes back to.
+
+use std::time::Duration;
+
+use lambda_kit::http::{Cookie, Reply, Request, invalid};
+use lambda_kit::problem::Problem;
+use openidconnect::RedirectUrl;
+use serde_json::{Value, json};
+use store::okusuri::{ATTEMPT_LIFETIME, Attempt, Linked, LoginError, SignInError};
+use subtle::ConstantTimeEq;
+
+use super::provider::ProviderError;
+use crate::Okusuri;
+use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, failed};
+use crate::session::cookie;
+
+/// What binds an attempt to the browser that began it: whoever is sent the address at which somebody else's attempt ends has no such cookie, and
+/// is not signed in as somebody else by it.
+const COOKIE: &str = "tidemark-okusuri-oauth";
+
+/// Where that cookie is sent.
+const COOKIE_PATH: &str = "/okusuri/api/sign-in/oauth";
+
+/// The page, and all that one may be sent back to.
+const PAGE: &str = "/okusuri/";
+
+/// The longest page to go back to, and the longest code or state that is looked at.
+const TEXT_BYTES_MAX: usize = 2_048;
+
+/// What the page learns when nobody has come in: `#error=<this>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refused {
+    /// The user, or the provider, has said no.
+    Declined,
+    /// The attempt is not known in this browser: too old, done already, or begun elsewhere.
+    UnknownAttempt,
+    /// The provider's answer proves nothing.
+    InvalidAnswer,
+    /// The provider does not answer.
+    Unavailable,
+    /// The address is another user's.
+    NotLinked,
+    /// The login is another user's.
+    Taken,
+    /// To link a login takes somebody who is signed in, and still the same.
+    NotSignedIn,
+}
+
+impl Refused {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Declined => "sign-in-declined",
+            Self::UnknownAttempt => "sign-in-expired",
+            Self::InvalidAnswer => "provider-answer-invalid",
+            Self::Unavailable => "provider-unavailable",
+            Self::NotLinked => "account-not-linked",
+            Self::Taken => "account-taken",
+            Self::NotSignedIn => "not-signed-in",
+        }
+    }
+}
+
+/// Why a request that came back did not end as it should.
+enum Failure {
+    Refused(Refused),
+    Problem(Problem),
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Self {
+        match error {
+            ProviderError::Unavailable(_) => {
+                tracing::error!(%error);
+                Refused::Unavailable
+            }
+            ProviderError::Invalid(_) => {
+                tracing::warn!(%error);
+                Refused::InvalidAnswer
+            }
+        }
+        .into()
+    }
+}
+
+/// The providers that the page offers.
+pub(crate) fn providers(okusuri: &Okusuri) -> Reply {
+    let items: Vec<Value> =
+        okusuri.providers.list().iter().map(|provider| json!({ "id": provider.id, "name": provider.name })).collect();
+    Reply::json(200, &json!({ "items": items }))
+}
+
+/// Sends the browser to a provider.
+pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
+    let return_to = request.query("returnTo").map(page).transpose()?;
+    let state = okusuri.random_text();
+    let link_to = match request.query("link") {
+        None => None,
+        // Another site's link must not begin this in the user's name.
+        Some(_) if request.header("sec-fetch-site") == Some("cross-site") => {
+            return Ok(refused(okusuri, request, Refused::NotSignedIn));
+        }
+        Some(_) => match okusuri.user(request).await {
+            Ok(signed_in) => Some(Attempt::link_to(&state, &signed_in.id)),
+            Err(problem) if problem == NOT_SIGNED_IN => return Ok(refused(okusuri, request, Refused::NotSignedIn)),
+            Err(problem) => return Err(problem),
+        },
+    };
+    let redirect = redirect_url(okusuri, request, &provider.id)?;
+    let departure = match okusuri.providers.depart(provider, redirect, state.clone()).await {
+        Ok(departure) => departure,
+        Err(error) => {
+            tracing::error!(%error);
+            return Ok(refused(okusuri, request, Refused::Unavailable));
+        }
+    };
+    let (nonce, verifier) = (departure.nonce, departure.verifier);
+    let attempt = Attempt { provider: provider.id.clone(), nonce, verifier, return_to, link_to };
+    okusuri.attempts.begin(&state, attempt, (okusuri.now)()).await.map_err(failed)?;
+    Ok(Reply::redirect(&departure.url).cookie(&attempt_cookie(request, &state)))
+}
+
+/// Lets in, or links, whoever comes back from a provider.
+pub(crate) async fn arrive(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let gone = Cookie { max_age: Duration::ZERO, ..attempt_cookie(request, "") };
+    match attempt(okusuri, request).await {
+        Ok(reply) => Ok(reply.cookie(&gone)),
+        Err(Failure::Refused(why)) => Ok(refused(okusuri, request, why).cookie(&gone)),
+        Err(Failure::Problem(problem)) => Err(problem),
+    }
+}
+
+async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure> {
+    let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
+    let short = |name| request.query(name).filter(|text| text.len() <= TEXT_BYTES_MAX);
+    let state = short("state").ok_or(Refused::UnknownAttempt)?;
+    let is_this_browsers =
+        request.cookie(COOKIE).is_some_and(|cookie| cookie.as_bytes().ct_eq(state.as_bytes()).into());
+    if !is_this_browsers {
+        return Err(Refused::UnknownAttempt.into());
+    }
+    let now = (okusuri.now)();
+    let attempt = okusuri.attempts.take(state, now).await.map_err(failed)?.ok_or(Refused::UnknownAttempt)?;
+    // An answer of one provider is none of another, whatever the address says; nor is one that names another issuer (RFC 9207).
+    let is_other_issuer = request.query("iss").is_some_and(|issuer| issuer != provider.issuer);
+    if attempt.provider != provider.id || is_other_issuer {
+        return Err(Refused::InvalidAnswer.into());
+    }
+    if request.query("error").is_some() {
+        return Err(Refused::Declined.into());
+    }
+    let code = short("code").ok_or(Refused::InvalidAnswer)?.to_owned();
+    let redirect = redirect_url(okusuri, request, &provider.id)?;
+    let Attempt { nonce, verifier, return_to, link_to, .. } = attempt;
+    let arrival = okusuri.providers.arrive(provider, redirect, code, nonce, &verifier, now).await?;
+    let page = format!("{}{}", origin(okusuri, request), return_to.as_deref().unwrap_or(PAGE));
+    if let Some(link_to) = link_to {
+        let signed_in = match okusuri.user(request).await {
+            Ok(signed_in) if Attempt::link_to(state, &signed_in.id) == link_to => signed_in,
+            Ok(_) => return Err(Refused::NotSignedIn.into()),
+            Err(problem) if problem == NOT_SIGNED_IN => return Err(Refused::NotSignedIn.into()),
+            Err(problem) => return Err(problem.into()),
+        };
+        let linked = okusuri.sign_ins.link(&signed_in.id, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
+        return match linked {
+            Linked::Yes => Ok(Reply::redirect(&page)),
+            Linked::Taken => Err(Refused::Taken.into()),
+            Linked::NoUser => Err(Refused::NotSignedIn.into()),
+        };
+    }
+    let new = okusuri.new_user(arrival.name, None)?;
+    let (token, session) = okusuri.new_session(request);
+    match okusuri.sign_ins.with_login(&arrival.login, &okusuri.vault, &new, &session, now).await {
+        Ok(_) => Ok(Reply::redirect(&page).cookie(&cookie(request, &token))),
+        Err(LoginError::NotLinked) => Err(Refused::NotLinked.into()),
+        Err(LoginError::SignIn(SignInError::Deleting(user_id))) => {
+            // What there was of the user goes first; the next attempt begins anew.
+            okusuri.finish_deleting(&user_id).await?;
+            Err(Refused::UnknownAttempt.into())
+        }
+        Err(LoginError::SignIn(error)) => Err(super::email::refused(error).into()),
+    }
+}
+
+fn attempt_cookie<'a>(request: &Request, state: &'a str) -> Cookie<'a> {
+    let max_age = Duration::try_from(ATTEMPT_LIFETIME).unwrap_or_default();
+    Cookie { name: COOKIE, value: state, path: COOKIE_PATH, max_age, is_secure: request.is_https() }
+}
+
+/// Back to the page, which says what went wrong. A fragment goes to no server.
+fn refused(okusuri: &Okusuri, request: &Request, why: Refused) -> Reply {
+    Reply::redirect(&format!("{}{PAGE}#error={}", origin(okusuri, request), why.as_str()))
+}
+
+/// Where people find the page: `https://example.com`.
+fn origin(okusuri: &Okusuri, request: &Request) -> String {
+    let scheme = if request.is_https() { "https" } else { "http" };
+    let of_host = || format!("{scheme}://{}", request.header("host").unwrap_or_default());
+    okusuri.public_url.clone().unwrap_or_else(of_host)
+}
+
+fn redirect_url(okusuri: &Okusuri, request: &Request, provider: &str) -> Result<RedirectUrl, Problem> {
+    let url = format!("{}{COOKIE_PATH}/{provider}/callback", origin(okusuri, request));
+    RedirectUrl::new(url).map_err(|error| invalid("host", error))
+}
+
+/// A page of ours to go back to: a path below [`PAGE`], and nothing that a browser could take for another site.
+fn page(text: &str) -> Result<String, Problem> {
+    let is_plain = |char: char| char.is_ascii_graphic() && !"\\\"<>^`{|}".contains(char);
+    let is_ours = text.starts_with(PAGE) && !text.contains("//") && !text.contains("..");
+    if is_ours && text.len() <= TEXT_BYTES_MAX && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(invalid("returnTo", format!("expected a path below `{PAGE}`")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_goes_back_to_pages_of_ours_alone() {
+        for text in ["/okusuri/", "/okusuri/?a=b#settings", "/okusuri/index.html"] {
+            assert_eq!(page(text).as_deref(), Ok(text));
+        }
+        for text in [
+            "",
+            "/",
+            "/game/",
+            "//evil.example/okusuri/",
+            "https://evil.example/okusuri/",
+            "/okusuri/../game/",
+            "/okusuri//evil",
+            "/okusuri/\r\nset-cookie: a=b",
+            "/okusuri/\\evil",
+            "okusuri/",
+            "/okusurix",
+        ] {
+            assert_eq!(page(text).map_err(|problem| problem.name()), Err("invalid-parameter"), "{text:?}");
+        }
+    }
+}

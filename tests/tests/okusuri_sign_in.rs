@@ -1,0 +1,385 @@
+//! Okusuri on the running stack: a user comes in with a code by mail, lives there, and goes with everything.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Method;
+use serde_json::{Value, json};
+use store::okusuri::rows::{MedicationLog, Session, User, UserSession};
+use store::okusuri::{Row, item, sha256_hex};
+use tidemark_tests::browser::Browser;
+use tidemark_tests::{Database, Stack};
+
+async fn put(stack: &Stack, row: &impl Row) {
+    let put = stack.dynamodb().put_item().table_name(Database::OKUSURI).set_item(Some(item(row).unwrap()));
+    put.send().await.unwrap();
+}
+
+/// Lets an address's last code be so much older.
+async fn age_code(stack: &Stack, email: &str, by: SignedDuration) {
+    let at = (Timestamp::now() - by).to_string();
+    let update = stack.dynamodb().update_item().table_name(Database::OKUSURI);
+    let update = update.key("PK", AttributeValue::S(format!("VERIFICATION#{email}")));
+    let update = update.key("SK", AttributeValue::S("CODE".to_owned())).condition_expression("attribute_exists(PK)");
+    let update = update.update_expression("SET SentAt = :at").expression_attribute_values(":at", AttributeValue::S(at));
+    update.send().await.unwrap();
+}
+
+fn browser(stack: &Stack) -> Browser {
+    Browser::new(stack.url()).unwrap()
+}
+
+/// What the table holds, as text.
+async fn table(stack: &Stack) -> Vec<String> {
+    let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).consistent_read(true).send().await.unwrap();
+    assert!(scan.last_evaluated_key().is_none());
+    scan.items().iter().map(|item| format!("{item:?}")).collect()
+}
+
+#[tokio::test]
+async fn a_user_comes_in_lives_there_and_goes_with_everything() {
+    let stack = Stack::start().await.unwrap();
+    let mut phone = browser(&stack);
+    assert_eq!(phone.get("/okusuri/api/me").await.unwrap().problem(), (401, "not-signed-in".to_owned()));
+    let ann = phone.sign_in(&stack, "ann@example.com").await.unwrap();
+    assert_eq!(
+        (&ann["email"], &ann["emailVerified"], &ann["timeZone"]),
+        (&json!("ann@example.com"), &json!(true), &json!("Asia/Tokyo"))
+    );
+    let me = phone.get("/okusuri/api/me").await.unwrap();
+    assert_eq!((me.status.as_u16(), me.json()), (200, ann.clone()));
+    assert!(me.set_cookies.is_empty(), "a session of today is not extended: {me:?}");
+
+    // The profile.
+    let changed = phone.put("/okusuri/api/me", &json!({ "name": " あん ", "timeZone": "Europe/Paris" })).await.unwrap();
+    assert_eq!((&changed.json()["name"], &changed.json()["timeZone"]), (&json!("あん"), &json!("Europe/Paris")));
+    for (change, problem) in [
+        (json!({ "timeZone": "Mars/Base" }), "invalid-time-zone"),
+        (json!({ "name": "x".repeat(101) }), "invalid-name"),
+        (json!({ "name": "a\nb" }), "invalid-name"),
+        (json!({ "email": "eve@example.com" }), "invalid-body"),
+    ] {
+        assert_eq!(
+            phone.put("/okusuri/api/me", &change).await.unwrap().problem(),
+            (400, problem.to_owned()),
+            "{change}"
+        );
+    }
+
+    // The picture.
+    let png = b"\x89PNG\r\n\x1a\n and so on".to_vec();
+    let kept = phone.send(Method::PUT, "/okusuri/api/me/image", Some(("image/png", png.clone()))).await.unwrap();
+    let address = kept.json()["image"].as_str().unwrap().to_owned();
+    assert_eq!(phone.get("/okusuri/api/me").await.unwrap().json()["image"], address.as_str());
+    assert_eq!(phone.get(&address).await.unwrap().body, png);
+    for (content_type, bytes, problem) in [
+        ("image/png", b"<svg onload=alert(1)>".to_vec(), (400, "invalid-image")),
+        ("image/png", Vec::new(), (400, "invalid-image")),
+        ("image/png", [png.clone(), vec![0; 256 * 1024]].concat(), (413, "body-too-large")),
+    ] {
+        let answer = phone.send(Method::PUT, "/okusuri/api/me/image", Some((content_type, bytes))).await.unwrap();
+        assert_eq!(answer.problem(), (problem.0, problem.1.to_owned()));
+    }
+    assert_eq!(phone.delete("/okusuri/api/me/image").await.unwrap().status.as_u16(), 204);
+    assert_eq!(phone.get(&address).await.unwrap().problem(), (404, "image-not-found".to_owned()));
+
+    // Everything to take along.
+    let user_id = ann["id"].as_str().unwrap();
+    for day in 1..=5 {
+        let (at, note) = (Timestamp::now(), Some(format!("day {day}, \"quoted\"")));
+        let (date, log_id) = (format!("2026-11-0{day}").parse().unwrap(), day.to_string());
+        let log = MedicationLog {
+            user_id: user_id.to_owned(),
+            date,
+            has_bleeding: day > 3,
+            log_id,
+            note,
+            created_at: at,
+            updated_at: at,
+        };
+        put(&stack, &log).await;
+    }
+    let (mut items, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = phone.get(&format!("/okusuri/api/export?limit=3{cursor}")).await.unwrap().json();
+        items.extend(page["items"].as_array().unwrap().clone());
+        let Some(next) = page["cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(items.len(), 7, "profile, session, and five logs: {items:?}");
+    let (mut file, mut cursor) = (String::new(), String::new());
+    loop {
+        let page = phone.get(&format!("/okusuri/api/export?format=csv&limit=2{cursor}")).await.unwrap();
+        file.push_str(&String::from_utf8(page.body).unwrap());
+        if page.next_cursor.is_empty() {
+            break;
+        }
+        cursor = format!("&cursor={}", page.next_cursor);
+    }
+    assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,note");
+    assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,"day 5, ""quoted""""#);
+    assert_eq!(file.lines().count(), 6);
+    // A cursor is its user's and its list's.
+    let mut bob = browser(&stack);
+    bob.sign_in(&stack, "bob@example.com").await.unwrap();
+    let before = table(&stack).await.len();
+    for (who, list) in [(&mut bob, "format=csv"), (&mut phone, "format=csv&of=doses"), (&mut phone, "format=json")] {
+        let answer = who.get(&format!("/okusuri/api/export?{list}{cursor}")).await.unwrap();
+        assert_eq!(answer.problem(), (400, "invalid-cursor".to_owned()), "{list}");
+    }
+
+    // All gone, and nobody else with it.
+    assert_eq!(phone.delete("/okusuri/api/me").await.unwrap().status.as_u16(), 204);
+    assert!(phone.cookies.is_empty());
+    let left = table(&stack).await;
+    assert_eq!(left.len(), before - 9, "profile, marker, two of the session, and five logs");
+    assert!(left.iter().all(|item| !item.contains(user_id) && !item.contains("ann@example.com")), "{left:?}");
+    assert_eq!(bob.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
+    // And then anew.
+    let again = phone.sign_in(&stack, "ann@example.com").await.unwrap();
+    assert_ne!(again["id"], ann["id"]);
+}
+
+#[tokio::test]
+async fn nobody_learns_from_asking_for_a_code_who_is_known() {
+    let stack = Stack::start().await.unwrap();
+    browser(&stack).sign_in(&stack, "ann@example.com").await.unwrap();
+    let mut eve = browser(&stack);
+    let mut seen = BTreeSet::new();
+    for name in ["ann", "eve"] {
+        let email = format!("{name}@example.com");
+        let mut answers = Vec::new();
+        for path in ["/okusuri/api/sign-in/email", "/okusuri/api/sign-in/email", "/okusuri/api/sign-in/email/verify"] {
+            let body = if path.ends_with("verify") {
+                json!({ "email": email, "code": "000000" })
+            } else {
+                json!({ "email": email })
+            };
+            let page = eve.post(path, &body).await.unwrap();
+            let mut json = page.json();
+            json["retryAfterSeconds"].take();
+            answers.push((page.status, json.to_string().replace(name, "..."), page.set_cookies));
+        }
+        // The third answer is of a code that is wrong but one time in a million.
+        seen.insert(format!("{answers:?}").lines().map(|line| line.split("at 20").next().unwrap()).collect::<String>());
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    assert!(seen.first().unwrap().contains("too-many-codes") && seen.first().unwrap().contains("wrong-code"));
+}
+
+#[tokio::test]
+async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() {
+    let stack = Stack::start().await.unwrap();
+    let mut ann = browser(&stack);
+    let email = "ann@example.com";
+    let send = json!({ "email": email, "locale": "ja" });
+    let verify = |code: &str| json!({ "email": email, "code": code });
+    const VERIFY: &str = "/okusuri/api/sign-in/email/verify";
+    let problem = |status, name: &str| (status, name.to_owned());
+
+    assert_eq!(ann.post(VERIFY, &verify("123456")).await.unwrap().problem(), problem(401, "code-expired"));
+    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
+    let mail = &stack.mails(email).await.unwrap()[0];
+    assert!(mail["subject"].as_str().unwrap().contains("おくすり") && mail["html"].is_string(), "{mail}");
+    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().problem(), problem(429, "too-many-codes"));
+    for (code, expected) in [("12345", "invalid-code"), ("abcdef", "invalid-code")] {
+        assert_eq!(ann.post(VERIFY, &verify(code)).await.unwrap().problem(), problem(400, expected));
+    }
+
+    // Too old.
+    let code = stack.mailed_code(email).await.unwrap();
+    age_code(&stack, email, SignedDuration::from_mins(10)).await;
+    assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().problem(), problem(401, "code-expired"));
+
+    // Used.
+    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
+    let code = stack.mailed_code(email).await.unwrap();
+    assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().status.as_u16(), 201);
+    assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().problem(), problem(401, "code-expired"));
+
+    // Guessed: five wrong ones, and then not even the right one.
+    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
+    let code = stack.mailed_code(email).await.unwrap();
+    let wrong = if code == "000000" { "000001" } else { "000000" };
+    for left in (0..5).rev() {
+        let answer = ann.post(VERIFY, &verify(wrong)).await.unwrap();
+        assert_eq!((answer.problem(), &answer.json()["attemptsLeft"]), (problem(401, "wrong-code"), &json!(left)));
+    }
+    let locked = ann.post(VERIFY, &verify(&code)).await.unwrap();
+    assert_eq!(locked.problem(), problem(429, "code-locked"));
+    assert!((3_590..=3_601).contains(&locked.json()["retryAfterSeconds"].as_i64().unwrap()), "{locked:?}");
+    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().problem(), problem(429, "code-locked"));
+
+    for body in [json!({ "email": "nobody" }), json!({ "email": "" })] {
+        assert_eq!(
+            ann.post("/okusuri/api/sign-in/email", &body).await.unwrap().problem(),
+            problem(400, "invalid-email")
+        );
+    }
+    for body in [json!({}), json!([]), json!({ "email": 1 }), json!({ "email": "a@b.cc", "more": 1 })] {
+        assert_eq!(
+            ann.post("/okusuri/api/sign-in/email", &body).await.unwrap().problem(),
+            problem(400, "invalid-body")
+        );
+    }
+}
+
+#[tokio::test]
+async fn devices_are_signed_out_here_one_by_one_and_everywhere() {
+    let stack = Stack::start().await.unwrap();
+    let (mut phone, mut laptop, mut tablet) = (browser(&stack), browser(&stack), browser(&stack));
+    for device in [&mut phone, &mut laptop, &mut tablet] {
+        device.sign_in(&stack, "ann@example.com").await.unwrap();
+    }
+    let (mut bob, mut eve) = (browser(&stack), browser(&stack));
+    bob.sign_in(&stack, "bob@example.com").await.unwrap();
+    let sessions = phone.get("/okusuri/api/sessions").await.unwrap().json();
+    let items = sessions["items"].as_array().unwrap();
+    assert_eq!(items.iter().filter(|item| item["isThis"] == true).count(), 1);
+    assert_eq!(items.len(), 3);
+    let other = items.iter().find(|item| item["isThis"] == false).unwrap()["id"].as_str().unwrap();
+    let path = format!("/okusuri/api/sessions/{other}");
+    // Another user's device is as if it were not there.
+    assert_eq!(bob.delete(&path).await.unwrap().problem(), (404, "session-not-found".to_owned()));
+    assert_eq!(eve.delete(&path).await.unwrap().problem(), (401, "not-signed-in".to_owned()));
+    assert_eq!(phone.delete(&path).await.unwrap().status.as_u16(), 204);
+    assert_eq!(phone.delete(&path).await.unwrap().problem(), (404, "session-not-found".to_owned()));
+    let mut signed_in = Vec::new();
+    for device in [&mut phone, &mut laptop, &mut tablet] {
+        signed_in.push(device.get("/okusuri/api/me").await.unwrap().status.as_u16());
+    }
+    signed_in.sort();
+    assert_eq!(signed_in, [200, 200, 401]);
+
+    // Here: the token is worth nothing any more, even for whoever kept it.
+    let kept = phone.clone();
+    assert_eq!(phone.post("/okusuri/api/sign-out", &json!({})).await.unwrap().status.as_u16(), 204);
+    assert!(phone.cookies.is_empty());
+    assert_eq!(kept.clone().get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
+    assert_eq!(phone.post("/okusuri/api/sign-out", &json!({})).await.unwrap().status.as_u16(), 204);
+
+    // Everywhere.
+    phone.sign_in(&stack, "ann@example.com").await.unwrap();
+    assert_eq!(phone.post("/okusuri/api/sign-out", &json!({ "everywhere": true })).await.unwrap().status.as_u16(), 204);
+    for device in [&mut laptop, &mut tablet] {
+        assert_eq!(device.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
+    }
+    assert_eq!(bob.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
+}
+
+#[tokio::test]
+async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
+    let stack = Stack::start().await.unwrap();
+    let now = Timestamp::now();
+    let (user_id, token) = ("3q9zK1mT0aBcDeFgHiJkLmNoPqRsTuVw", "0123456789abcdefghijklmnopqrstuv");
+    let user = User {
+        user_id: user_id.to_owned(),
+        name: Some("Ann".to_owned()),
+        email: Some("Ann@Example.com".to_owned()),
+        email_verified: true,
+        image: None,
+        time_zone: "Asia/Tokyo".to_owned(),
+        sessions_from: None,
+        deleting: None,
+        created_at: now,
+        updated_at: now,
+    };
+    put(&stack, &user).await;
+    let (token_hash, expires_at) = (sha256_hex(token.as_bytes()), now + SignedDuration::from_hours(24 * 5));
+    let session = Session {
+        user_id: user_id.to_owned(),
+        session_id: "s1".to_owned(),
+        token_hash: token_hash.clone(),
+        expires_at,
+        ip_address: None,
+        user_agent: None,
+        created_at: now - SignedDuration::from_hours(48),
+        updated_at: now,
+    };
+    put(&stack, &session).await;
+    let Session { user_id, session_id, ip_address, user_agent, created_at, updated_at, .. } = session;
+    put(
+        &stack,
+        &UserSession { user_id, session_id, token_hash, expires_at, ip_address, user_agent, created_at, updated_at },
+    )
+    .await;
+
+    let mut ann = browser(&stack);
+    ann.cookies.insert("better-auth.session_token".to_owned(), format!("{token}.c2lnbmF0dXJl%2B%2F%3D"));
+    let me = ann.get("/okusuri/api/me").await.unwrap();
+    assert_eq!((me.status.as_u16(), &me.json()["name"]), (200, &json!("Ann")), "{me:?}");
+    assert_eq!(
+        me.set_cookies,
+        [format!("tidemark-session={token}; Path=/okusuri; Max-Age=2592000; HttpOnly; SameSite=Lax")]
+    );
+    let extended = ann.get("/okusuri/api/sessions").await.unwrap().json()["items"][0]["expiresAt"].clone();
+    let extended: Timestamp = extended.as_str().unwrap().parse().unwrap();
+    assert!(extended > now + SignedDuration::from_hours(24 * 29));
+    assert!(ann.get("/okusuri/api/me").await.unwrap().set_cookies.is_empty(), "once a day");
+    // To delete all takes a proof that is younger than this session.
+    assert_eq!(ann.delete("/okusuri/api/me").await.unwrap().problem(), (403, "sign-in-again".to_owned()));
+    assert_eq!(
+        ann.post("/okusuri/api/sign-in/email", &json!({ "email": "ann@example.com" })).await.unwrap().status.as_u16(),
+        202
+    );
+    let code = stack.mailed_code("ann@example.com").await.unwrap();
+    let wrong = if code == "000000" { "000001" } else { "000000" };
+    let delete = async |ann: &mut Browser, code: &str| {
+        let body = json!({ "code": code }).to_string().into_bytes();
+        ann.send(Method::DELETE, "/okusuri/api/me", Some(("application/json", body))).await.unwrap()
+    };
+    assert_eq!(delete(&mut ann, wrong).await.problem(), (401, "wrong-code".to_owned()));
+    assert_eq!(delete(&mut ann, &code).await.status.as_u16(), 204);
+    // The address had no marker, so a code for it is not the user's, and goes by itself.
+    let left = table(&stack).await;
+    assert!(left.len() == 1 && left[0].contains("VERIFICATION#ann@example.com"), "{left:?}");
+}
+
+#[tokio::test]
+async fn what_another_site_sends_along_changes_nothing() {
+    let stack = Stack::start().await.unwrap();
+    let mut ann = browser(&stack);
+    ann.sign_in(&stack, "ann@example.com").await.unwrap();
+    let cookies: Vec<_> = ann.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let cookies = cookies.join("; ");
+    for (method, path, headers) in [
+        (Method::POST, "/okusuri/api/sign-out", vec![("content-type", "text/plain")]),
+        (
+            Method::POST,
+            "/okusuri/api/sign-out",
+            vec![("content-type", "application/json"), ("origin", "https://evil.example")],
+        ),
+        (Method::DELETE, "/okusuri/api/me", vec![("origin", "null")]),
+        (Method::DELETE, "/okusuri/api/me", vec![("sec-fetch-site", "cross-site")]),
+    ] {
+        let headers = [headers, vec![("cookie", &*cookies)]].concat();
+        let answer = stack.request(method, path, &headers, Some("{}".to_owned())).await.unwrap();
+        assert_eq!((answer.status.as_u16(), &*answer.problem()), (403, "cross-site-request"), "{headers:?}");
+    }
+    assert_eq!(ann.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
+    // The page itself may.
+    let headers = [("content-type", "application/json"), ("origin", stack.url()), ("cookie", &*cookies)];
+    let answer = stack.request(Method::POST, "/okusuri/api/sign-out", &headers, Some("{}".to_owned())).await.unwrap();
+    assert_eq!(answer.status.as_u16(), 204);
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_is_told_so_everywhere() {
+    let stack = Stack::start().await.unwrap();
+    let mut eve = browser(&stack);
+    let answers: Vec<Value> = vec![
+        eve.get("/okusuri/api/me/accounts").await.unwrap().json(),
+        eve.get("/okusuri/api/export").await.unwrap().json(),
+        eve.get("/okusuri/api/sessions").await.unwrap().json(),
+        eve.get("/okusuri/api/me/image").await.unwrap().json(),
+        eve.put("/okusuri/api/me", &json!({})).await.unwrap().json(),
+        eve.delete("/okusuri/api/me").await.unwrap().json(),
+        eve.delete("/okusuri/api/me/accounts/example").await.unwrap().json(),
+    ];
+    for answer in answers {
+        assert_eq!(answer["type"], "urn:tidemark:problem:not-signed-in");
+    }
+}
