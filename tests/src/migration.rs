@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
-use okusuri_migrate::{Command, Failure, Outcome, run};
+use okusuri_migrate::{Command, Failure, Outcome, work};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -64,7 +64,8 @@ impl Migration {
     /// When it could not be done.
     pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<Outcome, Failure> {
         let arguments = self.arguments(phase, flags);
-        run(Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments))).await
+        let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
+        work(command).await.map(|report| report.outcome)
     }
 
     /// A file of the run.

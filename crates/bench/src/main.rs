@@ -15,6 +15,7 @@ mod game_seed;
 mod game_stream;
 mod hot;
 mod journal;
+mod migrate;
 mod report;
 mod size;
 mod stack;
@@ -57,6 +58,7 @@ enum Part {
     Hot,
     Activities,
     Journal,
+    Migrate,
     GameCost,
     Size,
     Cpu,
@@ -100,6 +102,8 @@ struct Effort {
     crowd_draws: u32,
     /// Rounds of the game whose cost is counted; of fewer than ten, the rest is reckoned.
     game_rounds: u16,
+    /// Users whose logs are migrated.
+    migrated_users: u32,
 }
 
 const FULL: Effort = Effort {
@@ -114,6 +118,7 @@ const FULL: Effort = Effort {
     games_max: 128,
     crowd_draws: 20,
     game_rounds: 10,
+    migrated_users: 100,
 };
 
 const QUICK: Effort = Effort {
@@ -128,6 +133,7 @@ const QUICK: Effort = Effort {
     games_max: 2,
     crowd_draws: 4,
     game_rounds: 1,
+    migrated_users: 2,
 };
 
 #[tokio::main]
@@ -146,6 +152,7 @@ async fn main() -> Result<()> {
             Part::Hot => hot::rows().await?,
             Part::Activities => activities::rows().await?,
             Part::Journal => journal::rows().await?,
+            Part::Migrate => migrate::rows(&folders, effort).await?,
             Part::GameCost => game_cost::rows(effort).await?,
             Part::Size => size::rows(&folders)?,
             Part::Cpu => cpu::rows(effort)?,

@@ -73,11 +73,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         return rehearse(&server, &ignored).await;
     }
     let run = Run::open(&folder)?;
-    if run.path(MANIFEST).exists() && !again {
-        return Err(Kind::RunExists.because("the run has an export; --again takes another one"));
-    }
-    let mut client = connect(&server).await?;
-    let manifest = export(&run, &mut client, &server.schema, ignored).await?;
+    let manifest = match run.read(MANIFEST)? {
+        Some(_) if !again && run.has_report("export") => {
+            return Err(Kind::RunExists.because("the run has an export; --again takes another one"));
+        }
+        // It was done, and killed over its report.
+        Some(manifest) if !again => manifest,
+        _ => export(&run, &mut connect(&server).await?, &server.schema, ignored).await?,
+    };
     let report = report(&manifest, manifest.tables.iter().map(|(table, written)| (*table, written.lines)), false);
     run.keep_report("export", &report)?;
     Ok(report)
@@ -97,6 +100,7 @@ async fn rehearse(server: &Server, ignored: &BTreeSet<String>) -> Result<Report,
 async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<String>) -> Result<Manifest, Failure> {
     // From here on there is no export until there is a whole one.
     run.remove(MANIFEST)?;
+    run.forget_report("export")?;
     run.fresh_folder("export")?;
     let (transaction, mut manifest) = snapshot(client, schema, &ignored).await?;
     manifest.ignored_columns = ignored;

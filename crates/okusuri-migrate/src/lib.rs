@@ -99,7 +99,19 @@ pub struct Report {
 /// # Errors
 /// When the phase could not be done; what it has done until then is kept, and it can be begun again.
 pub async fn run(command: Command) -> Result<Outcome, Failure> {
-    let report = match command.phase {
+    let json = command.json;
+    let report = work(command).await?;
+    let told = if json { report.json.to_string() } else { report.text };
+    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| Kind::RunFolder.because(error))?;
+    Ok(report.outcome)
+}
+
+/// The same without a word.
+///
+/// # Errors
+/// As above.
+pub async fn work(command: Command) -> Result<Report, Failure> {
+    match command.phase {
         Phase::Export(arguments) => export::run(arguments).await,
         Phase::Transform(arguments) => transform::run(arguments),
         Phase::Load(arguments) => load::run(arguments).await,
@@ -107,10 +119,7 @@ pub async fn run(command: Command) -> Result<Outcome, Failure> {
         Phase::Shift(arguments) => shift::run(arguments).await,
         Phase::Rollback(arguments) => rollback::run(arguments).await,
         Phase::Status(arguments) => status::run(arguments),
-    }?;
-    let told = if command.json { report.json.to_string() } else { report.text };
-    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| Kind::RunFolder.because(error))?;
-    Ok(report.outcome)
+    }
 }
 
 #[cfg(test)]

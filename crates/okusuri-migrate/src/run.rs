@@ -141,8 +141,25 @@ impl Run {
     /// # Errors
     /// `run-folder`.
     pub fn keep_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
-        self.write(&format!("report-{phase}.json"), &report.json)
+        self.write(&report_of(phase), &report.json)
     }
+
+    /// Whether a phase has told how it ended.
+    pub fn has_report(&self, phase: &str) -> bool {
+        self.path(&report_of(phase)).exists()
+    }
+
+    /// Removes the report of a phase that begins anew.
+    ///
+    /// # Errors
+    /// `run-folder`.
+    pub fn forget_report(&self, phase: &str) -> Result<(), Failure> {
+        self.remove(&report_of(phase))
+    }
+}
+
+pub(crate) fn report_of(phase: &str) -> String {
+    format!("report-{phase}.json")
 }
 
 #[cfg(unix)]

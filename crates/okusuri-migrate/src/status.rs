@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::look(&arguments.folder);
     let (mut json, mut text) = (Map::new(), Vec::new());
     for phase in PHASES {
-        let report: Option<Value> = run.read(&format!("report-{phase}.json"))?;
+        let report: Option<Value> = run.read(&crate::run::report_of(phase))?;
         text.push(format!("{phase}: {}", if report.is_some() { "done" } else { "-" }));
         json.insert(phase.to_owned(), report.unwrap_or_default());
     }

@@ -165,11 +165,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&folder)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
     let manifest = manifest.ok_or_else(|| Kind::RunIncomplete.because("the run has no export: `export` takes one"))?;
-    if !dry_run && !again && run.path(ITEMS).exists() {
-        return Err(Kind::RunExists.because("the run has items; --again makes them once more"));
-    }
-    let options = how.options(manifest.taken_at)?;
-    let items = Transform { run: &run, manifest: &manifest, options: &options, dry_run }.run()?;
+    let made: Option<Items> = run.read(ITEMS)?;
+    let items = match made.filter(|made| !dry_run && !again && made.export == manifest.tables) {
+        Some(_) if run.has_report("transform") => {
+            return Err(Kind::RunExists.because("the run has items; --again makes them once more"));
+        }
+        // They were made, and it was killed over its report.
+        Some(items) => items,
+        None => {
+            let options = how.options(manifest.taken_at)?;
+            Transform { run: &run, manifest: &manifest, options: &options, dry_run }.run()?
+        }
+    };
     let report = report(&items, dry_run);
     if !dry_run {
         run.keep_report("transform", &report)?;
@@ -263,6 +270,7 @@ impl Out {
         }
         // From here on there are no items until there are all.
         run.remove(ITEMS)?;
+        run.forget_report("transform")?;
         run.fresh_folder("items")?;
         let parts = (0..FILES).map(|n| Lines::create(run.path(&part(n))));
         let rejects = Some(Lines::create(run.path(REJECTS))?);
@@ -365,3 +373,6 @@ fn report(items: &Items, dry_run: bool) -> Report {
     });
     Report { outcome: if unexpected { Outcome::Look } else { Outcome::Done }, json, text }
 }
+
+#[cfg(test)]
+mod tests;

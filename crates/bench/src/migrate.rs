@@ -1,0 +1,169 @@
+//! How fast `okusuri-migrate` loads, beside what the engine takes at best.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use clap::Parser;
+use engine::{Engine, Options};
+use futures::future::try_join_all;
+use jiff::{SignedDuration, Timestamp};
+use okusuri_migrate::export::{self, MANIFEST, Manifest};
+use okusuri_migrate::run::{Folder, Lines, Run};
+use okusuri_migrate::source::Table;
+use okusuri_migrate::{Command, Outcome};
+use serde_json::json;
+
+use crate::report::{Better, Row};
+use crate::{Effort, Folders, stack};
+
+const SECTION: &str = "Migration: medication logs into an empty table";
+
+/// Logs of a user: a year.
+const LOGS_OF_A_USER: u32 = 365;
+
+/// Requests at a time, on both sides.
+const PARALLEL: usize = 8;
+
+/// [The most items of a batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
+const BATCH: usize = 25;
+
+/// Items a second of the load, and of plain `BatchWriteItem`s of the same items; and of the check.
+pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> {
+    let (mut loads, mut plain, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..effort.rounds.min(3) {
+        let work = folders.work.join("migration");
+        let (load, check, items) = migrate(&work, effort.migrated_users).await?;
+        loads.push(load);
+        checks.push(check);
+        plain.push(batches(&items).await?);
+        std::fs::remove_dir_all(&work)?;
+    }
+    Ok(vec![
+        Row::median(SECTION, "Load: each item on its condition", "items/s", &loads).beside_runs(
+            Better::Higher,
+            "BatchWriteItem, unconditional",
+            &loads,
+            &plain,
+        ),
+        Row::median(SECTION, "Check: every item, both ways, and every marker", "items/s", &checks),
+    ])
+}
+
+type Item = HashMap<String, AttributeValue>;
+
+/// Items a second of the load and of the check, and the items.
+async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
+    let rows = export(work, users)?;
+    let (engine, table) = empty().await?;
+    let client = stack::client(&engine);
+    let (work, url) = (work.display().to_string(), engine.url());
+    let flags = |phase: &'static str| match phase {
+        "transform" => vec!["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--without-tokens"],
+        "load" => vec!["--endpoint", &url, "--table", &table, "--rate", "1000000", "--parallel", "8"],
+        _ => vec!["--endpoint", &url, "--table", &table, "--strict"],
+    };
+    let mut seconds = BTreeMap::new();
+    for phase in ["transform", "load", "check"] {
+        let command = [vec!["okusuri-migrate", phase, "--run", &work], flags(phase)].concat();
+        let report = okusuri_migrate::work(Command::try_parse_from(command)?).await?;
+        ensure!(report.outcome == Outcome::Done, "{phase}: {}", report.text);
+        seconds.insert(phase, report.json["seconds"].as_f64().unwrap_or_default());
+    }
+    let items = client.scan().table_name(&table).into_paginator().items().send().collect::<Result<Vec<_>, _>>().await?;
+    engine.shutdown().await;
+    // A user is a profile and a marker.
+    ensure!(items.len() as u64 == rows + u64::from(users), "{} items of {rows} rows", items.len());
+    let rate = |phase: &str| items.len() as f64 / seconds[phase];
+    Ok((rate("load"), rate("check"), items))
+}
+
+/// An export as PostgreSQL would give it, and how many rows it has.
+fn export(work: &Path, users: u32) -> Result<u64> {
+    let run = Run::open(&Folder { run: work.to_owned() })?;
+    run.fresh_folder("export")?;
+    let first: Timestamp = "2025-01-01T12:00:00Z".parse()?;
+    let mut tables = BTreeMap::new();
+    for table in Table::ALL {
+        let mut lines = Lines::create(run.path(&export::file(table)))?;
+        for user in 0..users {
+            let id = format!("{user:032}");
+            if table == Table::User {
+                let email = format!("user{user}@example.com");
+                lines.write(
+                    &json!({ "id": id, "name": "User", "email": email, "createdAt": first, "updatedAt": first })
+                        .to_string(),
+                )?;
+            }
+            for day in (0..LOGS_OF_A_USER).filter(|_| table == Table::MedicationLogs) {
+                let at = first + SignedDuration::from_hours(24 * i64::from(day));
+                let log = json!({ "id": user * LOGS_OF_A_USER + day, "user_id": id, "has_bleeding": day % 28 < 4, "created_at": at, "updated_at": at });
+                lines.write(&log.to_string())?;
+            }
+        }
+        tables.insert(table, lines.finish()?);
+    }
+    let rows = tables.values().map(|written| written.lines).sum();
+    let nothing = String::new;
+    let manifest = Manifest {
+        taken_at: first,
+        snapshot: nothing(),
+        lsn: nothing(),
+        server_version: nothing(),
+        schema: nothing(),
+        columns: BTreeMap::new(),
+        ignored_columns: BTreeSet::new(),
+        tables_left_behind: Vec::new(),
+        tables,
+    };
+    run.write(MANIFEST, &manifest)?;
+    Ok(rows)
+}
+
+async fn empty() -> Result<(Engine, String)> {
+    let engine = Engine::start(Options::default()).await?;
+    let table = stack::table("OkusuriTable")?;
+    local::tables::ensure(&stack::client(&engine), &table).await?;
+    Ok((engine, table.name))
+}
+
+/// Items a second of plain batches.
+async fn batches(items: &[Item]) -> Result<f64> {
+    let (engine, table) = empty().await?;
+    let client = stack::client(&engine);
+    let start = Instant::now();
+    let lanes = items.chunks(items.len().div_ceil(PARALLEL)).map(|lane| put(&client, &table, lane));
+    try_join_all(lanes).await?;
+    let took = start.elapsed();
+    engine.shutdown().await;
+    Ok(items.len() as f64 / took.as_secs_f64())
+}
+
+async fn put(client: &Client, table: &str, items: &[Item]) -> Result<()> {
+    for batch in items.chunks(BATCH) {
+        let requests = batch.iter().map(|item| {
+            let put = PutRequest::builder().set_item(Some(item.clone())).build()?;
+            Ok(WriteRequest::builder().put_request(put).build())
+        });
+        let requests = requests.collect::<Result<Vec<_>>>()?;
+        let answer = client.batch_write_item().request_items(table, requests).send().await?;
+        ensure!(answer.unprocessed_items.context("no answer")?.is_empty(), "the engine has left something out");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_measured_is_a_whole_migration() {
+        let work = std::env::temp_dir().join(format!("tidemark-bench-migration-{}", std::process::id()));
+        let (load, check, items) = migrate(&work, 1).await.expect("a migration");
+        assert!(load > 0.0 && check > 0.0 && items.len() == 2 + LOGS_OF_A_USER as usize);
+        std::fs::remove_dir_all(&work).expect("a folder");
+    }
+}

@@ -1,0 +1,198 @@
+//! The whole of a transform over small worlds in which everything meets.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::export::Manifest;
+use crate::source::Columns;
+
+/// Rows of each table, few enough values that they are often the same.
+type World = Vec<(Table, Value)>;
+
+fn user() -> impl Strategy<Value = Value> {
+    let emails = [None, Some("ann@example.com"), Some("Ann@Example.COM "), Some("bob@example.com"), Some("nobody")];
+    let (times, deleted) =
+        (["2020-01-01T00:00:00", "2020-01-02T00:00:00", "infinity"], [None, None, None, Some("2024-01-01T00:00:00")]);
+    let (emails, times, deleted) =
+        (prop::sample::select(&emails[..]), prop::sample::select(&times[..]), prop::sample::select(&deleted[..]));
+    (0..5_u8, emails, any::<Option<bool>>(), times, deleted).prop_map(|(id, email, verified, time, deleted)| {
+        json!({ "id": format!("user-{id}"), "name": "Ann 🌊", "email": email, "emailVerified": verified, "createdAt": time, "updatedAt": time, "deletedAt": deleted })
+    })
+}
+
+fn log() -> impl Strategy<Value = Value> {
+    let days = [
+        "2024-03-01T14:59:59.999999+00:00",
+        "2024-03-01T15:00:00+00:00",
+        "2024-03-02T00:00:00+00:00",
+        "1899-12-31T00:00:00+00:00",
+    ];
+    let (at, changed) = (prop::sample::select(days.to_vec()), prop::sample::select(days.to_vec()));
+    (0..200_u8, 0..6_u8, any::<Option<bool>>(), at, changed).prop_map(|(id, user, has_bleeding, at, changed)| {
+        json!({ "id": id, "user_id": format!("user-{user}"), "has_bleeding": has_bleeding, "created_at": at, "updated_at": changed, "deleted_at": null })
+    })
+}
+
+fn account() -> impl Strategy<Value = Value> {
+    (0..50_u8, 0..6_u8, 0..3_u8, any::<bool>(), 1..4_u8).prop_map(|(id, user, subject, token, day)| {
+        let at = format!("2024-03-0{day}T00:00:00");
+        json!({
+            "id": format!("account-{id}"), "accountId": format!("subject-{subject}"), "providerId": "google", "userId": format!("user-{user}"),
+            "accessToken": token.then_some("ya29"), "createdAt": at, "updatedAt": at,
+        })
+    })
+}
+
+fn session() -> impl Strategy<Value = Value> {
+    (0..20_u8, 0..6_u8, 0..4_u8, any::<bool>()).prop_map(|(id, user, token, expired)| {
+        let expires = if expired { "2020-01-01T00:00:00" } else { "2099-01-01T00:00:00" };
+        let at = "2024-03-01T00:00:00";
+        json!({ "id": format!("session-{id}"), "token": format!("token-{token}-{id}"), "userId": format!("user-{user}"), "expiresAt": expires, "createdAt": at, "updatedAt": at })
+    })
+}
+
+fn setting() -> impl Strategy<Value = Value> {
+    let platforms = prop::sample::select(vec!["web", "ios", "WEB", "fridge"]);
+    let subscriptions = prop::sample::select(vec![
+        None,
+        Some(r#"{"endpoint":"https://push.example.com/1","keys":{"p256dh":"a","auth":"b"}}"#),
+        Some(r#"{"endpoint":"#),
+    ]);
+    (0..99_u8, 0..6_u8, platforms, any::<Option<bool>>(), subscriptions, 1..4_u8).prop_map(|(id, user, platform, enabled, subscription, day)| {
+        let at = format!("2024-03-0{day}T00:00:00+00:00");
+        json!({ "id": id, "user_id": format!("user-{user}"), "platform": platform, "is_enabled": enabled, "subscription": subscription, "created_at": at, "updated_at": at })
+    })
+}
+
+fn world() -> impl Strategy<Value = World> {
+    let of =
+        |table: Table, row: BoxedStrategy<Value>| prop::collection::vec(row.prop_map(move |row| (table, row)), 0..12);
+    let tables = (
+        of(Table::User, user().boxed()),
+        of(Table::MedicationLogs, log().boxed()),
+        of(Table::Account, account().boxed()),
+        of(Table::Session, session().boxed()),
+        of(Table::NotificationSettings, setting().boxed()),
+    );
+    tables.prop_map(|(users, logs, accounts, sessions, settings)| [users, logs, accounts, sessions, settings].concat())
+}
+
+/// What becomes of a world: the manifest of the items, the lines of its files, and the rejects in some fixed order.
+fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
+    let temp = tempfile::tempdir().unwrap();
+    let run = Run::open(&Folder { run: temp.path().join("run") }).unwrap();
+    run.fresh_folder("export").unwrap();
+    let mut tables = BTreeMap::new();
+    for table in Table::ALL {
+        let mut lines = Lines::create(run.path(&export::file(table))).unwrap();
+        for (_, row) in world.iter().filter(|(of, _)| *of == table) {
+            lines.write(&row.to_string()).unwrap();
+        }
+        tables.insert(table, lines.finish().unwrap());
+    }
+    let manifest = Manifest {
+        taken_at: "2025-01-01T00:00:00Z".parse().unwrap(),
+        snapshot: String::new(),
+        lsn: String::new(),
+        server_version: String::new(),
+        schema: "public".to_owned(),
+        columns: Columns::new(),
+        ignored_columns: BTreeSet::new(),
+        tables_left_behind: Vec::new(),
+        tables,
+    };
+    let vault = Vault::new(&SecretString::from("a secret of thirty-two characters")).unwrap();
+    let zone = |name| TimeZone::get(name).unwrap();
+    let options = Options {
+        source_zone: zone("UTC"),
+        log_zone: zone("Asia/Tokyo"),
+        as_of: manifest.taken_at,
+        vault: Some(vault),
+    };
+    let items = Transform { run: &run, manifest: &manifest, options: &options, dry_run: false }.run().unwrap();
+    let read = |name: &str| std::fs::read_to_string(run.path(name)).unwrap();
+    let lines =
+        items.files.keys().flat_map(|name| read(&Items::file(name)).lines().map(str::to_owned).collect::<Vec<_>>());
+    let lines = lines.collect();
+    (items, lines, read(REJECTS).lines().map(str::to_owned).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_same_rows_become_the_same_items_in_whatever_order_they_come((world, shuffled) in world().prop_flat_map(|world| (Just(world.clone()), Just(world).prop_shuffle()))) {
+        let (one, lines, rejects) = transform(&world);
+        let (other, of_other, rejects_of_other) = transform(&shuffled);
+        prop_assert_eq!(&lines, &of_other);
+        prop_assert_eq!((one.files, one.types, one.reasons), (other.files, other.types, other.reasons));
+        prop_assert_eq!(rejects, rejects_of_other);
+        prop_assert_eq!(lines, transform(&world).1);
+    }
+
+    #[test]
+    fn no_key_is_there_twice_and_each_marker_has_what_it_marks(world in world()) {
+        let (items, lines, _) = transform(&world);
+        prop_assert_eq!(items.count(), lines.len() as u64);
+        let all: Vec<_> = lines.iter().map(|line| read_line(line).unwrap()).collect();
+        let keys: BTreeSet<_> = all.iter().map(|item| key_of(item)).collect();
+        prop_assert_eq!(keys.len(), all.len());
+        let count = |kind: &str| items.types.get(kind).copied().unwrap_or_default();
+        prop_assert_eq!(count("account"), count("account_owner"));
+        prop_assert_eq!(count("session"), count("user_session"));
+        for item in &all {
+            let text = |name: &str| item.get(name).map_or("", |value| value.as_s().unwrap());
+            prop_assert!(keys.contains(&(format!("USER#{}", text("UserId")).as_str(), "PROFILE")), "{:?}", item);
+        }
+    }
+}
+
+#[test]
+fn of_two_users_with_one_address_who_has_proved_it_is_found_by_it() {
+    let user = |id: &str, email: &str, verified: bool, day: u8| {
+        let at = format!("2020-01-0{day}T00:00:00");
+        (Table::User, json!({ "id": id, "email": email, "emailVerified": verified, "createdAt": at, "updatedAt": at }))
+    };
+    let first = user("first", "Ann@example.com", false, 1);
+    let (proved, later) = (user("proved", "ann@example.com", true, 2), user("later", "ANN@example.com", true, 3));
+    for (world, expected) in [
+        (vec![first.clone(), later.clone(), proved.clone()], "proved"),
+        (vec![later, first.clone()], "later"),
+        (vec![user("second", "ann@EXAMPLE.com", false, 2), first], "first"),
+    ] {
+        let (items, lines, rejects) = transform(&world);
+        assert_eq!(items.types["user"], world.len() as u64);
+        let marker = lines.iter().find(|line| line.contains("EMAIL#ann@example.com")).unwrap();
+        assert!(marker.contains(&format!(r#""UserId":{{"S":"{expected}"}}"#)), "{marker}");
+        assert_eq!(rejects.len(), world.len() - 1);
+        assert!(rejects.iter().all(|reject| reject.contains("duplicate-email") && reject.contains(r#""kept":true"#)));
+    }
+}
+
+#[test]
+fn an_item_is_read_from_its_line_as_it_was_written() {
+    let picture = "data:image/png;base64,QUJD";
+    let world = vec![(
+        Table::User,
+        json!({ "id": "ann", "name": "tab\t\"quote\" 🌊", "image": picture, "createdAt": "1900-01-01T00:00:00.123456" }),
+    )];
+    let (_, lines, _) = transform(&world);
+    assert_eq!(lines.len(), 2);
+    let image = lines.iter().find(|line| line.contains(r#""SK":{"S":"IMAGE"}"#)).unwrap();
+    assert!(image.contains(r#""Bytes":{"B":"QUJD"}"#), "{image}");
+    for line in &lines {
+        let read = read_line(line).unwrap();
+        let spelled: BTreeMap<String, Value> = serde_json::from_str(line).unwrap();
+        assert_eq!(read.len(), spelled.len());
+        assert_eq!(item_hash(&read), item_hash(&read_line(line).unwrap()));
+    }
+    let profile = lines.iter().find(|line| line.contains("PROFILE")).unwrap();
+    assert!(profile.contains(r#""Image":{"S":"self:b5d4045c3f466fa9"}"#), "{profile}");
+    assert!(profile.contains(r#""CreatedAt":{"S":"1900-01-01T00:00:00.123456Z"}"#), "{profile}");
+    assert!(profile.contains(r#""MigratedVersion":{"N":"-2208988799876544"}"#), "{profile}");
+}

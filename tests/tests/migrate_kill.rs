@@ -1,0 +1,76 @@
+//! `okusuri-migrate` is killed at random moments, and begun again until it is done: the table is the one of a run that nobody disturbed.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use fastrand::Rng;
+use okusuri_migrate::Outcome;
+use tidemark_tests::{Migration, binary};
+
+/// How often a phase is killed before it is left alone.
+const KILLS: u32 = 6;
+
+/// Begins a phase, and kills it after a while if it is not done by then; tells whether it was done.
+async fn begin(migration: &Migration, phase: &str, flags: &[&str], patience: Option<Duration>) -> Option<i32> {
+    let mut process = Command::new(binary("okusuri-migrate").unwrap())
+        .args(migration.arguments(phase, flags))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    if let Some(patience) = patience {
+        tokio::time::sleep(patience).await;
+        // SIGKILL; whoever is done already is not hurt.
+        process.kill().unwrap();
+    }
+    let status = tokio::task::spawn_blocking(move || process.wait().unwrap()).await.unwrap();
+    status.code()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_in_every_phase_ends_with_the_table_of_one_that_is_not() {
+    let undisturbed = Migration::new(11, 500).await.unwrap();
+    for phase in ["export", "transform", "load"] {
+        undisturbed.phase(phase, &[]).await.unwrap();
+    }
+    let (items, expected) = (undisturbed.json("items.json").unwrap(), undisturbed.items().await.unwrap());
+
+    let mut rng = Rng::with_seed(11);
+    let killed = Migration::new(11, 500).await.unwrap();
+    let mut kills = 0;
+    for phase in ["export", "transform", "load"] {
+        // Sooner and later, until one is faster than that, or there were enough.
+        let mut code = None;
+        for _ in 0..KILLS {
+            code = begin(&killed, phase, &[], Some(Duration::from_millis(rng.u64(5..700)))).await;
+            if code.is_some() {
+                break;
+            }
+            kills += 1;
+        }
+        if code.is_none() {
+            code = begin(&killed, phase, &[], None).await;
+        }
+        assert_eq!(code, Some(i32::from(phase == "transform")), "{phase}");
+    }
+    assert!(kills > KILLS, "{kills} of them were killed");
+    // When it was taken is all that may differ of the items: nothing expires in between.
+    let of_killed = killed.json("items.json").unwrap();
+    assert_eq!((&of_killed["types"], &of_killed["reasons"]), (&items["types"], &items["reasons"]));
+    let without_due = |items: &std::collections::BTreeMap<_, std::collections::BTreeMap<String, _>>| {
+        let mut items = items.clone();
+        for item in items.values_mut() {
+            // The next evening after the export.
+            item.remove("DueAt");
+        }
+        items
+    };
+    let actual = killed.items().await.unwrap();
+    assert!(without_due(&actual) == without_due(&expected), "the tables differ");
+    for _ in 0..KILLS {
+        begin(&killed, "check", &["--strict"], Some(Duration::from_millis(rng.u64(5..400)))).await;
+    }
+    assert_eq!(killed.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
+}
