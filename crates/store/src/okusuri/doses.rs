@@ -11,12 +11,13 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
-use super::keys::{self, DOSE_PREFIX, Key, s};
+use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{Medicines, Unmade};
 use super::rows::{self, DoseMark, Medicine, Row as _, item, read};
 use super::update::{Write, WriteError, refused, update, user_is_there, write};
 use crate::StoreError;
 use crate::attempts::Attempts;
+use crate::item::between;
 
 /// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month are four of them.
 const PAGES_MAX: usize = 32;
@@ -141,12 +142,10 @@ impl Doses {
         let mut rows = Vec::new();
         let mut start = None;
         for _ in 0..PAGES_MAX {
-            let request = self.client.query().table_name(&self.table).consistent_read(true);
-            let request = request.key_condition_expression("PK = :user AND SK BETWEEN :from AND :to");
-            let request = request.expression_attribute_values(":user", s(keys::user(user)));
-            let request = request.expression_attribute_values(":from", s(format!("{DOSE_PREFIX}{}", range.from())));
             // `~` lies behind the `#` that follows a day.
-            let request = request.expression_attribute_values(":to", s(format!("{DOSE_PREFIX}{}~", range.to())));
+            let (from, to) = (format!("{DOSE_PREFIX}{}", range.from()), format!("{DOSE_PREFIX}{}~", range.to()));
+            let names = [PARTITION_KEY, SORT_KEY];
+            let request = between(&self.client, &self.table, names, keys::user(user), from, to).consistent_read(true);
             let page = request.set_exclusive_start_key(start).send().await?;
             rows.extend(page.items.unwrap_or_default().into_iter().map(read).collect::<Result<Vec<_>, _>>()?);
             start = page.last_evaluated_key;

@@ -7,9 +7,10 @@ use domain::okusuri::{Day, Log, Missing, Status, Stretch, Summary, days};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{self, Item, Key, MEDICATION_PREFIX, s};
+use super::keys::{self, Item, Key, MEDICATION_PREFIX, PARTITION_KEY, SORT_KEY};
 use super::rows::{MedicationLog, read};
 use crate::StoreError;
+use crate::item::between;
 use crate::series::{Direction, Page, Rows};
 
 /// The logs of the first page on the way backwards or forwards. Each further page has four times as many.
@@ -184,10 +185,7 @@ impl Logs {
         // `~` lies behind every digit, and `#` before.
         let from = from.map_or_else(|| MEDICATION_PREFIX.to_owned(), keys::medication);
         let to = to.map_or_else(|| format!("{MEDICATION_PREFIX}~"), keys::medication);
-        let request = self.client.query().table_name(&self.table);
-        let request = request.key_condition_expression("PK = :user AND SK BETWEEN :from AND :to");
-        let request = request.expression_attribute_values(":user", s(keys::user(user)));
-        let request = request.expression_attribute_values(":from", s(from)).expression_attribute_values(":to", s(to));
+        let request = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], keys::user(user), from, to);
         let request = request.limit(i32::try_from(limit).unwrap_or(i32::MAX)).consistent_read(is_consistent);
         let answer = request.scan_index_forward(direction == Direction::Asc).send().await?;
         let rows = answer.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?;
