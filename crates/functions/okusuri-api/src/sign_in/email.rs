@@ -73,8 +73,7 @@ pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply
         }
         Err(error) => return Err(refused(error)),
     };
-    let status = if entered.is_new { 201 } else { 200 };
-    Ok(Reply::json(status, &shown(&entered.user)).cookie(&cookie(request, &token)))
+    Ok(Reply::json(200, &shown(&entered.user)).cookie(&cookie(request, &token)))
 }
 
 impl Okusuri {
