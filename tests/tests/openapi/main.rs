@@ -80,6 +80,7 @@ const PROBLEMS_OF_SHAPE: &[&str] = &[
     "invalid-price",
     "invalid-currency",
     "missing-idempotency-key",
+    "invalid-email",
 ];
 
 /// Every `.rs` file under a folder.
