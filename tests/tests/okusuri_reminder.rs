@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
 use engine::{Chance, EngineFaults};
 use futures::future::join_all;
@@ -16,10 +17,11 @@ use okusuri_reminder::{Bounds, Reminding, Report, handle};
 use secrecy::SecretString;
 use serde_json::json;
 use store::okusuri::rows::{MedicationLog, PushSubscription, Reminder, User};
-use store::okusuri::{Notifications, ReminderChange, Reminders};
+use store::okusuri::{DuePartition, Entry, Logs, Notifications, ReminderChange, Reminders};
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::{put, user};
 use tidemark_tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};
+use uuid::Uuid;
 
 /// An evening in Tokyo, 22:00.
 const EVENING: &str = "2026-11-22T13:00:00Z";
@@ -133,25 +135,29 @@ async fn each_is_reminded_by_the_users_own_clock() {
     ] {
         scene.user(id, zone).await;
     }
-    // As the schedule comes, over a day and a half.
-    for minutes in (0..36 * 60).step_by(5) {
-        let now = at("2026-11-22T00:00:00Z") + SignedDuration::from_mins(minutes);
-        handle(&scene.reminding, now).await.unwrap();
-    }
+    // From the morning of Tokyo's 22nd on, each at 22:00 of their own day.
     let expected = [
-        was("kiritimati", "2026-11-22"),
-        was("adelaide", "2026-11-22"),
-        was("kathmandu", "2026-11-22"),
-        was("berlin", "2026-11-22"),
-        was("new-york", "2026-11-22"),
-        was("honolulu", "2026-11-22"),
-        was("kiritimati", "2026-11-23"),
-        was("adelaide", "2026-11-23"),
+        ("2026-11-22T03:00:00Z", was("new-york", "2026-11-21")),
+        ("2026-11-22T08:00:00Z", was("honolulu", "2026-11-21")),
+        ("2026-11-22T08:00:00Z", was("kiritimati", "2026-11-22")),
+        ("2026-11-22T11:30:00Z", was("adelaide", "2026-11-22")),
+        ("2026-11-22T16:15:00Z", was("kathmandu", "2026-11-22")),
+        ("2026-11-22T21:00:00Z", was("berlin", "2026-11-22")),
+        ("2026-11-23T03:00:00Z", was("new-york", "2026-11-22")),
+        ("2026-11-23T08:00:00Z", was("honolulu", "2026-11-22")),
+        ("2026-11-23T08:00:00Z", was("kiritimati", "2026-11-23")),
     ];
-    // Honolulu stays the day before that of New York's evening: it is the last of its date.
-    let mut reminded = scene.reminded();
-    reminded.sort_by_key(|(browser, date)| expected.iter().position(|one| one == &(browser.clone(), date.clone())));
-    assert_eq!(reminded, expected);
+    for (count, (moment, _)) in expected.iter().enumerate() {
+        let before = handle(&scene.reminding, at(moment) - SignedDuration::from_secs(1)).await.unwrap();
+        let is_first = count == 0 || expected[count - 1].0 != *moment;
+        assert!(!is_first || before == Report::default(), "before {moment}: {before:?}");
+        scene.run(moment).await;
+        let mut reminded = scene.reminded();
+        reminded.sort();
+        let mut due: Vec<_> = expected.iter().filter(|(at, _)| at <= moment).map(|(_, who)| who.clone()).collect();
+        due.sort();
+        assert_eq!(reminded, due, "{moment}");
+    }
 }
 
 #[tokio::test]
@@ -166,6 +172,23 @@ async fn whoever_has_logged_the_day_is_not_reminded() {
     // The next evening is another day.
     scene.run("2026-11-23T13:00:00Z").await;
     assert_eq!(scene.reminded().len(), 3);
+}
+
+#[tokio::test]
+async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    let logs = Logs::new(scene.db.client.clone(), Database::OKUSURI);
+    for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
+        let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
+        logs.put(&ann, &Entry { log, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
+    }
+    for day in 22..=25 {
+        let report = scene.run(&format!("2026-11-{day}T13:00:00Z")).await;
+        assert_eq!(report, Report { resting: 1, ..Report::default() }, "{day}");
+    }
+    scene.run("2026-11-26T13:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-26")]);
 }
 
 #[tokio::test]
@@ -308,10 +331,10 @@ async fn a_reminder_that_cannot_be_read_holds_nobody_up_and_does_not_come_again(
     let bad = scene.user("bad", "Asia/Tokyo").await;
     scene.user("good", "Asia/Tokyo").await;
     let key = [("PK", format!("USER#{bad}")), ("SK", "REMINDER".to_owned())];
-    let key = key.map(|(name, value)| (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value)));
+    let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
     let spoil = scene.db.client.update_item().table_name(Database::OKUSURI).set_key(Some(key.into()));
     let spoil = spoil.update_expression("SET #Time = :Time").expression_attribute_names("#Time", "Time");
-    let nonsense = aws_sdk_dynamodb::types::AttributeValue::S("half past never".to_owned());
+    let nonsense = AttributeValue::S("half past never".to_owned());
     spoil.expression_attribute_values(":Time", nonsense).send().await.unwrap();
     assert_eq!(scene.run(EVENING).await, Report { reminded: 1, set_aside: 1, ..Report::default() });
     assert_eq!(scene.run(EVENING).await, Report::default());
@@ -336,7 +359,7 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let old = scene.device(&ann).await;
-    let anew = PushSubscription { updated_at: at(EVENING), ..old.clone() };
+    let anew = PushSubscription { created_at: at(EVENING), updated_at: at(EVENING), ..old.clone() };
     assert!(!scene.notifications.subscribe(&ann, &anew).await.unwrap());
     scene.notifications.gone(&old, "410", at(EVENING)).await.unwrap();
     assert!(scene.device(&ann).await.is_enabled);
@@ -438,29 +461,51 @@ async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
     assert_eq!(nothing.unwrap(), Report { has_more: true, ..Report::default() });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_who_are_due_at_once_are_all_dealt_with_in_a_few_runs() {
+#[tokio::test]
+async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_stays_due() {
     let scene = Scene::new().await;
-    let users: Vec<_> = (0..10_000).map(|number| UserId::new(format!("user-{number}")).unwrap()).collect();
-    let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
-    for some in users.chunks(64) {
-        join_all(some.iter().map(async |one| {
-            user(&scene.db.client, one.as_str(), "Asia/Tokyo").await.unwrap();
-            let change = ReminderChange { is_enabled: Some(true), time: None };
-            scene.reminders.change(one, change, &tokyo, at("2026-11-22T00:00:00Z")).await.unwrap();
-        }))
-        .await;
+    let (pattern, _) = scene.reminders.with_profile(&scene.user("user-0", "Asia/Tokyo").await).await.unwrap();
+    let pattern = pattern.unwrap();
+    for numbers in (1..10_000).collect::<Vec<_>>().chunks(25) {
+        let rows = numbers.iter().map(|number| {
+            let user = UserId::new(format!("user-{number}")).unwrap();
+            let row = Reminder {
+                user_id: user.to_string(),
+                due_partition: Some(due_partition(number % 4)),
+                ..pattern.clone()
+            };
+            let put = PutRequest::builder().set_item(Some(store::okusuri::item(&row).unwrap())).build().unwrap();
+            WriteRequest::builder().put_request(put).build()
+        });
+        let request = scene.db.client.batch_write_item().request_items(Database::OKUSURI, rows.collect());
+        assert!(request.send().await.unwrap().unprocessed_items.unwrap_or_default().is_empty());
     }
-    // Nobody has a browser: what is measured is the work before.
-    let mut dealt_with = Vec::new();
-    for minutes in (0..60).step_by(5) {
-        let report = handle(&scene.reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
-        dealt_with.push(report.unreached);
-        assert!(report.unreached <= Bounds::default().users_max);
-        if !report.has_more {
-            break;
+    let reminding = scene.reminding.clone().within(Bounds { users_max: 600, ..Bounds::default() });
+    // Most have no profile: a user who has gone is taken out of the index, and that is all.
+    for (runs, minutes) in [(1, 0), (2, 5)] {
+        let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
+        assert_eq!((report.reminded + report.left_out, report.has_more), (600, true));
+        assert_eq!(still_due(&scene.reminders).await, 10_000 - runs * 600);
+    }
+}
+
+/// The part of the index in which [`EVENING`] lies.
+fn due_partition(shard: i32) -> String {
+    format!("DUE#13#{shard}")
+}
+
+async fn still_due(reminders: &Reminders) -> usize {
+    let mut users = HashSet::new();
+    for part in DuePartition::all(at(EVENING)) {
+        let mut from = None;
+        loop {
+            let due = reminders.due(&part, at(EVENING), from).await.unwrap();
+            users.extend(due.users.into_iter().map(|user| user.to_string()));
+            from = due.next;
+            if from.is_none() {
+                break;
+            }
         }
     }
-    assert_eq!(dealt_with.iter().sum::<usize>(), 10_000, "{dealt_with:?}");
-    assert!(dealt_with.len() >= 2, "{dealt_with:?}");
+    users.len()
 }

@@ -17,7 +17,7 @@ use lambda_runtime::Diagnostic;
 use metrics::{counter, gauge};
 use serde::Serialize;
 use store::StoreError;
-use store::okusuri::{DuePartition, Notifications, Reminders};
+use store::okusuri::{DuePartition, Logs, Notifications, Reminders};
 
 pub use bounds::Bounds;
 use one::Outcome;
@@ -26,6 +26,7 @@ use one::Outcome;
 #[derive(Debug, Clone)]
 pub struct Reminding {
     reminders: Reminders,
+    logs: Logs,
     notifications: Notifications,
     push: Push,
     bounds: Bounds,
@@ -34,8 +35,13 @@ pub struct Reminding {
 impl Reminding {
     /// The reminders in `table`, sent through `push`.
     pub fn new(client: aws_sdk_dynamodb::Client, table: &str, push: Push) -> Self {
-        let (reminders, notifications) = (Reminders::new(client.clone(), table), Notifications::new(client, table));
-        Self { reminders, notifications, push, bounds: Bounds::default() }
+        Self {
+            reminders: Reminders::new(client.clone(), table),
+            logs: Logs::new(client.clone(), table),
+            notifications: Notifications::new(client, table),
+            push,
+            bounds: Bounds::default(),
+        }
     }
 
     /// The same within other bounds.
@@ -52,6 +58,8 @@ pub struct Report {
     pub reminded: usize,
     /// Had logged the day.
     pub logged: usize,
+    /// Rest on that day.
+    pub resting: usize,
     /// Would have been reminded, and no device took it.
     pub unreached: usize,
     /// Too late, or a day that has had its reminder.
@@ -125,6 +133,7 @@ impl Report {
         let field = match outcome {
             Outcome::Reminded => &mut self.reminded,
             Outcome::Logged => &mut self.logged,
+            Outcome::Resting => &mut self.resting,
             Outcome::Unreached => &mut self.unreached,
             Outcome::LeftOut => &mut self.left_out,
             Outcome::Elsewhere => &mut self.elsewhere,
@@ -135,8 +144,8 @@ impl Report {
     }
 
     fn tell(&self) {
-        let Self { reminded, logged, unreached, left_out, elsewhere, set_aside, failed, has_more } = self;
-        tracing::info!(reminded, logged, unreached, left_out, elsewhere, set_aside, failed, has_more);
+        let Self { reminded, logged, resting, unreached, left_out, elsewhere, set_aside, failed, has_more } = self;
+        tracing::info!(reminded, logged, resting, unreached, left_out, elsewhere, set_aside, failed, has_more);
         counter!("RemindersSent").increment(*reminded as u64);
         counter!("RemindersUnreached").increment(*unreached as u64);
         counter!("RemindersFailed").increment((*failed + *set_aside) as u64);

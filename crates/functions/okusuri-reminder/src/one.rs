@@ -29,6 +29,7 @@ const DEVICES_AT_ONCE: usize = 8;
 pub(crate) enum Outcome {
     Reminded,
     Logged,
+    Resting,
     Unreached,
     LeftOut,
     Elsewhere,
@@ -79,6 +80,10 @@ async fn in_turn(reminding: &Reminding, user: &UserId, now: Timestamp) -> Result
         None => Ok(Outcome::LeftOut),
         // After the claim, and as of the last write: whoever logs until now is not reminded.
         Some(date) if reminding.reminders.is_logged(user, date).await? => Ok(Outcome::Logged),
+        // Nothing is to be taken, so there is nothing to remind of.
+        Some(date) if reminding.logs.status(user, date).await?.is_some_and(|status| status.is_resting) => {
+            Ok(Outcome::Resting)
+        }
         Some(date) => send(reminding, user, &reminder, date, now).await,
     }
 }
