@@ -23,6 +23,8 @@ pub struct Config {
     pub public_url: Option<String>,
     /// `OKUSURI_PROVIDERS`: OpenID providers as a JSON array; none unless set.
     pub providers: Vec<Provider>,
+    /// `VAPID_SUBJECT`: where a push service reaches whoever answers for its messages, `mailto:` or `https:`.
+    pub vapid_subject: String,
 }
 
 impl Config {
@@ -52,6 +54,7 @@ impl Config {
                 value: "...".to_owned(),
                 expected: "a JSON array of `{id, name, issuer, clientId, clientSecret?, scopes?}`",
             })?,
+            vapid_subject: required("VAPID_SUBJECT")?,
         })
     }
 }

@@ -10,6 +10,8 @@ mod logs;
 mod me;
 mod medicines;
 mod problems;
+mod push;
+mod reminder;
 mod session;
 mod sign_in;
 
@@ -22,11 +24,13 @@ use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::outbound::Outbound;
 use lambda_kit::problem::{NOT_FOUND, Problem};
+use lambda_kit::push::{VapidKey, VapidKeyError};
 use secrecy::SecretString;
 use store::okusuri::vault::{Vault, VaultError};
 use store::okusuri::{Attempts, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users};
 use uuid::Uuid;
 
+use push::Notices;
 use sign_in::{Mailer, Providers};
 
 pub use config::Config;
@@ -54,11 +58,23 @@ pub struct Secrets {
     pub vapid_key: SecretString,
 }
 
+/// A secret that no key can be made of.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Codes and tokens could not be kept secret with it.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Push services could not know this service by it.
+    #[error(transparent)]
+    Vapid(#[from] VapidKeyError),
+}
+
 /// What the function works with. Time and ids are passed in, so that a test decides them.
 #[derive(Debug, Clone)]
 pub struct Okusuri {
     sessions: Sessions,
     logs: Logs,
+    notices: Notices,
     medicines: Medicines,
     doses: Doses,
     listings: Listings,
@@ -81,19 +97,21 @@ impl Okusuri {
     /// The service on the table of `config`, with the system's clock and randomness.
     ///
     /// # Errors
-    /// [`VaultError`] when the key is too short.
+    /// [`KeyError`] when a secret is no key.
     pub fn new(
         client: aws_sdk_dynamodb::Client,
         mails: aws_sdk_sesv2::Client,
         outbound: Outbound,
         config: &Config,
         secrets: Secrets,
-    ) -> Result<Self, VaultError> {
+    ) -> Result<Self, KeyError> {
         let table = &config.table;
         let vault = Vault::new(&secrets.key)?;
+        let vapid_key = VapidKey::new(&secrets.vapid_key, config.vapid_subject.as_str())?;
         Ok(Self {
             sessions: Sessions::new(client.clone(), table),
             logs: Logs::new(client.clone(), table),
+            notices: Notices::new(&client, table, outbound.clone(), vapid_key),
             medicines: Medicines::new(client.clone(), table),
             doses: Doses::new(client.clone(), table),
             listings: Listings::new(client.clone(), table),
@@ -174,6 +192,14 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "GET /okusuri/api/me/accounts" => me::accounts(okusuri, &request).await,
         "DELETE /okusuri/api/me/accounts/{provider}" => me::unlink(okusuri, &request).await,
         "GET /okusuri/api/export" => me::export(okusuri, &request).await,
+        "GET /okusuri/api/reminder" => reminder::show(okusuri, &request).await,
+        "PUT /okusuri/api/reminder" => reminder::change(okusuri, &request).await,
+        "GET /okusuri/api/push/key" => push::key(okusuri, &request).await,
+        "POST /okusuri/api/push/subscriptions" => push::subscribe(okusuri, &request).await,
+        "POST /okusuri/api/push/unsubscribe" => push::unsubscribe(okusuri, &request).await,
+        "POST /okusuri/api/push/test" => push::test(okusuri, &request).await,
+        "GET /okusuri/api/notifications/{platform}" => push::show(okusuri, &request).await,
+        "PUT /okusuri/api/notifications/{platform}" => push::set(okusuri, &request).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
 }

@@ -6,6 +6,10 @@ use store::StoreError;
 use store::okusuri::WriteError;
 
 pub(crate) const NOT_SIGNED_IN: Problem = Problem::new(401, "not-signed-in", "Nobody is signed in");
+pub(crate) const INVALID_ENDPOINT: Problem =
+    Problem::new(400, "invalid-endpoint", "The endpoint is not a push service's");
+pub(crate) const NO_SUBSCRIPTION: Problem = Problem::new(404, "no-subscription", "No browser is notified");
+pub(crate) const TOO_MANY_TESTS: Problem = Problem::new(429, "too-many-tests", "A message was sent just now");
 pub(crate) const LOG_NOT_FOUND: Problem = Problem::new(404, "log-not-found", "The day has no log");
 pub(crate) const MEDICINE_NOT_FOUND: Problem = Problem::new(404, "medicine-not-found", "There is no such medicine");
 pub(crate) const DOSE_NOT_FOUND: Problem = Problem::new(404, "dose-not-found", "Nothing is recorded of this dose");

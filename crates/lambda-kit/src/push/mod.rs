@@ -165,6 +165,14 @@ impl Push {
         }
     }
 
+    /// Sends a message, and asks nobody twice: within five seconds.
+    pub async fn send_once(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> Sent {
+        match self.attempt(to, message, now).await {
+            Attempt::Over(sent) => sent,
+            Attempt::Later(why, _) => Sent::Failed(why),
+        }
+    }
+
     async fn attempt(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> Attempt {
         if message.content.len() > MESSAGE_BYTES_MAX {
             return Attempt::Over(Sent::Rejected("the message is too long".to_owned()));

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, Key, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::reminders::taken;
@@ -15,6 +16,9 @@ use crate::StoreError;
 
 /// Pages of a user's notifications: one holds far more than a user can have.
 const PAGES_MAX: usize = 4;
+
+/// Between two tests of one browser.
+const TEST_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Attributes that a subscription may be without.
 const OPTIONAL: [&str; 2] = ["DisabledBecause", "LastSentAt"];
@@ -108,10 +112,11 @@ impl Notifications {
     /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
     /// those that have not been renewed for longest. `true` when the browser was not there before.
     pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, StoreError> {
-        upsert(self.client.update_item().table_name(&self.table), row, &OPTIONAL)?.send().await?;
+        let request = upsert(self.client.update_item().table_name(&self.table), row, &OPTIONAL)?;
+        let before = request.return_values(ReturnValue::AllOld).send().await?.attributes;
+        // Of an item that was not there, some engines give the key back.
+        let is_new = before.is_none_or(|before| !before.contains_key("CreatedAt"));
         let mut all = self.of(user).await?.subscriptions;
-        let this = all.iter().find(|one| one.endpoint == row.endpoint && one.platform == row.platform);
-        let is_new = this.is_none_or(|this| this.created_at == row.created_at);
         // The new one stays, whatever clocks say.
         all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));
         for surplus in all.iter().skip(SUBSCRIPTIONS_MAX) {
@@ -152,6 +157,19 @@ impl Notifications {
         let disabled_because = (!is_enabled).then(|| why.to_owned());
         self.note(one, PushSubscription { failures, is_enabled, disabled_because, updated_at: now, ..one.clone() })
             .await
+    }
+
+    /// Whether a browser may be sent a test now: it has had none for [`TEST_PAUSE`], and counts this one.
+    pub async fn begin_test(&self, one: &PushSubscription, now: Timestamp) -> Result<bool, StoreError> {
+        let request = self.client.update_item().table_name(&self.table).set_key(Some(one.key().item()));
+        let request =
+            request.update_expression("SET #TestedAt = :Now").expression_attribute_names("#TestedAt", "TestedAt");
+        // Stops many requests at once from each sending one, and a browser that was just forgotten from coming back.
+        let is_free = "attribute_exists(#Pk) AND (attribute_not_exists(#TestedAt) OR #TestedAt <= :Ago)";
+        let request = request.condition_expression(is_free).expression_attribute_names("#Pk", PARTITION_KEY);
+        let ago = now.saturating_sub(TEST_PAUSE).unwrap_or(now);
+        let request = request.expression_attribute_values(":Now", s(keys::sortable(now)));
+        taken(request.expression_attribute_values(":Ago", s(keys::sortable(ago))).send().await)
     }
 
     async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {

@@ -60,9 +60,14 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     if let Some(zone) = &time_zone {
         TimeZone::get(zone).map_err(|_| INVALID_TIME_ZONE.detail("expected a name like `Asia/Tokyo`"))?;
     }
+    let zone = time_zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
     let change = ProfileChange { name, time_zone };
     let user = okusuri.users.change(&signed_in.id, &change, (okusuri.now)()).await.map_err(failed)?;
-    Ok(Reply::json(200, &shown(&user.ok_or(NOT_SIGNED_IN)?)))
+    let user = user.ok_or(NOT_SIGNED_IN)?;
+    if let Some(zone) = zone {
+        okusuri.notices.reminders.follow(&signed_in.id, &zone, (okusuri.now)()).await.map_err(failed)?;
+    }
+    Ok(Reply::json(200, &shown(&user)))
 }
 
 /// A user as the page sees them.

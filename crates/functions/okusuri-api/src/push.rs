@@ -1,0 +1,208 @@
+//! Which browsers are notified, on which platforms.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use domain::okusuri::Platform;
+use futures::stream::{self, StreamExt as _};
+use jiff::Timestamp;
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::outbound::{Outbound, Refusal};
+use lambda_kit::problem::{INVALID_BODY, Problem};
+use lambda_kit::push::{Message, Push, Sent, Subscriber, SubscriberError, VapidKey};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::okusuri::rows::PushSubscription;
+use store::okusuri::{Notifications, NotificationsOf, Reminders};
+
+use crate::Okusuri;
+use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, failed};
+
+/// The largest body: an endpoint of 2 KB, and two keys.
+const BODY_BYTES_MAX: usize = 8 * 1024;
+
+/// A test is of the moment.
+const TEST_TIME_TO_LIVE: Duration = Duration::from_secs(60);
+
+/// Browsers that a test is sent to at a time: it is answered within the function's ten seconds, whoever hesitates.
+const AT_ONCE: usize = 20;
+
+/// Reminders and where they go.
+#[derive(Debug, Clone)]
+pub(crate) struct Notices {
+    pub(crate) reminders: Reminders,
+    pub(crate) notifications: Notifications,
+    pub(crate) push: Push,
+}
+
+impl Notices {
+    pub(crate) fn new(client: &aws_sdk_dynamodb::Client, table: &str, outbound: Outbound, key: VapidKey) -> Self {
+        Self {
+            reminders: Reminders::new(client.clone(), table),
+            notifications: Notifications::new(client.clone(), table),
+            push: Push::new(outbound, key),
+        }
+    }
+}
+
+/// A browser's `PushSubscription`, and the platform that it runs on.
+#[derive(Debug, Deserialize)]
+struct SubscriptionBody {
+    endpoint: String,
+    keys: Keys,
+    platform: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Keys {
+    p256dh: String,
+    auth: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnsubscribeBody {
+    endpoint: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SettingBody {
+    is_enabled: bool,
+}
+
+/// The key that browsers subscribe with.
+pub(crate) async fn key(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    okusuri.user(request).await?;
+    Ok(Reply::json(200, &json!({ "publicKey": okusuri.notices.push.public_key() })))
+}
+
+/// Adds a browser: 201 when it is new, 200 when it was there.
+pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let body: SubscriptionBody = request.json(BODY_BYTES_MAX)?;
+    let platform = body.platform.as_deref().map_or(Ok(Platform::Web), str::parse);
+    let platform = platform.map_err(|why| INVALID_BODY.detail(format!("`platform`: {why}")))?;
+    let subscriber = Subscriber::new(&body.endpoint, &body.keys.p256dh, &body.keys.auth);
+    let subscriber = subscriber.map_err(|why| match why {
+        SubscriberError::Endpoint => INVALID_ENDPOINT.detail(why),
+        SubscriberError::Key | SubscriberError::Auth => INVALID_BODY.detail(why),
+    })?;
+    let Notices { notifications, push, .. } = &okusuri.notices;
+    match push.check(&subscriber).await {
+        // A name that cannot be resolved now is looked at again with each message.
+        Ok(()) | Err(Refusal::Unresolved) => {}
+        Err(why) => return Err(INVALID_ENDPOINT.detail(why)),
+    }
+    let now = (okusuri.now)();
+    let row = PushSubscription {
+        user_id: signed_in.id.to_string(),
+        platform: platform.to_string(),
+        endpoint: body.endpoint,
+        p256dh: body.keys.p256dh,
+        auth: body.keys.auth,
+        is_enabled: true,
+        disabled_because: None,
+        failures: 0,
+        last_sent_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let is_new = notifications.subscribe(&signed_in.id, &row).await.map_err(failed)?;
+    Ok(Reply::json(if is_new { 201 } else { 200 }, &device(&row)))
+}
+
+/// Forgets a browser; one that is not known is forgotten already.
+pub(crate) async fn unsubscribe(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let UnsubscribeBody { endpoint } = request.json(BODY_BYTES_MAX)?;
+    okusuri.notices.notifications.unsubscribe(&signed_in.id, &endpoint).await.map_err(failed)?;
+    Ok(Reply::json(200, &json!({})))
+}
+
+/// A platform: whether it may notify, and its browsers.
+pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let platform = request.parse_path("platform", str::parse)?;
+    let of = okusuri.notices.notifications.of(&signed_in.id).await.map_err(failed)?;
+    Ok(Reply::json(200, &setting(platform, &of)))
+}
+
+/// Switches a platform on or off.
+pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let platform = request.parse_path("platform", str::parse)?;
+    let SettingBody { is_enabled } = request.json(BODY_BYTES_MAX)?;
+    let notifications = &okusuri.notices.notifications;
+    notifications.set(&signed_in.id, platform, is_enabled, (okusuri.now)()).await.map_err(failed)?;
+    let of = notifications.of(&signed_in.id).await.map_err(failed)?;
+    Ok(Reply::json(200, &setting(platform, &of)))
+}
+
+/// Sends a message to each browser of the user, now, and tells what became of it.
+pub(crate) async fn test(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let now = (okusuri.now)();
+    let notifications = &okusuri.notices.notifications;
+    let of = notifications.of(&signed_in.id).await.map_err(failed)?;
+    let sent = stream::iter(of.enabled()).map(|one| async move {
+        // Whoever names a push service does not get to hammer it through us.
+        let is_free = notifications.begin_test(one, now).await.map_err(failed)?;
+        Ok::<_, Problem>(if is_free { Some(send_test(okusuri, one, now).await) } else { None })
+    });
+    let mut sent = pin!(sent.buffer_unordered(AT_ONCE));
+    let (mut items, mut devices) = (Vec::new(), 0);
+    while let Some(outcome) = sent.next().await {
+        devices += 1;
+        items.extend(outcome?);
+    }
+    match (devices, items.len()) {
+        (0, _) => Err(NO_SUBSCRIPTION),
+        (_, 0) => Err(TOO_MANY_TESTS.header("retry-after", "10")),
+        _ => Ok(Reply::json(200, &json!({ "items": items }))),
+    }
+}
+
+async fn send_test(okusuri: &Okusuri, one: &PushSubscription, now: Timestamp) -> Value {
+    let Notices { notifications, push, .. } = &okusuri.notices;
+    let content = json!({ "kind": "test" }).to_string();
+    let message = Message { content: content.as_bytes(), time_to_live: TEST_TIME_TO_LIVE, topic: "test" };
+    let sent = match Subscriber::new(&one.endpoint, &one.p256dh, &one.auth) {
+        Ok(subscriber) => push.send_once(&subscriber, message, now).await,
+        Err(why) => Sent::Rejected(why.to_string()),
+    };
+    let (noted, reason) = match sent {
+        Sent::Accepted => (notifications.reached(one, now).await, None),
+        Sent::Gone(status) => (notifications.gone(one, &status.to_string(), now).await, Some(status.to_string())),
+        // It is the reminders that count how often a browser fails.
+        Sent::Rejected(why) | Sent::Failed(why) => (Ok(()), Some(why)),
+    };
+    if let Err(error) = noted {
+        tracing::warn!(%error, "what became of a message could not be noted");
+    }
+    let mut device = device(one);
+    device["delivered"] = json!(reason.is_none());
+    device["reason"] = json!(reason);
+    device
+}
+
+fn setting(platform: Platform, of: &NotificationsOf) -> Value {
+    let devices = of.subscriptions.iter().filter(|one| one.platform == platform.as_str());
+    json!({
+        "platform": platform.as_str(),
+        "isEnabled": of.is_enabled(platform.as_str()),
+        "subscriptions": devices.map(device).collect::<Vec<_>>(),
+    })
+}
+
+/// A browser as its user sees it: by its endpoint, which only this user gets to see, and which the browser knows itself by.
+fn device(one: &PushSubscription) -> Value {
+    json!({
+        "endpoint": one.endpoint,
+        "platform": one.platform,
+        "isEnabled": one.is_enabled,
+        "disabledBecause": one.disabled_because,
+        "lastSentAt": one.last_sent_at.map(|at| at.to_string()),
+        "createdAt": one.created_at.to_string(),
+    })
+}

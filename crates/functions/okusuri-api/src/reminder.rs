@@ -1,0 +1,54 @@
+//! When a user is reminded.
+
+use domain::okusuri::{TIME_DEFAULT, clock_time, parse_clock_time};
+use lambda_kit::http::{Reply, Request};
+use lambda_kit::problem::{INVALID_BODY, Problem};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use store::okusuri::ReminderChange;
+use store::okusuri::rows::Reminder;
+
+use crate::Okusuri;
+use crate::problems::failed;
+use crate::session::SignedIn;
+
+/// The largest body.
+const BODY_BYTES_MAX: usize = 1_024;
+
+/// The body of `PUT /okusuri/api/reminder`. What is missing stays as it is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ReminderBody {
+    is_enabled: Option<bool>,
+    time: Option<String>,
+}
+
+/// The reminder, switched off at 22:00 for who has never said anything.
+pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let reminder = okusuri.notices.reminders.get(&signed_in.id).await.map_err(failed)?;
+    Ok(Reply::json(200, &to_json(&signed_in, reminder.as_ref())))
+}
+
+/// Changes it.
+pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let signed_in = okusuri.user(request).await?;
+    let ReminderBody { is_enabled, time } = request.json(BODY_BYTES_MAX)?;
+    let time = time.as_deref().map(parse_clock_time).transpose();
+    let time = time.map_err(|why| INVALID_BODY.detail(format!("`time` {why}")))?;
+    let change = ReminderChange { is_enabled, time };
+    let reminders = &okusuri.notices.reminders;
+    let changed = reminders.change(&signed_in.id, change, &signed_in.time_zone, (okusuri.now)()).await;
+    Ok(Reply::json(200, &to_json(&signed_in, Some(&changed.map_err(failed)?))))
+}
+
+fn to_json(signed_in: &SignedIn, reminder: Option<&Reminder>) -> Value {
+    let time = reminder.map_or(TIME_DEFAULT, |reminder| reminder.time);
+    json!({
+        "isEnabled": reminder.is_some_and(|reminder| reminder.is_enabled),
+        "time": clock_time(time),
+        "timeZone": signed_in.user.time_zone,
+        "nextAt": reminder.and_then(|reminder| reminder.due_at).map(|at| at.to_string()),
+        "lastRemindedOn": reminder.and_then(|reminder| reminder.last_reminded_on).map(|date| date.to_string()),
+    })
+}
