@@ -16,6 +16,7 @@ mod game_stream;
 mod hot;
 mod journal;
 mod migrate;
+mod okusuri;
 mod report;
 mod size;
 mod stack;
@@ -59,6 +60,7 @@ enum Part {
     Activities,
     Journal,
     Migrate,
+    Okusuri,
     GameCost,
     Size,
     Cpu,
@@ -153,6 +155,7 @@ async fn main() -> Result<()> {
             Part::Activities => activities::rows().await?,
             Part::Journal => journal::rows().await?,
             Part::Migrate => migrate::rows(&folders, effort).await?,
+            Part::Okusuri => okusuri::rows().await?,
             Part::GameCost => game_cost::rows(effort).await?,
             Part::Size => size::rows(&folders)?,
             Part::Cpu => cpu::rows(effort)?,
