@@ -251,7 +251,7 @@ impl Rows {
 
     fn settings_of(&mut self, n: usize, user: &str, rng: &mut Rng) {
         let platforms = [Some("web"), Some("ios"), Some("android"), Some("web"), Some("smart#fridge"), None];
-        for platform in platforms.iter().skip(n % 3).take(rng.usize(..3)) {
+        for platform in platforms.iter().skip(n % 5).take(rng.usize(..3)) {
             let key = "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM";
             let good = format!(
                 r#"{{"endpoint":"https://push.example.com/{}","expirationTime":null,"keys":{{"p256dh":"{key}","auth":"tBHItJI5svbpez7KI4CCXg"}}}}"#,

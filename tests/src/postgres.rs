@@ -80,15 +80,14 @@ impl Postgres {
     }
 
     /// Ends the server at once, as a power cut would.
-    pub fn crash(&mut self) -> Result<()> {
+    pub fn crash(&self) -> Result<()> {
         // The postmaster's children end with it.
-        kill(Pid::from_raw(self.process.id().try_into()?), Signal::SIGQUIT)?;
-        self.process.wait()?;
-        Ok(())
+        Ok(kill(Pid::from_raw(self.process.id().try_into()?), Signal::SIGQUIT)?)
     }
 
-    /// Starts it again on the same data.
+    /// Starts it again on the same data, after a crash.
     pub async fn restart(&mut self) -> Result<()> {
+        self.process.wait()?;
         self.process = serve(&self.programs, self.folder.path(), self.owner)?;
         self.client().await.map(drop)
     }
@@ -98,6 +97,7 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         // Neither can be helped here, and the folder goes either way.
         let _ = self.crash();
+        let _ = self.process.wait();
     }
 }
 

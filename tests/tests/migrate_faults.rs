@@ -64,25 +64,20 @@ async fn a_postgresql_that_goes_in_mid_export_leaves_no_export_and_the_next_one_
         CREATE VIEW medication_logs AS SELECT slow(id) AS id, user_id, has_bleeding, created_at, updated_at, deleted_at FROM logs"#;
     sql(&mut migration, slow).await;
     let file = migration.path("export/medication_logs.jsonl");
-    let mut postgres = migration.postgres;
-    migration.postgres = tidemark_tests::Postgres::start().await.unwrap();
-    let url = postgres.url();
-    let failure = {
-        let export = migration.phase("export", &["--source", &url]);
-        let crash = async {
-            while !file.exists() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            postgres.crash().unwrap();
-        };
-        tokio::join!(export, crash).0.unwrap_err()
+    let export = migration.phase("export", &[]);
+    let crash = async {
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        migration.postgres.crash().unwrap();
     };
+    let failure = tokio::join!(export, crash).0.unwrap_err();
     assert_eq!(failure.kind, Kind::SourceGone, "{failure}");
     assert_eq!(kind(&migration, "transform", &[]).await, Kind::RunIncomplete);
-    assert_eq!(kind(&migration, "export", &["--source", &url]).await, Kind::SourceUnreachable);
-    postgres.restart().await.unwrap();
-    assert_eq!(migration.phase("export", &["--source", &url]).await.unwrap(), Outcome::Done);
-    assert_eq!(kind(&migration, "export", &["--source", &url]).await, Kind::RunExists);
+    assert_eq!(kind(&migration, "export", &[]).await, Kind::SourceUnreachable);
+    migration.postgres.restart().await.unwrap();
+    assert_eq!(migration.phase("export", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(kind(&migration, "export", &[]).await, Kind::RunExists);
     migration.phase("transform", &[]).await.unwrap();
 }
 
