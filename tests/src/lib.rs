@@ -8,6 +8,7 @@ pub mod migration;
 pub mod oidc;
 pub mod okusuri;
 pub mod okusuri_source;
+pub mod okusuri_traffic;
 mod postgres;
 pub mod push;
 pub mod shop;

@@ -1,14 +1,245 @@
-//! Back to PostgreSQL, from wherever a run is.
+//! `okusuri-migrate rollback`: back to PostgreSQL alone, from wherever a run is.
+//!
+//! In this order, each step of which may be killed and begun again: everybody's turn goes back to PostgreSQL, which is told what it lacks; it forgets
+//! that there was a shift; and what the migration has put into the table is removed, unless somebody else has written it since.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
+use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+use store::StoreError;
 
-use crate::{Failure, Kind, Report};
+use crate::run::{Folder, Run};
+use crate::shift::{PREFIX, Phase, Postgres, Side, Sides};
+use crate::source::{Server, connect};
+use crate::terminal::progress_bar;
+use crate::transform::{AS_OF, How, VERSION};
+use crate::{Failure, Kind, Outcome, Report, Table};
+
+/// How many items are removed side by side in each segment of the table.
+const REMOVED_AT_ONCE: usize = 16;
+
+/// How many of the items that stay are named.
+const NAMED_MAX: usize = 100;
 
 /// Which run.
 #[derive(Debug, Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(flatten)]
+    folder: Folder,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    table: Table,
+    #[command(flatten)]
+    how: How,
+    /// Leaves the items in the table, out of date as they will be.
+    #[arg(long)]
+    keep_items: bool,
+    /// How many users are moved side by side.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
+    /// Segments of the table that are read at a time.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    segments: u8,
+    /// Tells what would be done; changes nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What became of the table's items.
+#[derive(Debug, Default)]
+struct Counts {
+    removed: AtomicU64,
+    changed: AtomicU64,
+    own: AtomicU64,
+    of_shift: AtomicU64,
+    named: std::sync::Mutex<Vec<String>>,
+}
+
+/// What a pass over the table removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Shift,
+    Items,
+}
+
+type Attributes = HashMap<String, AttributeValue>;
 
 /// The command.
-pub(crate) async fn run(_arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::Shift.because("it cannot be rolled back yet"))
+pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
+    let run = Run::open(&arguments.folder)?;
+    let postgres = Postgres::new(connect(&arguments.server).await?, &arguments.server.schema);
+    let plan = postgres.plan().await?;
+    if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
+        return Err(Kind::Shift.because("the shift is finished: PostgreSQL has not been told of anything since"));
+    }
+    let (mut users, mut told) = (0, 0);
+    if let Some(plan) = &plan {
+        let sides = crate::shift::sides(&run, &arguments.table, &arguments.how, postgres, &plan.run).await?;
+        if arguments.dry_run {
+            users = sides.state(|_| Side::Postgres).await?.to_move;
+        } else {
+            (users, told) = home(&sides, arguments.parallel.into()).await?;
+        }
+    }
+    let client = arguments.table.client().await;
+    let counts = Counts::default();
+    let bar = progress_bar(0, "items");
+    let segments = i32::from(arguments.segments);
+    // First what the shift keeps there: then a writer that has slept through everything cannot tell what it still has in its hand.
+    for what in [What::Shift, What::Items] {
+        bar.set_position(0);
+        let cleared = (0..segments).map(|segment| {
+            let bar = &bar;
+            clear(&client, &arguments, (segment, segments), what, &counts, move |items| bar.inc(items))
+        });
+        try_join_all(cleared).await?;
+    }
+    bar.finish_and_clear();
+    let report = report(&arguments, plan.is_some(), users, told, &counts);
+    if !arguments.dry_run {
+        run.keep_report("rollback", &report)?;
+    }
+    Ok(report)
+}
+
+/// Brings everybody back, and ends the shift in PostgreSQL.
+async fn home(sides: &Sides, parallel: usize) -> Result<(u64, u64), Failure> {
+    sides.begin_rollback().await?;
+    let users = sides.bring_all(|_| Side::Postgres, parallel).await?;
+    // What PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
+    let told = sides.drain_to_postgres(parallel).await?;
+    sides.end_rollback().await?;
+    Ok((users, told))
+}
+
+/// Goes through a segment of the table, and removes what is the migration's.
+async fn clear(
+    client: &Client,
+    arguments: &Arguments,
+    (segment, segments): (i32, i32),
+    what: What,
+    counts: &Counts,
+    seen: impl Fn(u64),
+) -> Result<(), Failure> {
+    let scan = client.scan().table_name(&arguments.table.table).segment(segment).total_segments(segments);
+    let scan = scan
+        .projection_expression("PK, SK, UpdatedAt, #version, #as_of")
+        .expression_attribute_names("#version", VERSION)
+        .expression_attribute_names("#as_of", AS_OF)
+        .consistent_read(true);
+    let mut pages = scan.into_paginator().send();
+    while let Some(page) = pages.next().await {
+        let items = page.map_err(StoreError::from)?.items.unwrap_or_default();
+        seen(u64::try_from(items.len()).unwrap_or_default());
+        stream::iter(items)
+            .map(|item| async move {
+                match what {
+                    What::Shift => remove_of_shift(client, arguments, &item, counts).await,
+                    What::Items => remove(client, arguments, &item, counts).await,
+                }
+            })
+            .buffer_unordered(REMOVED_AT_ONCE)
+            .try_for_each(|()| async { Ok(()) })
+            .await?;
+    }
+    Ok(())
+}
+
+fn text(item: &Attributes, name: &str) -> String {
+    item.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default()
+}
+
+async fn remove_of_shift(
+    client: &Client,
+    arguments: &Arguments,
+    item: &Attributes,
+    counts: &Counts,
+) -> Result<(), Failure> {
+    if text(item, "PK").starts_with(PREFIX) {
+        counts.of_shift.fetch_add(1, Ordering::Relaxed);
+        if !arguments.dry_run {
+            let request = client.delete_item().table_name(&arguments.table.table).set_key(Some(key(item)));
+            request.send().await.map_err(StoreError::from)?;
+        }
+    }
+    Ok(())
+}
+
+async fn remove(client: &Client, arguments: &Arguments, item: &Attributes, counts: &Counts) -> Result<(), Failure> {
+    let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
+    let Some(version) = item.get(VERSION).cloned() else {
+        if !text(item, "PK").starts_with(PREFIX) {
+            count(&counts.own);
+        }
+        return Ok(());
+    };
+    let named = || {
+        count(&counts.changed);
+        let mut named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if named.len() < NAMED_MAX {
+            named.push(format!("{} {}", text(item, "PK"), text(item, "SK")));
+        }
+    };
+    if item.get(AS_OF).is_some_and(|as_of| item.get("UpdatedAt") != Some(as_of)) {
+        named();
+        return Ok(());
+    }
+    if arguments.keep_items || arguments.dry_run {
+        count(&counts.removed);
+        return Ok(());
+    }
+    let request = client.delete_item().table_name(&arguments.table.table).set_key(Some(key(item)));
+    // Somebody may have written it since it was read: then it is not the migration's any more.
+    let request = request
+        .condition_expression("#version = :version AND (attribute_not_exists(#as_of) OR #as_of = UpdatedAt)")
+        .expression_attribute_names("#version", VERSION)
+        .expression_attribute_names("#as_of", AS_OF)
+        .expression_attribute_values(":version", version);
+    match request.send().await {
+        Ok(_) => drop(count(&counts.removed)),
+        Err(error) if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) => {
+            named();
+        }
+        Err(error) => return Err(StoreError::from(error).into()),
+    }
+    Ok(())
+}
+
+fn key(item: &Attributes) -> Attributes {
+    ["PK", "SK"].into_iter().filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect()
+}
+
+fn report(arguments: &Arguments, was_shifting: bool, users: u64, told: u64, counts: &Counts) -> Report {
+    let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let (removed, changed, own, of_shift) =
+        (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.of_shift));
+    let named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let (is, kept) = match (arguments.dry_run, arguments.keep_items) {
+        (true, _) => ("would be", false),
+        (false, keep) => ("are", keep),
+    };
+    let json = json!({
+        "phase": "rollback", "dryRun": arguments.dry_run, "wasShifting": was_shifting, "usersMoved": users, "changesTold": told,
+        "itemsRemoved": if kept { 0 } else { removed }, "itemsKept": if kept { removed } else { 0 },
+        "itemsOfShift": of_shift, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
+    });
+    let mut text = format!(
+        "{users} users {is} back in PostgreSQL, which was told {told} changes. {removed} items of the migration {is} {}.",
+        if kept { "kept" } else { "removed" }
+    );
+    if changed > 0 {
+        text.push_str(&format!(
+            " {changed} that somebody has written since stay, the first of them {}.",
+            named.join(", ")
+        ));
+    }
+    let outcome = if changed > 0 { Outcome::Look } else { Outcome::Done };
+    Report { outcome, json, text }
 }

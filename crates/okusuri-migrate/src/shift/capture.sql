@@ -5,7 +5,7 @@ CREATE SCHEMA tidemark_migration;
 
 -- One row: which migration this is, and how far. Decisions about a user never rest on it, but on the user's seat.
 CREATE TABLE tidemark_migration.plan (
-    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     run text NOT NULL,
     phase text NOT NULL,
     percent smallint NOT NULL DEFAULT 0,

@@ -5,6 +5,7 @@
 //! | `PK` | `SK` | |
 //! |---|---|---|
 //! | `MIGRATION#<run>#SEAT#<user id>` | `SEAT` | `Turn`, `Version` |
+//! | `MIGRATION#<run>#GATE#<0..=15>` | `GATE` | there from dual writes until a rollback: without it nobody is told a first change |
 //! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, `Before`, `After` |
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,8 +35,11 @@ pub const PREFIX: &str = "MIGRATION#";
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)); two are the seat and the outbox's.
 const EFFECTS_MAX: usize = 98;
 
-/// Partitions of the outbox.
+/// Partitions of the outbox, and gates.
 const SHARDS: u8 = 16;
+
+/// The last of 16 digits.
+const VERSION_MAX: u64 = 9_999_999_999_999_999;
 
 /// How often a request is tried while another transaction holds one of its items.
 const TRIES: u32 = 30;
@@ -112,8 +116,21 @@ impl Dynamo {
         format!("{PREFIX}{}#OUTBOX#{shard}", self.run)
     }
 
+    fn gate_key(&self, shard: u8) -> Attributes {
+        Key { partition: format!("{PREFIX}{}#GATE#{shard}", self.run), sort: "GATE".to_owned() }.item()
+    }
+
     fn entry_key(&self, user: &str, version: u64) -> Attributes {
         Key { partition: self.outbox(part(user) % SHARDS), sort: format!("{user}#{version:016}") }.item()
+    }
+
+    /// From here on this side may be told.
+    pub(super) async fn open_gates(&self) -> Result<(), Failure> {
+        for shard in 0..SHARDS {
+            let request = self.client.put_item().table_name(&self.table).set_item(Some(self.gate_key(shard)));
+            request.send().await.map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// A user's seat on this side.
@@ -271,6 +288,14 @@ impl Dynamo {
             .condition_expression(condition)
             .set_expression_attribute_values(Some(values));
         let mut actions = vec![TransactWriteItem::builder().update(built(seat.build())?).build()];
+        if matches!(fence, Fence::Told(1)) {
+            // After a rollback has removed the seats, a user without one is not a new one. Only a first change asks, so this is no hot item.
+            let gate = ConditionCheck::builder()
+                .table_name(&self.table)
+                .set_key(Some(self.gate_key(part(user) % SHARDS)))
+                .condition_expression("attribute_exists(PK)");
+            actions.push(TransactWriteItem::builder().condition_check(built(gate.build())?).build());
+        }
         if let Fence::Own(_, entry) = fence {
             let mut item = self.entry_key(user, version);
             item.insert("Source".to_owned(), s(entry.table.name()));
@@ -305,9 +330,10 @@ impl Dynamo {
     pub(super) async fn entries(&self, user: &str) -> Result<Vec<Entry>, Failure> {
         let request = self.client.query().table_name(&self.table).consistent_read(true).limit(50);
         let answer = request
-            .key_condition_expression("PK = :partition AND begins_with(SK, :user)")
+            .key_condition_expression("PK = :partition AND SK BETWEEN :first AND :last")
             .expression_attribute_values(":partition", s(self.outbox(part(user) % SHARDS)))
-            .expression_attribute_values(":user", s(format!("{user}#")))
+            .expression_attribute_values(":first", s(format!("{user}#{:016}", 0)))
+            .expression_attribute_values(":last", s(format!("{user}#{:016}", VERSION_MAX)))
             .send()
             .await
             .map_err(failed)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::okusuri::Key;
 
 use crate::source::{Row, Table};
-use crate::transform::{Item, Options, items_of};
+use crate::transform::{Beaten, Item, Options, items_of};
 
 /// Items to put, and keys where none may be left.
 #[derive(Debug, Clone, Default)]
@@ -23,31 +23,30 @@ fn items(row: &Row, options: &Options) -> Vec<Item> {
     items_of(row, options).unwrap_or_default()
 }
 
-/// Among rows that become the same item the newest counts, and of two as new the one with the higher id.
-fn rank(item: &Item, row: &Row) -> (i64, i64, String) {
-    let id = row.id();
-    (item.version, id.parse().unwrap_or_default(), id)
-}
-
 /// The items of a user's rows. Of a user who is not there, or not carried over, there are none.
 pub(super) fn whole(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     let is_there = rows.iter().any(|row| row.table() == Table::User && items_of(row, options).is_ok());
     if is_there { winners(rows, options) } else { BTreeMap::new() }
 }
 
-/// The items of rows, each of the row that counts.
+/// The items of rows, but for those that another of the rows has a better claim to.
 pub(super) fn winners(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
-    let mut found: BTreeMap<Key, (_, Item)> = BTreeMap::new();
-    for row in rows {
-        for item in items(row, options) {
-            let rank = rank(&item, row);
-            match found.get(&key(&item)) {
-                Some((known, _)) if *known >= rank => {}
-                _ => drop(found.insert(key(&item), (rank, item))),
-            }
+    let of_rows: Vec<_> = rows.iter().map(|row| (row.id(), items(row, options))).collect();
+    let mut holders = BTreeMap::new();
+    for (id, items) in &of_rows {
+        for item in items {
+            let holder = holders.entry(key(item)).or_insert((item.rank, id));
+            *holder = (*holder).max((item.rank, id));
         }
     }
-    found.into_iter().map(|(key, (_, item))| (key, item)).collect()
+    let mut found = BTreeMap::new();
+    for (id, items) in &of_rows {
+        let is_beaten = |item: &Item| holders.get(&key(item)) != Some(&(item.rank, id));
+        if !items.iter().any(|item| is_beaten(item) && matches!(item.beaten, Beaten::Row(_))) {
+            found.extend(items.iter().filter(|item| !is_beaten(item)).map(|item| (key(item), item.clone())));
+        }
+    }
+    found
 }
 
 /// Whether a change of a user's own row decides if the user is carried over at all, so that it is about everything of theirs.
@@ -58,14 +57,21 @@ pub(super) fn is_about_everything(table: Table, change: [Option<&Row>; 2], optio
 
 /// What becomes of the items that a change of one row touches. `rows` are the user's rows of the table as they are after it.
 pub(super) fn of_row(change: [Option<&Row>; 2], user: Option<&Row>, rows: &[Row], options: &Options) -> Effect {
-    let touched = change.into_iter().flatten().flat_map(|row| items(row, options)).map(|item| key(&item));
+    let mut touched: BTreeSet<_> =
+        change.into_iter().flatten().flat_map(|row| items(row, options)).map(|item| key(&item)).collect();
+    // A row that gains or loses one of these may gain or lose its others with it.
+    for row in rows {
+        let keys: Vec<_> = items(row, options).iter().map(key).collect();
+        if keys.iter().any(|key| touched.contains(key)) {
+            touched.extend(keys);
+        }
+    }
     let is_there = user.is_some_and(|user| items_of(user, options).is_ok());
     let mut found = if is_there { winners(rows, options) } else { BTreeMap::new() };
     let mut effect = Effect::default();
     for key in touched {
         match found.remove(&key) {
             Some(item) => drop(effect.puts.insert(key, item)),
-            None if effect.puts.contains_key(&key) => {}
             None => drop(effect.deletes.insert(key)),
         }
     }

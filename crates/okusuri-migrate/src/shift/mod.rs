@@ -1,5 +1,6 @@
 //! The live application moves over, step by step.
 
+mod command;
 mod dynamo;
 mod effect;
 mod entry;
@@ -10,10 +11,8 @@ pub mod seat;
 mod sides;
 mod writer;
 
-use clap::Args;
-
-use crate::{Failure, Kind, Report};
-
+pub use command::{Arguments, State};
+pub(crate) use command::{run, sides};
 pub use dynamo::{Dynamo, PREFIX};
 pub use plan::{Goal, Phase, Plan};
 pub use postgres::Postgres;
@@ -21,12 +20,3 @@ pub use reader::{Logs, Reader, Shadow};
 pub use seat::Side;
 pub use sides::{Difference, Sides};
 pub use writer::{WriteError, Writer};
-
-/// Which step.
-#[derive(Debug, Args)]
-pub struct Arguments {}
-
-/// The command.
-pub(crate) async fn run(_arguments: Arguments) -> Result<Report, Failure> {
-    Err(Kind::Shift.because("it cannot be shifted yet"))
-}

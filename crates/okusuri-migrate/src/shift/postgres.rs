@@ -80,7 +80,7 @@ impl Postgres {
     }
 
     /// How far the shift is; none before it begins and after it was rolled back.
-    pub(super) async fn plan(&self) -> Result<Option<Plan>, Failure> {
+    pub(crate) async fn plan(&self) -> Result<Option<Plan>, Failure> {
         let row = self.client.query_opt("SELECT run, phase, percent FROM tidemark_migration.plan", &[]).await;
         let row = match row {
             Err(error) if matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME)) => {
@@ -111,9 +111,17 @@ impl Postgres {
 
     /// Ends a shift on this side: nothing of it is left. Waits as `install` does.
     pub(super) async fn uninstall(&self) -> Result<(), Failure> {
+        // Whoever else moves users may have closed a seat again since everybody came home. An even turn is PostgreSQL's own, and has every change.
         // The triggers depend on a function in the schema, and go with it.
         self.all_or_nothing(
-            "BEGIN; SET LOCAL lock_timeout = '5s'; DROP SCHEMA IF EXISTS tidemark_migration CASCADE; COMMIT;",
+            "BEGIN; SET LOCAL lock_timeout = '5s';
+             LOCK TABLE tidemark_migration.seats IN ACCESS EXCLUSIVE MODE;
+             DO $$ BEGIN
+                 IF EXISTS (SELECT 1 FROM tidemark_migration.seats WHERE turn % 2 = 1) THEN
+                     RAISE EXCEPTION 'somebody is written in DynamoDB again: a shift is running elsewhere';
+                 END IF;
+             END $$;
+             DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
         )
         .await
     }
@@ -129,9 +137,13 @@ impl Postgres {
 
     /// Notes how far the shift is.
     pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
-        let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()";
-        self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(gone)?;
-        Ok(())
+        // A shift that is still running somewhere does not undo the beginning of a rollback.
+        let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()
+                   WHERE phase <> 'rolling-back' OR $1 = 'rolling-back'";
+        match self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(gone)? {
+            0 => Err(Kind::Shift.because("the shift is being rolled back")),
+            _ => Ok(()),
+        }
     }
 
     /// A user's seat on this side.

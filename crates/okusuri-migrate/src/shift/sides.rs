@@ -1,6 +1,7 @@
 //! Both sides at once: what one is told of the other, and how a user changes over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{StreamExt, stream};
@@ -17,6 +18,9 @@ use crate::{Failure, Kind};
 
 /// How many steps one call takes for a user before it gives up: others may be at work on the same one.
 const STEPS_MAX: u32 = 1_000;
+
+/// How often somebody else may be in the way who tells the same user's changes.
+const STALLS_MAX: u32 = 50;
 
 /// How often everything that waits is looked for until nothing does.
 const ROUNDS_MAX: u32 = 1_000;
@@ -63,22 +67,23 @@ impl Sides {
     }
 
     async fn deliver_to_dynamo(&self, user: &str) -> Result<u64, Failure> {
-        let mut told = 0;
-        for _ in 0..STEPS_MAX {
+        let (mut told, mut stalls) = (0, 0);
+        while stalls < STALLS_MAX {
             let entries = self.postgres.outbox(user).await?;
             if entries.is_empty() {
                 return Ok(told);
             }
             for entry in entries {
                 if !self.tell_dynamo(&entry).await? && self.dynamo.seat(user).await?.version < entry.version {
-                    // Somebody else tells this user's changes at the same time, and is further, or behind us.
+                    stalls += 1;
+                    stalled().await;
                     break;
                 }
                 self.postgres.forget(user, entry.version).await?;
                 told += 1;
             }
         }
-        Err(Kind::Shift.because(format!("the changes of user {user} find no end")))
+        Err(Kind::Shift.because(format!("DynamoDB lacks a change of user {user} that nobody has")))
     }
 
     /// Makes a change of PostgreSQL's in DynamoDB; false when it is not the next one.
@@ -124,22 +129,23 @@ impl Sides {
     }
 
     async fn deliver_to_postgres(&self, user: &str) -> Result<u64, Failure> {
-        let mut told = 0;
-        for _ in 0..STEPS_MAX {
+        let (mut told, mut stalls) = (0, 0);
+        while stalls < STALLS_MAX {
             let entries = self.dynamo.entries(user).await?;
             if entries.is_empty() {
                 return Ok(told);
             }
             for entry in entries {
                 if !self.postgres.apply(&entry).await? && self.postgres.seat(user).await?.version < entry.version {
-                    // As above.
+                    stalls += 1;
+                    stalled().await;
                     break;
                 }
                 self.dynamo.forget(user, entry.version).await?;
                 told += 1;
             }
         }
-        Err(Kind::Shift.because(format!("the changes of user {user} find no end")))
+        Err(Kind::Shift.because(format!("PostgreSQL lacks a change of user {user} that nobody has")))
     }
 
     /// Brings a user to a side, from whatever step somebody left them at. Gives whether anything was to be done.
@@ -148,21 +154,24 @@ impl Sides {
     /// When a side does not answer; begun again, it goes on.
     pub async fn bring(&self, user: &str, goal: Side) -> Result<bool, Failure> {
         for step in 0..STEPS_MAX {
+            // Whatever comes of it, the seats are read again: somebody else may have been quicker.
             match self.seats(user).await?.towards(goal) {
                 Step::Done => return Ok(step > 0),
-                Step::Close { side: Side::Postgres, turn } => drop(self.postgres.advance(user, turn, None).await?),
-                Step::Close { side: Side::Dynamo, turn } => drop(self.dynamo.advance(user, turn, None).await?),
-                Step::Deliver { to: Side::Dynamo } => drop(self.deliver_to_dynamo(user).await?),
-                Step::Deliver { to: Side::Postgres } => drop(self.deliver_to_postgres(user).await?),
-                Step::Open { side: Side::Postgres, turn, version } => {
-                    drop(self.postgres.advance(user, turn - 1, Some(version)).await?);
-                }
-                Step::Open { side: Side::Dynamo, turn, version } => {
-                    drop(self.dynamo.advance(user, turn - 1, Some(version)).await?);
-                }
+                Step::Close { side, turn } => self.advance(side, user, turn, None).await?,
+                Step::Deliver { to: Side::Dynamo } => _ = self.deliver_to_dynamo(user).await?,
+                Step::Deliver { to: Side::Postgres } => _ = self.deliver_to_postgres(user).await?,
+                Step::Open { side, turn, version } => self.advance(side, user, turn - 1, Some(version)).await?,
             }
         }
         Err(Kind::Shift.because(format!("user {user} comes to no side: somebody moves them to and fro")))
+    }
+
+    async fn advance(&self, side: Side, user: &str, from: u32, at: Option<u64>) -> Result<(), Failure> {
+        match side {
+            Side::Postgres => self.postgres.advance(user, from, at).await,
+            Side::Dynamo => self.dynamo.advance(user, from, at).await,
+        }
+        .map(|_| ())
     }
 
     /// Tells everything that waits on either side, users side by side. Gives how many changes were told.
@@ -170,14 +179,30 @@ impl Sides {
     /// # Errors
     /// As [`Sides::deliver`].
     pub async fn drain(&self, parallel: usize) -> Result<u64, Failure> {
+        Ok(self.drain_to(Side::Postgres, parallel).await? + self.drain_to(Side::Dynamo, parallel).await?)
+    }
+
+    /// Tells PostgreSQL everything that waits in DynamoDB.
+    pub(crate) async fn drain_to_postgres(&self, parallel: usize) -> Result<u64, Failure> {
+        self.drain_to(Side::Postgres, parallel).await
+    }
+
+    async fn drain_to(&self, to: Side, parallel: usize) -> Result<u64, Failure> {
         let mut told = 0;
         for _ in 0..ROUNDS_MAX {
-            let ((postgres, _), (dynamo, _)) = tokio::try_join!(self.postgres.waiting(), self.dynamo.waiting())?;
-            let users: BTreeSet<_> = postgres.into_iter().chain(dynamo).collect();
+            let users: BTreeSet<_> = match to {
+                Side::Postgres => self.dynamo.waiting().await?.0,
+                Side::Dynamo => self.postgres.waiting().await?.0.into_iter().collect(),
+            };
             if users.is_empty() {
                 return Ok(told);
             }
-            let delivered = stream::iter(users).map(|user| async move { self.deliver(&user).await });
+            let delivered = stream::iter(users).map(|user| async move {
+                match to {
+                    Side::Postgres => self.deliver_to_postgres(&user).await,
+                    Side::Dynamo => self.deliver_to_dynamo(&user).await,
+                }
+            });
             let (mut round, mut failure) = (0, None);
             for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
                 match delivered {
@@ -279,6 +304,11 @@ impl Sides {
         let effect = effect::of_row(change, of_user.as_ref(), &rows, &self.options);
         Ok(Some((entry, effect)))
     }
+}
+
+/// Somebody else tells the same user's changes, and this view of them is out of date.
+async fn stalled() {
+    tokio::time::sleep(Duration::from_millis(20).mul_f64(fastrand::f64())).await;
 }
 
 type Attributes = std::collections::HashMap<String, AttributeValue>;

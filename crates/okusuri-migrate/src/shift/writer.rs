@@ -113,7 +113,8 @@ impl Writer {
         let Some(rows) = self.sides.rows_at(row, user, seat.version).await? else { return Ok(false) };
         if !is_gone && row.table() != Table::User {
             if let Err(reject) = items_of(row, &self.sides.options).map(drop) {
-                if !reject.reason.is_expected() {
+                use crate::transform::Reason::{Deleted, Expired, Password};
+                if !matches!(reject.reason, Deleted | Expired | Password) {
                     return Err(WriteError::Refused(format!("{}: {}", reject.reason.as_str(), reject.detail)));
                 }
             }

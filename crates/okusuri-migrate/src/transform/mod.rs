@@ -26,7 +26,7 @@ use census::{Census, Fate};
 use rows::Carried;
 
 pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
-pub(crate) use item::{item_hash, key_hash, key_of, read_line};
+pub(crate) use item::{Beaten, item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
 
 /// The name of the manifest of the items: they count once it is there.
