@@ -429,6 +429,27 @@ test('an earlier day is added, changed and removed from the history', async () =
   await close();
 });
 
+test('what is being typed outlives what is read meanwhile', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server);
+  await page.getByRole('button', { name: /Fri 20 Nov/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Taken, with bleeding').click();
+  await sheet.getByRole('textbox', { name: 'Note' }).fill('Half a');
+  // Back from elsewhere, everything is read anew.
+  await context.setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+  const read = page.waitForResponse((response) => response.url().endsWith('/calendar/2026-11'));
+  await context.setOffline(false);
+  await read;
+  await page.getByText('You are offline.').waitFor({ state: 'detached' });
+  assert.equal(await sheet.getByRole('textbox', { name: 'Note' }).inputValue(), 'Half a');
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await changesReach(page, server, 1);
+  assert.deepEqual(server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
+  await close();
+});
+
 test('a dose is taken, skipped, put off and taken back', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
