@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use lambda_kit::http::Request;
+use lambda_kit::outbound::Outbound;
 use okusuri_api::{Config, Okusuri, Secrets, handle};
 use serde_json::{Value, json};
 use tidemark_tests::Database;
@@ -34,6 +35,10 @@ impl World {
             admin_token_arn: arn.clone(),
             key_arn: arn.clone(),
             vapid_key_arn: arn,
+            mail_from: "okusuri@example.com".to_owned(),
+            public_url: None,
+            providers: Vec::new(),
+            vapid_subject: "mailto:operator@example.com".to_owned(),
         };
         let secret = |text: &str| text.to_owned().into();
         let secrets = Secrets {
@@ -42,7 +47,11 @@ impl World {
             key: secret("key-of-the-tests-0000000000000000"),
             vapid_key: secret("vapid-key-of-the-tests-0000000000"),
         };
-        let okusuri = Okusuri::new(db.client.clone(), &config, secrets).with(noon, Uuid::now_v7);
+        // No mail is sent here, and nobody else is called.
+        let mails =
+            aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
+        let okusuri = Okusuri::new(db.client.clone(), mails, Outbound::new(&[]), &config, secrets).unwrap();
+        let okusuri = okusuri.with(noon, Uuid::now_v7);
         Self { db, okusuri }
     }
 
