@@ -1,7 +1,7 @@
 //! What is known of all rows together: whose users go along, and which of two rows with one key does.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::item::{Beaten, Item, Rank, hash, key_hash};
 use super::{Options, Reason, Reject, rows};
@@ -13,6 +13,8 @@ pub(super) struct Census {
     users: HashMap<String, User>,
     /// Who has each key, by its hash.
     holders: HashMap<u128, Holder>,
+    /// Rows whose fate is known: a table without its primary key may have the very same row twice.
+    decided: HashSet<u128>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +68,14 @@ impl Census {
     }
 
     /// What becomes of a row that could be carried over if it were alone; removes the items that it does not bring along.
-    pub(super) fn fate(&self, row: &Row, line: &str, items: &mut Vec<Item>) -> Fate {
+    pub(super) fn fate(&mut self, row: &Row, line: &str, items: &mut Vec<Item>) -> Fate {
         if let Some(reject) = self.of_user(row) {
             return Fate::Rejected(reject);
         }
         let identity = identity(row, line);
+        if !self.decided.insert(identity) {
+            return Fate::Rejected(Reject::because(Reason::Duplicate, "the same row is there twice"));
+        }
         let is_beaten = |item: &Item| {
             let holder = self.holders.get(&key_hash(&item.partition, &item.sort));
             holder.is_none_or(|holder| holder.row != identity)
