@@ -1,6 +1,5 @@
 //! What is known of all rows together: whose users go along, and which of two rows with one key does.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::item::{Beaten, Item, Rank, hash, key_hash};
@@ -17,11 +16,12 @@ pub(super) struct Census {
     decided: HashSet<u128>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Of a table without its primary key, which may have an id twice, the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum User {
-    Kept,
-    Deleted,
     Rejected,
+    Deleted,
+    Kept,
 }
 
 /// By rank, and then by the row's own hash: so it is the same whoever came first.
@@ -49,12 +49,8 @@ impl Census {
                 Err(reject) if reject.reason == Reason::Deleted => User::Deleted,
                 Err(_) => User::Rejected,
             };
-            match self.users.entry(user.id.clone()) {
-                Entry::Vacant(entry) => drop(entry.insert(user_is)),
-                // A table without its primary key may have an id twice: one that is kept will do.
-                Entry::Occupied(mut entry) if user_is == User::Kept => drop(entry.insert(user_is)),
-                Entry::Occupied(_) => {}
-            }
+            let known = self.users.entry(user.id.clone()).or_insert(user_is);
+            *known = user_is.max(*known);
         }
         let Ok(items) = items else { return };
         if self.of_user(row).is_some() {
