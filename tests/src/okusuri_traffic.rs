@@ -12,6 +12,9 @@ use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, 
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
+/// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a mountain of changes.
+const SLACK: u64 = 40;
+
 /// The ids of rows made here begin there.
 const FIRST_ID: i64 = 1_000_000;
 
@@ -45,6 +48,7 @@ pub struct Oracle {
 pub struct Traffic {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicU64>,
+    goal: Arc<AtomicU64>,
     writers: Vec<JoinHandle<Result<Oracle>>>,
 }
 
@@ -52,6 +56,7 @@ impl Traffic {
     /// Starts a writer for each user; some kill themselves now and then. Each has sides of its own, and goes on where the oracle was.
     pub fn start(seed: u64, users: &[String], sides: Vec<Sides>, so_far: &Oracle) -> Self {
         let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let goal = Arc::new(AtomicU64::new(0));
         let writers = users.iter().zip(sides).enumerate().map(|(n, (user, sides))| {
             let writer = LiveWriter {
                 number: i64::try_from(n).unwrap_or_default(),
@@ -62,23 +67,26 @@ impl Traffic {
                 tick: so_far.tick,
                 oracle: Oracle { rows: so_far.of_user(user), ..Oracle::default() },
             };
-            tokio::spawn(writer.run(Arc::clone(&stop), Arc::clone(&answered)))
+            tokio::spawn(writer.run(Arc::clone(&stop), Arc::clone(&answered), Arc::clone(&goal)))
         });
-        Self { writers: writers.collect(), stop, answered }
+        Self { writers: writers.collect(), stop, answered, goal }
     }
 
     /// Waits until so many more writes are answered.
     ///
     /// # Errors
     /// When the writers are stuck.
-    pub async fn more(&self, writes: u64) -> Result<()> {
+    pub async fn more(&mut self, writes: u64) -> Result<()> {
         let goal = self.answered.load(Ordering::Relaxed) + writes;
+        self.goal.store(goal, Ordering::Relaxed);
         for _ in 0..12_000 {
             if self.answered.load(Ordering::Relaxed) >= goal {
                 return Ok(());
             }
-            if let Some(writer) = self.writers.iter().find(|writer| writer.is_finished()) {
-                bail!("a writer has ended: {writer:?}");
+            if self.writers.iter().any(JoinHandle::is_finished) {
+                let ended = self.writers.iter().position(JoinHandle::is_finished).unwrap_or_default();
+                let why = self.writers.swap_remove(ended).await?.err();
+                bail!("a writer has ended: {why:?}");
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -121,9 +129,13 @@ fn time(tick: i64) -> Option<Time> {
 }
 
 impl LiveWriter {
-    async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>) -> Result<Oracle> {
+    async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>, goal: Arc<AtomicU64>) -> Result<Oracle> {
         let created = Row::User(self.profile());
         while !stop.load(Ordering::Relaxed) {
+            if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + SLACK {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                continue;
+            }
             // A user who is new has to be there before anything of theirs.
             let is_known =
                 self.oracle.rows.get(&(Table::User, self.user.clone())).is_some_and(|told| told.answered.is_some());
@@ -154,8 +166,9 @@ impl LiveWriter {
             }
             Ok(Err(WriteError::Moving(_))) => self.oracle.moving += 1,
             Ok(Err(error @ (WriteError::Taken(_) | WriteError::Refused(_)))) => return Err(error.into()),
-            // Killed, or a failure that leaves it open.
-            Ok(Err(WriteError::Failed(_))) | Err(_) => {
+            Ok(Err(WriteError::Failed(failure))) => return Err(failure.into()),
+            // Killed: that leaves it open.
+            Err(_) => {
                 told.maybe.push(now);
                 self.oracle.unanswered += 1;
             }
@@ -165,7 +178,7 @@ impl LiveWriter {
 
     /// What was answered is read, from whichever side.
     async fn read(&mut self) -> Result<()> {
-        let Ok(logs) = self.reader.logs(&self.user).await else { return Ok(()) };
+        let logs = self.reader.logs(&self.user).await?;
         for day in 0..3 {
             let id = (FIRST_ID + self.number * 100 + day).to_string();
             let Some(told) = self.oracle.rows.get(&(Table::MedicationLogs, id)) else { continue };
@@ -201,7 +214,7 @@ impl LiveWriter {
 
     fn any(&mut self) -> (Row, bool) {
         self.tick += 1;
-        let (tick, n) = (self.tick, self.random.i64(..3));
+        let (tick, n) = (self.tick, self.random.i64(0..3));
         let id = FIRST_ID + self.number * 100 + n;
         let row = match self.random.u8(..10) {
             0..=4 => Row::MedicationLog(MedicationLog {
