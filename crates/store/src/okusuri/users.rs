@@ -58,7 +58,9 @@ impl Users {
             }
         }
         if let Some(time_zone) = &change.time_zone {
-            sets.push("TimeZone = :zone");
+            sets.push("#TimeZone = :zone");
+            // A word that DynamoDB reserves, as `Name` is.
+            request = request.expression_attribute_names("#TimeZone", "TimeZone");
             request = request.expression_attribute_values(":zone", s(time_zone));
         }
         let request = request.update_expression(format!("SET {}{remove}", sets.join(", ")));
