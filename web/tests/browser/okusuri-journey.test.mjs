@@ -99,7 +99,10 @@ test('a code lets in, a tap makes a streak, an earlier day makes it longer, and 
   assert.ok(cookies.some(({ httpOnly, sameSite, path }) => httpOnly && sameSite === 'Lax' && path === '/okusuri'));
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByTestId('devices').getByText('this device').waitFor();
+  // The page forgets at once; the server hears of it a moment later.
+  const told = page.waitForResponse((response) => response.url().endsWith('/okusuri/api/sign-out'));
   await page.getByTestId('sign-out').click();
+  assert.equal((await told).status(), 204);
   await page.getByLabel('E-mail address').waitFor();
   // The token itself is worth nothing any more, and the browser has forgotten whose it was.
   await context.addCookies(cookies);
