@@ -130,7 +130,7 @@ impl Rows {
             2 => Some("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==".to_owned()),
             3 if n % 500 == 3 => Some("data:image/jpeg;base64,".to_owned() + &"QUJD".repeat(65_000)),
             4 if n % 500 == 4 => Some("data:image/png;base64,".to_owned() + &"QUJD".repeat(97_000)),
-            _ if n % 3 == 0 => Some(format!("https://example.com/{n}.png")),
+            _ if n.is_multiple_of(3) => Some(format!("https://example.com/{n}.png")),
             _ => None,
         };
         let created = match n % 100 {
@@ -193,7 +193,7 @@ impl Rows {
             let (id, at) = (random(24, rng), moment(rng));
             let token = (rng.bool()).then(|| "ya29.".to_owned() + &random(180, rng));
             let expires = ["2099-01-01 00:00:00", "2001-01-01 00:00:00", "infinity"][rng.usize(..3)];
-            let expires = token.as_ref().map(|_| if n % 40 == 0 { expires } else { "2099-01-01 00:00:00" });
+            let expires = token.as_ref().map(|_| if n.is_multiple_of(40) { expires } else { "2099-01-01 00:00:00" });
             let password = (*provider == "credential").then_some("5a1t:6a5h");
             line(
                 &mut self.accounts,
@@ -218,7 +218,7 @@ impl Rows {
 
     fn logs_of(&mut self, n: usize, user: &str, rng: &mut Rng) {
         let first: jiff::civil::Date =
-            FIRST_DAYS[if n % 25 == 0 { rng.usize(..4) } else { n % 2 }].parse().unwrap_or_default();
+            FIRST_DAYS[if n.is_multiple_of(25) { rng.usize(..4) } else { n % 2 }].parse().unwrap_or_default();
         let bleeding_from = rng.i32(5..30);
         for day in 0..38 {
             if rng.u8(..12) == 0 {
@@ -242,7 +242,7 @@ impl Rows {
                 line(&mut self.logs, &[Some(user), Some("t"), Some(&created), Some(again), None]);
             }
         }
-        if n % 97 == 0 {
+        if n.is_multiple_of(97) {
             for time in ["infinity", "-infinity", "1899-12-31 12:00:00+00", "0001-01-01 00:00:00+00 BC"] {
                 line(&mut self.logs, &[Some(user), Some("f"), Some(time), Some(time), None]);
             }

@@ -164,14 +164,11 @@ fn allowed(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
         }
         (Phase::Capture, Phase::Capture) => {}
         (_, Phase::Capture) => return refuse(format!("the shift is at {}, which is further", plan.phase)),
-        (Phase::Capture, Phase::Dual) => {
-            // A change that is told before the load has put what was before it would be overwritten, or brought back to life.
-            if !run.path("report-load.json").exists() {
-                return Err(
-                    Kind::RunIncomplete.because("the run is not loaded: `export`, `transform`, `load` come first")
-                );
-            }
+        // A change that is told before the load has put what was before it would be overwritten, or brought back to life.
+        (Phase::Capture, Phase::Dual) if !run.path("report-load.json").exists() => {
+            return Err(Kind::RunIncomplete.because("the run is not loaded: `export`, `transform`, `load` come first"));
         }
+        (Phase::Capture, Phase::Dual) => {}
         (Phase::Capture, _) => return refuse(format!("dual comes before {goal}")),
         (Phase::Dual | Phase::Shadow, Phase::Finished) => return refuse("100% comes before finished".to_owned()),
         (Phase::Percent, Phase::Finished) if plan.percent < 100 => {

@@ -111,12 +111,11 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, seat.version).await? else { return Ok(false) };
-        if !is_gone && row.table() != Table::User {
-            if let Err(reject) = items_of(row, &self.sides.options).map(drop) {
-                use crate::transform::Reason::{Deleted, Expired, Password};
-                if !matches!(reject.reason, Deleted | Expired | Password) {
-                    return Err(WriteError::Refused(format!("{}: {}", reject.reason.as_str(), reject.detail)));
-                }
+        let is_told = !is_gone && row.table() != Table::User;
+        if is_told && let Err(reject) = items_of(row, &self.sides.options).map(drop) {
+            use crate::transform::Reason::{Deleted, Expired, Password};
+            if !matches!(reject.reason, Deleted | Expired | Password) {
+                return Err(WriteError::Refused(format!("{}: {}", reject.reason.as_str(), reject.detail)));
             }
         }
         let change = self.sides.own_change(row, user, rows, is_gone, seat.version + 1).await?;
