@@ -227,11 +227,11 @@ async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten
     // No summary at all: as the migration leaves it.
     put(3).await;
     assert_eq!(logs.status(&ann, ago(3)).await.unwrap().unwrap().streak, 1);
-    logs.forget_summary(&ann, now()).await.unwrap();
+    logs.forget_summary(&ann).await.unwrap();
     logs.put(&ann, &entry(ago(2), false), now()).await.unwrap();
     check(&logs, &ann).await;
     put(4).await;
-    logs.forget_summary(&ann, now()).await.unwrap();
+    logs.forget_summary(&ann).await.unwrap();
     assert_eq!(logs.status(&ann, ago(2)).await.unwrap().unwrap().streak, 3);
     logs.put(&ann, &entry(ago(1), false), now()).await.unwrap();
     assert_eq!(logs.status(&ann, TODAY).await.unwrap().unwrap().streak, 4);

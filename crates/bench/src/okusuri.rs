@@ -72,7 +72,7 @@ fn now() -> Timestamp {
 
 /// Each logged day, oldest first: every day until today, and bleeding on one in nine.
 fn logs(days: u32) -> impl Iterator<Item = Log> {
-    let from = today().saturating_sub(days.saturating_sub(1).days());
+    let from = today().saturating_sub(i64::from(days.saturating_sub(1)).days());
     from.series(1.day())
         .take(days as usize)
         .zip(0_u32..)

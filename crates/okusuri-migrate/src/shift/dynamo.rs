@@ -17,8 +17,9 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, ConditionCheck, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
 };
+use domain::UserId;
 use store::StoreError;
-use store::okusuri::Key;
+use store::okusuri::{Key, Logs};
 
 use super::effect::Effect;
 use super::entry::{Entry, json};
@@ -192,6 +193,9 @@ impl Dynamo {
 
     /// Makes a change: all of it, and what it rests on, in one transaction. One of very many items is begun in several, each under the same condition.
     pub(super) async fn write(&self, user: &str, fence: Fence<'_>, effect: &Effect) -> Result<Written, Failure> {
+        if effect.touches_logs() {
+            self.forget_summary(user).await?;
+        }
         let puts = effect.puts.iter().map(|(key, item)| (key, self.put(user, key, item)));
         let deletes = effect.deletes.iter().map(|key| (key, self.delete(user, key)));
         let mut actions = Vec::new();
@@ -207,6 +211,12 @@ impl Dynamo {
             }
         }
         self.transact(self.raise(user, fence)?, actions).await
+    }
+
+    /// The service keeps a summary of a user's logs, which will not be that of what is written now.
+    async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
+        let user = built(UserId::new(user))?;
+        Ok(Logs::new(self.client.clone(), &self.table).forget_summary(&user).await?)
     }
 
     async fn transact(

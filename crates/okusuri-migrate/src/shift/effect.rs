@@ -14,6 +14,13 @@ pub(super) struct Effect {
     pub(super) deletes: BTreeSet<Key>,
 }
 
+impl Effect {
+    /// Whether a log is among them.
+    pub(super) fn touches_logs(&self) -> bool {
+        self.puts.keys().chain(&self.deletes).any(Key::is_log)
+    }
+}
+
 fn key(item: &Item) -> Key {
     Key { partition: item.partition.clone(), sort: item.sort.clone() }
 }

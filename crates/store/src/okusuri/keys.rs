@@ -53,6 +53,11 @@ impl Key {
         Self { partition: partition.into(), sort: sort.into() }
     }
 
+    /// Whether a day's log lies there.
+    pub fn is_log(&self) -> bool {
+        self.sort.starts_with(MEDICATION_PREFIX)
+    }
+
     /// The key as a request wants it.
     pub fn item(&self) -> Item {
         Item::from([(PARTITION_KEY.to_owned(), s(self.partition.clone())), (SORT_KEY.to_owned(), s(self.sort.clone()))])

@@ -375,8 +375,8 @@ impl Row for MedicationLog {
 /// What follows from all of a user's logs: `USER#<user id>` `SUMMARY`. It changes in the transaction that changes a log, and its version is what
 /// concurrent changes meet at.
 ///
-/// Without `Logs` it is stale, and the next change computes it anew from the logs. So whoever writes logs in another way raises the version and
-/// removes that attribute after each of them, as [`super::Logs::forget_summary`] does.
+/// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes logs in another way has it forgotten before:
+/// [`super::Logs::forget_summary`].
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
 use domain::UserId;
 use domain::okusuri::{Change, Log, Note, Stretch, Summary, Unresolved};
@@ -139,23 +140,24 @@ impl Logs {
         }
     }
 
-    /// Says of the summary that it does not fit the logs any more, after some were written in another way: the next change computes it anew. A change
-    /// that was decided before this meets another version.
-    pub async fn forget_summary(&self, user: &UserId, now: Timestamp) -> Result<(), StoreError> {
-        let row = LogSummary { logs: None, ..LogSummary::new(user.as_str(), None, 0, now, now) };
-        let mut request = self.client.update_item().table_name(&self.table).set_key(Some(row.key().item()));
-        let mut sets = Vec::new();
-        let known = row.key().item();
-        let others = item(&row)?.into_iter().filter(|(name, _)| !known.contains_key(name) && name != "Version");
-        for (index, (name, value)) in others.enumerate() {
-            sets.push(format!("#n{index} = if_not_exists(#n{index}, :v{index})"));
-            request = request
-                .expression_attribute_names(format!("#n{index}"), name)
-                .expression_attribute_values(format!(":v{index}"), value);
+    /// Says of the summary, if there is one, that it does not fit the logs any more, since some are written in another way: the next change computes it
+    /// anew. To be called before they are written, by whoever makes sure that this user's logs are changed by nobody else meanwhile.
+    pub async fn forget_summary(&self, user: &UserId) -> Result<(), StoreError> {
+        let key = Key::new(keys::user(user), SUMMARY).item();
+        let request = self.client.update_item().table_name(&self.table).set_key(Some(key));
+        // Without one, all logs are read whenever it is needed. And a summary of nothing but a version would be none.
+        let request = request.condition_expression("attribute_exists(PK)");
+        // The version stops a change that was decided before this.
+        let request = request.update_expression("ADD Version :one REMOVE Logs");
+        match request.expression_attribute_values(":one", n(1)).send().await {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
         }
-        let request = request.update_expression(format!("SET {} ADD Version :one REMOVE Logs", sets.join(", ")));
-        request.expression_attribute_values(":one", n(1)).send().await?;
-        Ok(())
     }
 
     async fn change(
