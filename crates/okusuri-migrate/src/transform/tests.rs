@@ -143,7 +143,7 @@ proptest! {
         let (items, lines, _) = transform(&world);
         prop_assert_eq!(items.count(), lines.len() as u64);
         let all: Vec<_> = lines.iter().map(|line| read_line(line).unwrap()).collect();
-        let keys: BTreeSet<_> = all.iter().map(|item| key_of(item)).collect();
+        let keys: BTreeSet<_> = all.iter().map(key_of).collect();
         prop_assert_eq!(keys.len(), all.len());
         let count = |kind: &str| items.types.get(kind).copied().unwrap_or_default();
         prop_assert_eq!(count("account"), count("account_owner"));
