@@ -50,8 +50,8 @@ const GAME_CHANGING: [&str; 15] = [
 const SHOP_CHANGING: [&str; 6] = ["cursor", "id", "createdAt", "updatedAt", "expiresAt", "settledAt"];
 
 /// What differs from run to run in Okusuri's answers.
-const OKUSURI_CHANGING: [&str; 9] =
-    ["cursor", "id", "createdAt", "updatedAt", "at", "snoozedUntil", "today", "from", "to"];
+const OKUSURI_CHANGING: [&str; 11] =
+    ["cursor", "id", "createdAt", "updatedAt", "at", "snoozedUntil", "today", "from", "to", "nextAt", "publicKey"];
 
 /// A reply of the HTTP API with its body read, without what differs from run to run.
 fn reply(payload: Result<Value, Value>) -> Value {

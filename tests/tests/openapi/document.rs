@@ -67,8 +67,13 @@ impl Document {
         for (route, operation) in self.operations() {
             for status in operation["responses"].as_object().unwrap().keys() {
                 let status = status.parse().unwrap();
-                for (media, content) in self.response(operation, status)["content"].as_object().unwrap() {
+                let response = self.response(operation, status);
+                for (media, content) in response["content"].as_object().into_iter().flatten() {
                     answers.insert((route.clone(), status, media.clone()), &content["schema"]);
+                }
+                if response["content"].is_null() {
+                    // Without a body there is no media type, and nothing that a schema could say.
+                    answers.insert((route.clone(), status, String::new()), &response["content"]);
                 }
             }
         }

@@ -16,8 +16,9 @@ use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use domain::journal::{Message, Stream};
-use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, TIMES_MAX};
+use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
 use domain::shop::{Amount, HoldTime, Quantity, ShortText, StockLevel};
+use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
 use serde_json::{Value, json};
 use tidemark_tests::repository;
@@ -56,6 +57,8 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "medicine-add-until-before-from",
     // A schema does not look into CSV.
     "import-heading-missing",
+    // A schema does not know whose network an address lies in.
+    "subscription-add-endpoint-private",
 ];
 
 /// What is wrong with a single part of a request, so that a schema can say it too.
@@ -81,6 +84,7 @@ const PROBLEMS_OF_SHAPE: &[&str] = &[
     "invalid-currency",
     "missing-idempotency-key",
     "invalid-email",
+    "invalid-endpoint",
 ];
 
 /// Every `.rs` file under a folder.
@@ -188,6 +192,9 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/LogNote/maxLength", json!(Note::CHARS_MAX)),
         ("schemas/Medicine/properties/times/maxItems", json!(TIMES_MAX)),
         ("schemas/DoseMark/properties/minutes/maximum", json!(SNOOZE_MINUTES_MAX)),
+        ("schemas/NewSubscription/properties/endpoint/maxLength", json!(ENDPOINT_BYTES_MAX)),
+        ("schemas/Notifications/properties/subscriptions/maxItems", json!(SUBSCRIPTIONS_MAX)),
+        ("schemas/TestedSubscriptions/properties/items/maxItems", json!(SUBSCRIPTIONS_MAX)),
     ];
     let document = Document::read();
     for (limit, expected) in limits {

@@ -52,8 +52,8 @@ fn remember(value: &mut Value) {
             let is_entry = members.contains_key("message");
             let is_product = members.contains_key("lowStockThreshold");
             let is_activity = members.contains_key("occurredAt");
-            let is_okusuris =
-                ["hasBleeding", "times", "medicineId", "emailVerified"].iter().any(|name| members.contains_key(*name));
+            let of_okusuri = ["hasBleeding", "times", "medicineId", "emailVerified", "endpoint", "lastRemindedOn"];
+            let is_okusuris = of_okusuri.iter().any(|name| members.contains_key(*name));
             let is_of_product = members.contains_key("productId") && !is_activity;
             for (name, member) in members.iter_mut() {
                 match (name.as_str(), member.as_str()) {
@@ -63,8 +63,9 @@ fn remember(value: &mut Value) {
                     ("playerId" | "gameId" | "hostId", Some("[...]")) => {
                         *member = json!("0199c0de-0000-7000-8000-000000000001");
                     }
+                    ("publicKey", Some("[...]")) => *member = json!("B".repeat(87)),
                     ("today" | "from" | "to", Some("[...]")) => *member = json!("2025-10-02"),
-                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil", Some("[...]")) if is_okusuris => {
+                    ("createdAt" | "updatedAt" | "at" | "snoozedUntil" | "nextAt", Some("[...]")) if is_okusuris => {
                         *member = json!("2025-10-02T10:30:00Z");
                     }
                     ("at", Some("[...]")) if is_entry => *member = json!("2025-10-02T10:30:00.000000000Z"),
@@ -94,7 +95,7 @@ impl Recorded {
     pub(crate) fn check(&self, document: &Document) -> Answered {
         let status = self.answer["statusCode"].as_u64().unwrap().try_into().unwrap();
         let headers = &self.answer["headers"];
-        let content_type = headers["content-type"].as_str().unwrap();
+        let content_type = headers["content-type"].as_str().unwrap_or_default();
         let answered = document.check(&self.route, status, content_type, &self.answer["body"]);
         let response = document.response(document.operations()[&self.route], status);
         for (name, header) in response["headers"].as_object().into_iter().flatten() {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::okusuri::rows::PushSubscription;
 use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, okusuri, shop};
 
 use crate::document::{Answered, Document, JSON, PROBLEM};
@@ -19,6 +20,7 @@ const NOT_SHOWN: [(&str, u16, &str, &str); 2] = [
 const ACTIVITIES: &str = "POST /users/{userId}/activities";
 const CLICKS: &str = "POST /clicks";
 const JOURNAL: &str = "POST /journal/{stream}";
+const PUSH_TEST: &str = "POST /okusuri/api/push/test";
 
 /// Any second, more requests than an API of this rate takes.
 const RATE_OF_ONE: [&str; 5] =
@@ -55,6 +57,8 @@ impl Walk {
             .parameters(operation)
             .filter(|parameter| parameter["in"] == "header" && parameter["required"] == true);
         let needed = needed.filter_map(|parameter| Some((parameter["name"].as_str()?, parameter["example"].as_str()?)));
+        // Without it, what changes something of Okusuri's counts as another site's form.
+        let needed = needed.chain([("content-type", JSON)]);
         let headers = &needed.chain(headers.iter().copied()).collect::<Vec<_>>()[..];
         stack.request(method, &self.target(path, operation, query), headers, body).await.unwrap()
     }
@@ -196,17 +200,56 @@ impl Walk {
             ("PUT /okusuri/api/medicines/{medicineId}", 16 * 1024),
             ("PUT /okusuri/api/doses/{date}/{time}/{medicineId}", 1_024),
             ("POST /okusuri/api/import", 1024 * 1024),
+            ("PUT /okusuri/api/reminder", 1_024),
+            ("POST /okusuri/api/push/subscriptions", 8 * 1024),
+            ("POST /okusuri/api/push/unsubscribe", 8 * 1024),
+            ("PUT /okusuri/api/notifications/{platform}", 8 * 1024),
         ] {
             let (method, path) = route.split_once(' ').unwrap();
             let method: Method = method.parse().unwrap();
             let target = self.target(path, self.document.operations()[route], "");
             let token = ("authorization", &*self.token(route));
-            let headers = if size_bytes_max == of_games { &[] } else { &[token][..] };
+            let headers = if size_bytes_max == of_games { &[] } else { &[token, ("content-type", JSON)][..] };
             for size_bytes in [size_bytes_max + 1, 7 * 1024 * 1024] {
                 let body = Some("x".repeat(size_bytes));
                 let answer = stack.request(method.clone(), &target, headers, body).await.unwrap();
                 assert_eq!(self.show(route, answer), 413, "{route}");
             }
+        }
+    }
+
+    /// What becomes of a message to a browser whose keys no browser makes, so that it goes nowhere; and of another one at once.
+    async fn notify(&mut self, stack: &Stack) {
+        let now = jiff::Timestamp::now();
+        let browser = PushSubscription {
+            user_id: "ann".to_owned(),
+            platform: "web".to_owned(),
+            endpoint: "https://push.example.com/of-ann".to_owned(),
+            p256dh: String::new(),
+            auth: String::new(),
+            is_enabled: true,
+            disabled_because: None,
+            failures: 0,
+            last_sent_at: None,
+            created_at: now,
+            updated_at: now,
+        };
+        okusuri::put(&stack.dynamodb(), &browser).await.unwrap();
+        for status in [200, 429] {
+            let answer = self.send(stack, PUSH_TEST, &[("authorization", &*self.token(PUSH_TEST))], "").await;
+            assert_eq!(self.show(PUSH_TEST, answer), status);
+        }
+    }
+
+    /// What the routes answer to another site's page that say that they answer it.
+    async fn intrude(&mut self, stack: &Stack) {
+        for route in self.routes().iter().filter(|route| route.contains(" /okusuri/")) {
+            if !self.document.operations()[route]["responses"]["403"].is_object() {
+                continue;
+            }
+            let headers = [("authorization", &*self.token(route)), ("sec-fetch-site", "cross-site")];
+            let answer = self.send(stack, route, &headers, "").await;
+            assert_eq!(self.show(route, answer), 403, "{route}");
         }
     }
 
@@ -283,6 +326,8 @@ async fn each_answer_is_documented_and_each_documented_answer_is_given() {
     walk.append(&stack).await;
     walk.act(&stack).await;
     walk.flood(&stack).await;
+    walk.notify(&stack).await;
+    walk.intrude(&stack).await;
     walk.meet(&stack).await;
     walk.hurt(&stack).await;
     walk.hurry(&Stack::with(&RATE_OF_ONE).await.unwrap()).await;

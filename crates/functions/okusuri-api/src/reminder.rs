@@ -35,7 +35,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let signed_in = okusuri.user(request).await?;
     let ReminderBody { is_enabled, time } = request.json(BODY_BYTES_MAX)?;
     let time = time.as_deref().map(parse_clock_time).transpose();
-    let time = time.map_err(|why| INVALID_BODY.detail(format!("`time` {why}")))?;
+    let time = time.map_err(|why| INVALID_BODY.detail(format!("`time`: {why}")))?;
     let change = ReminderChange { is_enabled, time };
     let reminders = &okusuri.notices.reminders;
     let changed = reminders.change(&signed_in.id, change, &signed_in.time_zone, (okusuri.now)()).await;

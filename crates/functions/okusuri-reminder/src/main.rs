@@ -19,8 +19,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let client = Client::new(&sdk);
     store::okusuri::connect(&client, &table).await?;
     let key = VapidKey::new(&aws::secret(&sdk, &key).await?, subject)?;
-    let reminding = Reminding::new(client, &table, Push::new(outbound, key));
-    let reminding = &reminding;
+    let reminding = &Reminding::new(client, &table, Push::new(outbound, key));
     let remind = |_: LambdaEvent<Value>| async move {
         let report = handle(reminding, Timestamp::now()).await;
         telemetry::flush();
