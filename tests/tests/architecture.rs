@@ -72,7 +72,10 @@ fn the_domain_knows_no_async_no_aws_and_no_serde() {
         .filter(|dependency| dependency["kind"].is_null())
         .map(|dependency| dependency["name"].as_str().unwrap())
         .collect();
-    assert_eq!(dependencies, BTreeSet::from(["fastrand", "jiff", "thiserror", "unicode-normalization", "uuid"]));
+    assert_eq!(
+        dependencies,
+        BTreeSet::from(["email_address", "fastrand", "idna", "jiff", "thiserror", "unicode-normalization", "uuid"])
+    );
 }
 
 #[test]
