@@ -161,7 +161,7 @@ async fn of_many_guesses_at_once_five_are_looked_at() {
     let service = Service::start().await;
     let email = email("ann");
     service.codes.issue(&email, &code("000000"), now()).await.unwrap();
-    let guesses: Vec<_> = (1..=40).map(|n| Code::of_random(n)).collect();
+    let guesses: Vec<_> = (1..=40).map(Code::of_random).collect();
     let outcomes = join_all(guesses.iter().map(|guess| service.codes.check(&email, guess, now()))).await;
     let wrong = outcomes.iter().filter(|outcome| matches!(outcome, Err(CheckError::Wrong { .. }))).count();
     assert!((1..=5).contains(&wrong), "{outcomes:?}");
@@ -249,7 +249,7 @@ async fn a_session_that_is_used_goes_on_and_that_is_noted_once_a_day() {
     // One that was ended meanwhile stays so.
     let id = UserId::new(&entered.user.user_id).unwrap();
     assert!(service.sessions.end(&id, &session.session_id).await.unwrap());
-    assert_eq!(service.sessions.extend(session, now() + day * 3).await.unwrap().1, false);
+    assert!(!service.sessions.extend(session, now() + day * 3).await.unwrap().1);
     assert!(!service.is_signed_in(&token, now() + day).await);
     assert_eq!(service.items().await.len(), 2, "the profile and the marker");
 }
