@@ -139,4 +139,12 @@ impl Stack {
         let code = text.lines().map(str::trim).find(|line| line.len() == 6 && line.bytes().all(|b| b.is_ascii_digit()));
         Ok(code.context("the mail has no code")?.to_owned())
     }
+
+    /// A code that was not sent to an address last.
+    ///
+    /// # Errors
+    /// When there is no mail.
+    pub async fn wrong_code(&self, email: &str) -> Result<&'static str> {
+        Ok(if self.mailed_code(email).await? == "000000" { "000001" } else { "000000" })
+    }
 }

@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::Client;
 use local::dynamodb::{Identity, client};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,7 +101,8 @@ impl Stack {
             process,
             http: String::new(),
             dynamodb: String::new(),
-            client: reqwest::Client::new(),
+            // A redirect is an answer, and not to be followed behind a test's back.
+            client: reqwest::Client::builder().redirect(Policy::none()).build()?,
             data: Some(data),
         };
         let ready = tokio::time::timeout(PATIENCE, is_ready).await.context("the stack is not ready in time")?;

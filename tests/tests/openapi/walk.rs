@@ -6,7 +6,7 @@ use click_writer::{BODY_BYTES_MAX, CLICKS_MAX, PROBES_MAX};
 use jiff::SignedDuration;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::okusuri::rows::{Account, PushSubscription, Session, User, UserImage, UserSession};
+use store::okusuri::rows::{Account, EmailOwner, PushSubscription, Session, User, UserImage, UserSession};
 use store::okusuri::sha256_hex;
 use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, okusuri, shop};
 
@@ -126,11 +126,13 @@ impl Walk {
             self.tell(stack, mail, Some(&json!({ "email": email }).to_string()), status).await;
         }
         let right = stack.mailed_code("walker@example.com").await.unwrap();
-        let wrong = if right == "000000" { "000001" } else { "000000" };
+        let wrong = stack.wrong_code("walker@example.com").await.unwrap();
         for (code, status) in [("one", 400), (wrong, 401), (&*right, 200)] {
             let body = json!({ "email": "walker@example.com", "code": code }).to_string();
             self.tell(stack, verify, Some(&body), status).await;
         }
+        self.tell(stack, mail, Some(r#"{"email": "guessed@example.com"}"#), 202).await;
+        let wrong = stack.wrong_code("guessed@example.com").await.unwrap();
         for status in [401, 401, 401, 401, 401, 429] {
             let body = json!({ "email": "guessed@example.com", "code": wrong }).to_string();
             self.tell(stack, verify, Some(&body), status).await;
@@ -188,6 +190,9 @@ impl Walk {
             updated_at: now,
         };
         okusuri::put(&client, &lonely).await.unwrap();
+        // The owner can be found by an address as well, the lonely one cannot.
+        let (email, user_id) = ("owner@example.com".to_owned(), "owner".to_owned());
+        okusuri::put(&client, &EmailOwner { email, user_id, created_at: now }).await.unwrap();
         for (user, status) in [("owner", 204), ("owner", 404), ("lonely", 409)] {
             if status != 404 {
                 let account = Account {
@@ -232,8 +237,11 @@ impl Walk {
         self.tell(stack, [DELETE_ME, me, ""], None, 401).await;
         self.tell(stack, [DELETE_ME, me, leaving], None, 403).await;
         self.tell(stack, [DELETE_ME, me, leaving], Some(r#"{"code": "one"}"#), 400).await;
+        let mail = [MAIL_CODE, "/okusuri/api/sign-in/email", ""];
+        self.tell(stack, mail, Some(r#"{"email": "leaving@example.com"}"#), 202).await;
+        let wrong = json!({ "code": stack.wrong_code("leaving@example.com").await.unwrap() }).to_string();
         for status in [401, 401, 401, 401, 401, 429] {
-            self.tell(stack, [DELETE_ME, me, leaving], Some(r#"{"code": "000000"}"#), status).await;
+            self.tell(stack, [DELETE_ME, me, leaving], Some(&wrong), status).await;
         }
         let fresh = Session {
             user_id: "leaving".to_owned(),
