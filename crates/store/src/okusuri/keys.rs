@@ -109,7 +109,7 @@ pub(crate) fn push_subscription(platform: &str, endpoint: &str) -> String {
     format!("{NOTIFICATION_PREFIX}{platform}#{}", &hash[..32])
 }
 
-/// The partition of a reminder in its index: by the hour of the day in UTC, so that it is one of 24 times [`INDEX_SHARDS`].
+/// The partition of a reminder in its index: by the hour of the day in UTC, so that it is one of 24 times `INDEX_SHARDS`.
 pub fn due_partition(due_at: Timestamp, user: &UserId) -> String {
     let hour = due_at.to_zoned(jiff::tz::TimeZone::UTC).hour();
     due_partition_of(hour, index_shard(user.as_str()))

@@ -159,7 +159,7 @@ impl Notifications {
             .await
     }
 
-    /// Whether a browser may be sent a test now: it has had none for [`TEST_PAUSE`], and counts this one.
+    /// Whether a browser may be sent a test now: it has had none for `TEST_PAUSE`, and counts this one.
     pub async fn begin_test(&self, one: &PushSubscription, now: Timestamp) -> Result<bool, StoreError> {
         let request = self.client.update_item().table_name(&self.table).set_key(Some(one.key().item()));
         let request =

@@ -90,7 +90,7 @@ impl Logs {
         self.change(user, Change::Delete(date), decide, now).await
     }
 
-    /// Logs many days, one entry of a day: all logs are read once, and each transaction writes [`LOGS_MAX`] of them. What is written of each entry, in their order, and
+    /// Logs many days, one entry of a day: all logs are read once, and each transaction writes `LOGS_MAX` of them. What is written of each entry, in their order, and
     /// the summary. Where it ends with an error, the first entries are written and the last are not, and it may be called again.
     pub async fn put_all(
         &self,
