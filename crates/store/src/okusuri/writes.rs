@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, ConditionCheck, Delete, DeleteRequest, Put, TransactWriteItem, Update, WriteRequest,
 };
 use tokio::time::sleep;
 
 use super::keys::{Item, Key, PARTITION_KEY, SORT_KEY, TYPE_SORT, s};
+use super::update::{Write, refused, write};
 use crate::StoreError;
-use crate::error::canceled;
 
 /// How often a transaction is sent that met another one on its way.
 const ATTEMPTS_MAX: u32 = 5;
@@ -104,22 +102,15 @@ impl<'a> Transaction<'a> {
     pub(super) async fn write(self, client: &Client) -> Result<Option<usize>, StoreError> {
         let mut attempt = 1;
         loop {
-            let sent = client.transact_write_items().set_transact_items(Some(self.actions.clone())).send().await;
-            let Err(error) = sent else { return Ok(None) };
-            let Some(TransactWriteItemsError::TransactionCanceledException(why)) = error.as_service_error() else {
-                return Err(error.into());
-            };
-            match canceled(why) {
-                Ok(()) => {
-                    let failed = |code: Option<&str>| code == Some("ConditionalCheckFailed");
-                    return Ok(why.cancellation_reasons().iter().position(|reason| failed(reason.code())));
-                }
-                Err(StoreError::Busy(codes)) if attempt < ATTEMPTS_MAX && codes.contains("TransactionConflict") => {
+            match write(client, self.actions.clone()).await? {
+                Write::Done => return Ok(None),
+                Write::Refused(action) => return Ok(Some(action)),
+                Write::Conflict if attempt < ATTEMPTS_MAX => {
                     // Full jitter: those that met once are unlikely to meet again.
                     sleep(Duration::from_millis(fastrand::u64(..=WAIT_MS << attempt))).await;
                     attempt += 1;
                 }
-                Err(error) => return Err(error),
+                Write::Conflict => return Err(StoreError::Busy("TransactionConflict".to_owned())),
             }
         }
     }
@@ -216,8 +207,4 @@ pub(super) async fn delete_all(client: &Client, table: &str, keys: &[Key]) -> Re
         }
     }
     Ok(())
-}
-
-fn refused(error: BuildError) -> StoreError {
-    StoreError::Refused(error.to_string())
 }
