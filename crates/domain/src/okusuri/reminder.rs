@@ -68,6 +68,8 @@ pub fn turn(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timesta
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use jiff::civil::date;
     use proptest::prelude::*;
 
