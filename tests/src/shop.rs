@@ -3,9 +3,9 @@
 use anyhow::{Context, Result, anyhow};
 use aws_sdk_dynamodb::Client;
 use domain::Moment;
+use domain::ShortText;
 use domain::shop::{
     Amount, Counted, Currency, HoldTime, Money, Movement, OrderId, ProductForm, ProductId, Quantity, RequestKey,
-    ShortText,
 };
 use store::shop::{
     ChangeError, PriceRequest, Prices, Products, Put, ReservationRequest, Reservations, Stock, StockRequest,

@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use domain::shop::{
-    Amount, Currency, Money, Product, ProductForm, ProductId, ProductRefusal, RequestKey, RowId, ShortText,
-};
+use domain::ShortText;
+use domain::shop::{Amount, Currency, Money, Product, ProductForm, ProductId, ProductRefusal, RequestKey, RowId};
 use domain::{Moment, TimeRange};
 use jiff::civil::date;
 use store::Direction::{self, Asc, Desc};

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::ShortText;
 use domain::shop::{
     Amount, ChangeType, Counted, Currency, HoldTime, Money, Movement, OrderId, Product, ProductForm, ProductId,
-    Quantity, RequestKey, Reservation, ReservationState, SettleError, Settlement, ShortText, StockRefusal,
+    Quantity, RequestKey, Reservation, ReservationState, SettleError, Settlement, StockRefusal,
 };
 use domain::{Moment, TimeRange};
 use engine::{Chance, EngineFaults};

@@ -7,7 +7,6 @@ pub mod import;
 pub mod quarantine;
 pub mod recount;
 
-mod aws;
 mod terminal;
 
 use anyhow::Result;

@@ -9,7 +9,7 @@ use serde_json::json;
 use store::clicks::{Kept, Quarantine, Redriven, Redriver};
 
 use crate::terminal::{confirm, progress_bar};
-use crate::{Outcome, Table, aws};
+use crate::{Outcome, Table};
 
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
 const PAGES_MAX: usize = 1_000;
@@ -71,7 +71,7 @@ enum What {
 pub async fn run(arguments: Arguments) -> Result<Outcome> {
     use What::{Dismiss, List, Redrive, Show};
     let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.what;
-    let client = aws_sdk_dynamodb::Client::new(&aws::config(table.endpoint.as_deref()).await);
+    let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(table.endpoint.as_deref()).await);
     let quarantine = Quarantine::new(client.clone(), &table.table);
     let redriver = Redriver::new(client, &table.table);
     let mut out = std::io::stdout().lock();

@@ -12,7 +12,7 @@ use serde_json::json;
 use store::clicks::{DateShards, Measured, REPAIR_STATS_MAX, Recounter, RepairError, Repaired, Repairer, TableSize};
 
 use crate::terminal::{confirm, progress_bar};
-use crate::{Outcome, Table, aws};
+use crate::{Outcome, Table};
 
 /// How often a repair that another one overtakes is measured and begun again.
 const REPAIRS_MAX: usize = 5;
@@ -238,7 +238,7 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
 
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
-    let config = aws::config(arguments.table.endpoint.as_deref()).await;
+    let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
     let recounter = Recounter::new(client.clone(), streams, table, arguments.date_shards);

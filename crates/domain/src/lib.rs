@@ -12,9 +12,11 @@ pub mod game;
 pub mod journal;
 pub mod okusuri;
 pub mod shop;
+mod short_text;
 mod time;
 mod user_id;
 
 pub use attributes::{Attributes, AttributesError};
+pub use short_text::{ShortText, ShortTextError};
 pub use time::{Moment, MomentError, TimeRange, TimeRangeError};
 pub use user_id::{UserId, UserIdError};

@@ -5,7 +5,6 @@
 //!
 //! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows rejected, items that differ), 2 when it could not be done.
 
-mod aws;
 pub mod check;
 pub mod export;
 mod failure;
@@ -70,7 +69,7 @@ pub struct Table {
 impl Table {
     /// A client of where it is.
     pub async fn client(&self) -> aws_sdk_dynamodb::Client {
-        aws_sdk_dynamodb::Client::new(&aws::config(self.endpoint.as_deref()).await)
+        aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::error::TransactionCanceledException;
 
 /// Why a request had no result, sorted by what the caller can do.
@@ -64,6 +64,13 @@ pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<(), StoreEr
         Err(StoreError::Busy(codes.join(", ")))
     } else {
         Err(StoreError::Refused(why.message().unwrap_or("canceled").to_owned()))
+    }
+}
+
+/// A request that cannot be built: something that it needs is not there.
+impl From<BuildError> for StoreError {
+    fn from(error: BuildError) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod attempts;
 pub mod clicks;
+#[cfg(feature = "endpoint")]
+pub mod endpoint;
 mod error;
 pub mod game;
 mod item;

@@ -11,13 +11,14 @@ use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::path::Path;
 
+use domain::ShortText;
 use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
 use domain::journal::{Message, Stream};
 use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
-use domain::shop::{Amount, HoldTime, Quantity, ShortText, StockLevel};
+use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
 use regex_lite::Regex;
 use serde_json::{Value, json};

@@ -26,8 +26,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 pub use columns::{Kind, Mapping};
 
+use crate::Outcome;
 use crate::terminal::byte_bar;
-use crate::{Outcome, aws};
 use columns::Columns;
 use loader::{LoadError, Loaded, Loader};
 use rejects::Rejects;
@@ -138,7 +138,7 @@ async fn loader(arguments: &Arguments) -> Option<Loader> {
         return None;
     }
     let Arguments { shop_table, activity_suffixes, journal_table, journal_shards, .. } = arguments;
-    let client = aws_sdk_dynamodb::Client::new(&aws::config(arguments.endpoint.as_deref()).await);
+    let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(arguments.endpoint.as_deref()).await);
     let activities = Activities::new(client.clone(), shop_table, *activity_suffixes);
     let journal = Journal::new(client.clone(), journal_table, *journal_shards, arguments.journal_retention.clone());
     Some(Loader::new(client, shop_table, activities, journal))

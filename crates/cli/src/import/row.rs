@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use domain::ShortText;
 use domain::journal::{Entry, EntryId, Message, Stream};
 use domain::shop::{
     Action, Activity, Amount, ChangeType, Counted, Currency, Money, Movement, OrderId, ProductForm, ProductId,
-    RequestKey, ShortText,
+    RequestKey,
 };
 use domain::{Moment, UserId};
 use jiff::Timestamp;

@@ -80,7 +80,8 @@ pub fn window_start(end: Moment) -> Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shop::{ProductForm, ProductId, ShortText};
+    use crate::ShortText;
+    use crate::shop::{ProductForm, ProductId};
     use jiff::Timestamp;
     use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! A product: what it is called, what it costs, and how much of it there is.
 
-use super::{Counted, Currency, Money, Price, ProductId, ShortText, StockLevel};
+use super::{Counted, Currency, Money, Price, ProductId, StockLevel};
 use crate::Moment;
+use crate::ShortText;
 
 /// A product as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

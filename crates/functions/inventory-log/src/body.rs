@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use domain::shop::{ChangeType, HoldTime, Movement, OrderId, Quantity, ShortText};
+use domain::ShortText;
+use domain::shop::{ChangeType, HoldTime, Movement, OrderId, Quantity};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! Medicines with their times.
 
+use domain::ShortText;
 use domain::calendar::parse_date;
 use domain::okusuri::{Plan, clock_time, parse_clock_time};
-use domain::shop::ShortText;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use domain::shop::{Amount, Counted, Currency, Money, ProductForm, ShortText};
+use domain::ShortText;
+use domain::shop::{Amount, Counted, Currency, Money, ProductForm};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;

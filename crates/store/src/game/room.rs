@@ -226,14 +226,13 @@ enum Write {
 
 impl Write {
     fn build(self) -> Result<TransactWriteItem, StoreError> {
-        let refused = |error: aws_sdk_dynamodb::error::BuildError| StoreError::Refused(error.to_string());
         let write = TransactWriteItem::builder();
         Ok(match self {
             Self::Put(put) => {
                 let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-                write.put(put.build().map_err(refused)?)
+                write.put(put.build()?)
             }
-            Self::Delete(delete) => write.delete(delete.build().map_err(refused)?),
+            Self::Delete(delete) => write.delete(delete.build()?),
         }
         .build())
     }

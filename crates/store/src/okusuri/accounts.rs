@@ -7,10 +7,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_bytes::ByteBuf;
 
 use super::keys::{self, ACCOUNT_PREFIX, s};
-use super::rows::{Account, AccountOwner, EmailOwner, Row, User, item, read};
+use super::partition::query;
+use super::rows::{Account, AccountOwner, EmailOwner, Row, User, read};
 use super::sign_ins::{ALIVE, DECISIONS_MAX, Entered, NewSession, NewUser, SignInError, SignIns, check_owner, profile};
+use super::transaction::Transaction;
 use super::vault::{TokenKind, Vault};
-use super::writes::{Transaction, query};
 use crate::StoreError;
 
 /// Logins that are unlinked in one transaction: two actions for each, and one more, are far below the 100 of a transaction.
@@ -129,11 +130,11 @@ impl SignIns {
             let actions = Transaction::new(&self.table);
             let actions = if is_new {
                 // Stops two users from having one login or one address: of two that are made at once, one finds the marker of the other.
-                let actions = actions.put_new(item(&user)?)?.put_new(item(&login.owner(&user.user_id, now))?)?;
+                let actions = actions.put_new(&user)?.put_new(&login.owner(&user.user_id, now))?;
                 match &login.verified_email {
                     Some(email) => {
                         let (email, user_id) = (email.to_string(), user.user_id.clone());
-                        actions.put_new(item(&EmailOwner { email, user_id, created_at: now })?)?
+                        actions.put_new(&EmailOwner { email, user_id, created_at: now })?
                     }
                     None => actions,
                 }
@@ -148,8 +149,8 @@ impl SignIns {
                     .check(&profile(&user.user_id), ALIVE, Vec::new())?
             };
             let (session, among_users) = session.clone().rows(&user.user_id, now);
-            let actions = actions.set(item(&login.row(vault, &user.user_id, now))?)?;
-            let actions = actions.put_new(item(&session)?)?.put_new(item(&among_users)?)?;
+            let actions = actions.set(&login.row(vault, &user.user_id, now))?;
+            let actions = actions.put_new(&session)?.put_new(&among_users)?;
             if actions.write(&self.client).await?.is_none() {
                 return Ok(Entered { user, session, is_new });
             }
@@ -188,14 +189,14 @@ impl SignIns {
             let actions = Transaction::new(&self.table).check(&profile(user_id.as_str()), ALIVE, Vec::new())?;
             let actions = match &owner {
                 // Stops two users from having one login.
-                None => actions.put_new(item(&login.owner(user_id.as_str(), now))?)?,
+                None => actions.put_new(&login.owner(user_id.as_str(), now))?,
                 // The same, when it was unlinked and went to somebody else in between.
                 Some(owner) => {
                     let value = vec![("user", s(user_id.as_str()))];
                     actions.check(&owner.key(), "UserId = :user", value)?
                 }
             };
-            let actions = actions.set(item(&login.row(vault, user_id.as_str(), now))?)?;
+            let actions = actions.set(&login.row(vault, user_id.as_str(), now))?;
             match actions.write(&self.client).await? {
                 None => return Ok(Linked::Yes),
                 Some(0) => return Ok(Linked::NoUser),

@@ -16,7 +16,6 @@ use super::keys::{
     self, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, SORT_KEY, TYPE_INDEX, TYPE_PARTITION, TYPE_SORT, s,
 };
 use super::rows::{EmailOwner, MedicationLog, Row as _, User, read};
-use super::update::refused;
 use crate::StoreError;
 use crate::series::{Direction, Page, Rows, merge};
 
@@ -183,7 +182,7 @@ impl Listings {
             let mut wanted: Vec<_> =
                 entries.iter().map(|entry| Key::new(entry.partition.as_str(), entry.sort.as_str()).item()).collect();
             for _ in 0..READS_MAX {
-                let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).build().map_err(refused)?;
+                let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).build()?;
                 let answer = self.client.batch_get_item().request_items(&self.table, keys).send().await?;
                 for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
                     found.insert((text(&item, PARTITION_KEY), text(&item, SORT_KEY)), item);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{ConditionCheck, ReturnValue, TransactWriteItem};
+use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
 use domain::okusuri::{Dose, Plan, Recorded};
@@ -13,8 +13,8 @@ use jiff::tz::TimeZone;
 
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{Medicines, Unmade};
-use super::rows::{self, DoseMark, Medicine, Row as _, item, read};
-use super::update::{Write, WriteError, refused, update, user_is_there, write};
+use super::rows::{self, DoseMark, Medicine, Row as _, read};
+use super::transaction::{Outcome, Transaction, WriteError};
 use crate::StoreError;
 use crate::attempts::Attempts;
 use crate::item::between;
@@ -78,22 +78,17 @@ impl Doses {
         loop {
             let before = self.get(user, name).await?;
             let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
-            let medicine = ConditionCheck::builder().table_name(&self.table);
-            let medicine = medicine.set_key(Some(Key::new(keys::user(user), keys::medicine(&name.medicine_id)).item()));
-            // Stops a dose from being recorded of a medicine that was deleted meanwhile.
-            let medicine = medicine.condition_expression("attribute_exists(PK)").build().map_err(refused)?;
-            let update = update(&self.table, item(&row)?, &["SnoozedUntil"]).build().map_err(refused)?;
-            let actions = vec![
-                user_is_there(&self.table, user)?,
-                TransactWriteItem::builder().condition_check(medicine).build(),
-                TransactWriteItem::builder().update(update).build(),
-            ];
-            match write(&self.client, actions).await? {
-                Write::Done => return Ok(Marked { row, is_new: before.is_none() }),
-                Write::Refused(0) => return Err(WriteError::NoUser.into()),
-                Write::Refused(_) => return Err(Unmade::NotFound),
-                Write::Conflict if attempts.again().await => {}
-                Write::Conflict => return Err(WriteError::Conflict.into()),
+            let medicine = Key::new(keys::user(user), keys::medicine(&name.medicine_id));
+            let actions = Transaction::of_user(&self.table, user)?
+                // Stops a dose from being recorded of a medicine that was deleted meanwhile.
+                .check(&medicine, "attribute_exists(PK)", Vec::new())?
+                .set(&row)?;
+            match actions.send(&self.client).await? {
+                Outcome::Done => return Ok(Marked { row, is_new: before.is_none() }),
+                Outcome::Refused(0) => return Err(WriteError::NoUser.into()),
+                Outcome::Refused(_) => return Err(Unmade::NotFound),
+                Outcome::Conflict if attempts.again().await => {}
+                Outcome::Conflict => return Err(WriteError::Conflict.into()),
             }
         }
     }

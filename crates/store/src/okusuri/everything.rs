@@ -15,9 +15,10 @@ use super::keys::{
     self, ACCOUNT_PREFIX, Item, Key, PARTITION_KEY, PROFILE, SESSION_PREFIX, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT,
     s,
 };
+use super::partition::{delete_all, query};
 use super::rows::{Account, EmailOwner, Row, User, UserSession, read};
 use super::sign_ins::profile;
-use super::writes::{Transaction, delete_all, query};
+use super::transaction::Transaction;
 use crate::StoreError;
 use crate::series::Page;
 

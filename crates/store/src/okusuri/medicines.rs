@@ -1,16 +1,17 @@
 //! Medicines of a user, of which there are few.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
+use aws_sdk_dynamodb::types::ReturnValue;
+use domain::ShortText;
 use domain::UserId;
 use domain::okusuri::{MEDICINES_MAX, Plan};
-use domain::shop::ShortText;
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::keys::{self, Key, MEDICINE_PREFIX, s};
-use super::rows::{Medicine, item, read};
-use super::update::{Write, WriteError, refused, update, user_is_there, write};
+use super::rows::{Medicine, read};
+use super::set::Set;
+use super::transaction::{Outcome, Transaction, WriteError};
 use crate::StoreError;
 use crate::attempts::Attempts;
 
@@ -104,15 +105,13 @@ impl Medicines {
     async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), Unmade> {
         let mut attempts = Attempts::begin();
         loop {
-            let update = update(&self.table, item(row)?, &["Until"]).condition_expression(condition);
-            let update = update.build().map_err(refused)?;
-            let actions = vec![user_is_there(&self.table, user)?, TransactWriteItem::builder().update(update).build()];
-            match write(&self.client, actions).await? {
-                Write::Done => return Ok(()),
-                Write::Refused(0) => return Err(WriteError::NoUser.into()),
-                Write::Refused(_) => return Err(Unmade::NotFound),
-                Write::Conflict if attempts.again().await => {}
-                Write::Conflict => return Err(WriteError::Conflict.into()),
+            let row = Set::new(row)?.when(condition, Vec::new());
+            match Transaction::of_user(&self.table, user)?.change(row)?.send(&self.client).await? {
+                Outcome::Done => return Ok(()),
+                Outcome::Refused(0) => return Err(WriteError::NoUser.into()),
+                Outcome::Refused(_) => return Err(Unmade::NotFound),
+                Outcome::Conflict if attempts.again().await => {}
+                Outcome::Conflict => return Err(WriteError::Conflict.into()),
             }
         }
     }

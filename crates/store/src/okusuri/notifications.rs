@@ -9,9 +9,8 @@ use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, Key, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
-use super::reminders::taken;
 use super::rows::{NotificationSetting, PushSubscription, Row, read};
-use super::upsert::upsert;
+use super::set::{Set, taken};
 use crate::StoreError;
 
 /// Pages of a user's notifications: one holds far more than a user can have.
@@ -19,9 +18,6 @@ const PAGES_MAX: usize = 4;
 
 /// Between two tests of one browser.
 const TEST_PAUSE: SignedDuration = SignedDuration::from_secs(10);
-
-/// Attributes that a subscription may be without.
-const OPTIONAL: [&str; 2] = ["DisabledBecause", "LastSentAt"];
 
 /// All of a user's notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,14 +101,13 @@ impl Notifications {
         let platform = platform.as_str().to_owned();
         let user_id = user.to_string();
         let row = NotificationSetting { user_id, platform, is_enabled, created_at: now, updated_at: now };
-        upsert(self.client.update_item().table_name(&self.table), &row, &[])?.send().await?;
-        Ok(())
+        Set::new(&row)?.send(&self.client, &self.table).await.map(drop)
     }
 
     /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
     /// those that have not been renewed for longest. `true` when the browser was not there before.
     pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, StoreError> {
-        let request = upsert(self.client.update_item().table_name(&self.table), row, &OPTIONAL)?;
+        let request = Set::new(row)?.request(&self.client, &self.table);
         let before = request.return_values(ReturnValue::AllOld).send().await?.attributes;
         // Of an item that was not there, some engines give the key back.
         let is_new = before.is_none_or(|before| !before.contains_key("CreatedAt"));
@@ -173,12 +168,9 @@ impl Notifications {
     }
 
     async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {
-        let request = self.client.update_item().table_name(&self.table);
         // Stops an answer that is about the old keys from switching off a browser that has just subscribed anew, and one that has just been
         // forgotten from coming back.
-        let request =
-            request.condition_expression("#UpdatedAt = :Before").expression_attribute_names("#UpdatedAt", "UpdatedAt");
-        let request = request.expression_attribute_values(":Before", s(before.updated_at.to_string()));
-        taken(upsert(request, &row, &OPTIONAL)?.send().await).map(drop)
+        let row = Set::new(&row)?.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]);
+        row.send(&self.client, &self.table).await.map(drop)
     }
 }

@@ -1,7 +1,6 @@
 //! Reminders: what a user wants, and who is due.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use domain::UserId;
 use domain::okusuri::{TIME_DEFAULT, local_date, next_due};
@@ -13,7 +12,7 @@ use super::keys::{
     self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
 };
 use super::rows::{Reminder, User, read};
-use super::upsert::upsert;
+use super::set::{Set, taken};
 use crate::StoreError;
 
 /// Hours of a day, each with its partitions in the index.
@@ -30,9 +29,6 @@ const CHANGES_MAX: usize = 5;
 
 /// How often keys are asked for again that DynamoDB leaves unanswered.
 const BATCHES_MAX: usize = 5;
-
-/// Attributes that a reminder may be without.
-const OPTIONAL: [&str; 3] = [DUE_PARTITION, DUE_AT, "LastRemindedOn"];
 
 /// What changes of a reminder; what is `None` stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -125,18 +121,13 @@ impl Reminders {
 
     /// Whether `row` has taken the place of `before`.
     async fn replace(&self, before: Option<&Reminder>, row: &Reminder) -> Result<bool, StoreError> {
-        let request = self.client.update_item().table_name(&self.table);
+        let row = Set::new(row)?;
         // Stops two changes, or a change and a reminder that is just given, from each being worked out on the other's past.
-        let request = match before {
-            None => request
-                .condition_expression("attribute_not_exists(#Pk)")
-                .expression_attribute_names("#Pk", PARTITION_KEY),
-            Some(before) => request
-                .condition_expression("#UpdatedAt = :Before")
-                .expression_attribute_names("#UpdatedAt", "UpdatedAt")
-                .expression_attribute_values(":Before", s(before.updated_at.to_string())),
+        let row = match before {
+            None => row.when("attribute_not_exists(PK)", Vec::new()),
+            Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
         };
-        taken(upsert(request, row, &OPTIONAL)?.send().await)
+        row.send(&self.client, &self.table).await
     }
 
     /// A page of those who are due in a part of the index at `now`, the longest first.
@@ -198,15 +189,13 @@ impl Reminders {
             ..due.clone()
         };
         let due_at = due.due_at.map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
-        let request = self.client.update_item().table_name(&self.table);
         // Stops two runs at once from both giving it, and a run from giving what its user has just switched off or put off: each of them
         // changes when it is due, or when it was changed. It is gone when its user is: then nothing is written.
-        let request = request.condition_expression("#DueAt = :DueAt AND #UpdatedAt = :Before");
-        let request =
-            request.expression_attribute_names("#DueAt", DUE_AT).expression_attribute_values(":DueAt", due_at);
-        let request = request.expression_attribute_names("#UpdatedAt", "UpdatedAt");
-        let request = request.expression_attribute_values(":Before", s(due.updated_at.to_string()));
-        taken(upsert(request, &row, &OPTIONAL)?.send().await)
+        let row = Set::new(&row)?.when(
+            "DueAt = :due AND UpdatedAt = :before",
+            vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
+        );
+        row.send(&self.client, &self.table).await
     }
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in every run. Its user brings it back
@@ -226,22 +215,6 @@ impl Reminders {
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
         let request = request.projection_expression("#Pk").expression_attribute_names("#Pk", PARTITION_KEY);
         Ok(request.send().await?.item.is_some())
-    }
-}
-
-/// Whether a conditional update took place.
-pub(super) fn taken<T>(
-    outcome: Result<
-        T,
-        aws_sdk_dynamodb::error::SdkError<UpdateItemError, aws_sdk_dynamodb::config::http::HttpResponse>,
-    >,
-) -> Result<bool, StoreError> {
-    match outcome {
-        Ok(_) => Ok(true),
-        Err(error) if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) => {
-            Ok(false)
-        }
-        Err(error) => Err(error.into()),
     }
 }
 

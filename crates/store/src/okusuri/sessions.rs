@@ -5,9 +5,10 @@ use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, Item, Key, SESSION_PREFIX, n, s, sha256_hex};
+use super::partition::{delete_all, query};
 use super::rows::{Session, User, UserSession, read};
 use super::sign_ins::{SESSION_LIFETIME, profile};
-use super::writes::{Transaction, delete_all, query};
+use super::transaction::Transaction;
 use crate::StoreError;
 
 /// A session that is used goes on; noting that more often than once in this time would cost more than it is worth.

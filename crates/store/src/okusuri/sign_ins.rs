@@ -8,9 +8,9 @@ use domain::okusuri::Email;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, Item, Key, PROFILE, s};
-use super::rows::{EmailOwner, Session, User, UserSession, item, read};
+use super::rows::{EmailOwner, Session, User, UserSession, read};
+use super::transaction::Transaction;
 use super::verifications::RightCode;
-use super::writes::Transaction;
 use crate::StoreError;
 
 /// How long a session lasts that is not used.
@@ -148,11 +148,11 @@ impl SignIns {
             let actions = if is_new {
                 // Stops two users from having one address: of two that are made at once, one finds the marker of the other.
                 let (email, user_id) = (code.email.to_string(), user.user_id.clone());
-                actions.put_new(item(&user)?)?.put_new(item(&EmailOwner { email, user_id, created_at: now })?)?
+                actions.put_new(&user)?.put_new(&EmailOwner { email, user_id, created_at: now })?
             } else {
                 check_owner(actions, &code.email, &user.user_id)?.verify(&user)?
             };
-            let actions = actions.put_new(item(&session)?)?.put_new(item(&among_users)?)?;
+            let actions = actions.put_new(&session)?.put_new(&among_users)?;
             match actions.write(&self.client).await? {
                 None => return Ok(Entered { user, session, is_new }),
                 Some(0) => return Err(SignInError::Used),

@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
 use domain::UserId;
 use domain::okusuri::{Change, Log, Note, Stretch, Summary, Unresolved};
 use jiff::Timestamp;
@@ -14,8 +12,9 @@ use uuid::Uuid;
 
 use super::keys::{self, Key, SUMMARY, n};
 use super::logs::{Logs, log, page_logs, pages_max};
-use super::rows::{LogSummary, MedicationLog, Row, item, read};
-use super::update::{Write, WriteError, refused, update, user_is_there, write};
+use super::rows::{LogSummary, MedicationLog, Row as _, read};
+use super::set::{Set, taken};
+use super::transaction::{self, Transaction, WriteError};
 use crate::StoreError;
 use crate::attempts::Attempts;
 
@@ -149,15 +148,7 @@ impl Logs {
         let request = request.condition_expression("attribute_exists(PK)");
         // The version stops a change that was decided before this.
         let request = request.update_expression("ADD Version :one REMOVE Logs");
-        match request.expression_attribute_values(":one", n(1)).send().await {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        taken(request.expression_attribute_values(":one", n(1)).send().await).map(drop)
     }
 
     async fn change(
@@ -256,53 +247,33 @@ impl Logs {
         if written.iter().all(Written::is_nothing) {
             return Ok(true);
         }
-        let mut actions = vec![user_is_there(&self.table, user)?, self.summary_after(user, before, summary, now)?];
-        for written in written.iter().filter(|written| !written.is_nothing()) {
-            actions.push(self.action(written)?);
+        let mut actions =
+            Transaction::of_user(&self.table, user)?.change(summary_after(user, before, summary, now)?)?;
+        // Without a condition of their own: of all who write logs of a user, the summary's version lets one through.
+        for written in written {
+            actions = match written {
+                Written::New(row) | Written::Changed(row) => actions.set(row)?,
+                Written::Deleted(row) => actions.forget(&row.key())?,
+                Written::Same(_) | Written::Nothing => actions,
+            };
         }
-        match write(&self.client, actions).await? {
-            Write::Done => Ok(true),
-            Write::Refused(0) => Err(WriteError::NoUser),
-            Write::Refused(_) | Write::Conflict => Ok(false),
+        match actions.send(&self.client).await? {
+            transaction::Outcome::Done => Ok(true),
+            transaction::Outcome::Refused(0) => Err(WriteError::NoUser),
+            transaction::Outcome::Refused(_) | transaction::Outcome::Conflict => Ok(false),
         }
     }
+}
 
-    fn summary_after(
-        &self,
-        user: &UserId,
-        before: &Before,
-        summary: Option<&Summary>,
-        now: Timestamp,
-    ) -> Result<TransactWriteItem, StoreError> {
-        let read = before.row.as_ref().map(|row| row.version);
-        let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
-        let row = LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now);
-        let update = update(&self.table, item(&row)?, &["FirstOn", "LastOn", "Streak", "Bleeding", "RestLeft", "Runs"]);
-        // Stops a change that was decided on older logs: each of them moves the version.
-        let update = match read {
-            None => update.condition_expression("attribute_not_exists(PK)"),
-            Some(version) => update
-                .condition_expression("#Version = :read")
-                .expression_attribute_names("#Version", "Version")
-                .expression_attribute_values(":read", n(version)),
-        };
-        Ok(TransactWriteItem::builder().update(update.build().map_err(refused)?).build())
-    }
-
-    /// Without a condition of its own: of all who write logs of a user, the summary's version lets one through.
-    fn action(&self, written: &Written) -> Result<TransactWriteItem, StoreError> {
-        let action = TransactWriteItem::builder();
-        if let Some(row) = written.row() {
-            let update = update(&self.table, item(row)?, &["Note"]);
-            return Ok(action.update(update.build().map_err(refused)?).build());
-        }
-        let key = match written {
-            Written::Deleted(row) => row.key().item(),
-            _ => return Err(StoreError::Refused("there is nothing to write".to_owned())),
-        };
-        let delete = Delete::builder().table_name(&self.table).set_key(Some(key)).build().map_err(refused)?;
-        Ok(action.delete(delete).build())
-    }
+fn summary_after(user: &UserId, before: &Before, summary: Option<&Summary>, now: Timestamp) -> Result<Set, StoreError> {
+    let read = before.row.as_ref().map(|row| row.version);
+    let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
+    let row = Set::new(&LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now))?;
+    // Stops a change that was decided on older logs: each of them moves the version.
+    Ok(match read {
+        None => row.when("attribute_not_exists(PK)", Vec::new()),
+        Some(version) => row.when("#Version = :read", vec![("read", n(version))]),
+    })
 }
 
 impl Written {

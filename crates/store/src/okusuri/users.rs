@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use serde_bytes::ByteBuf;
 
 use super::keys::{IMAGE, Key, s, sha256_hex};
-use super::rows::{User, UserImage, item, read};
+use super::rows::{User, UserImage, read};
 use super::sign_ins::{ALIVE, profile};
-use super::writes::Transaction;
+use super::transaction::Transaction;
 use crate::StoreError;
 
 /// What a profile's `Image` begins with when the picture lies in the table.
@@ -95,7 +95,7 @@ impl Users {
         let transaction = Transaction::new(&self.table)
             // Stops a picture from being kept of a user who was deleted meanwhile.
             .update(&profile(user_id.as_str()), "SET Image = :image, UpdatedAt = :now", ALIVE, values)?
-            .set(item(&row)?)?;
+            .set(&row)?;
         Ok(transaction.write(&self.client).await?.is_none().then_some(image))
     }
 

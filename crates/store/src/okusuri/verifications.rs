@@ -1,7 +1,6 @@
 //! Codes by e-mail: what is remembered of an address that a code was sent to.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{CODE_LIFETIME, Code, GuessError, SendError, Sent};
 use jiff::Timestamp;
@@ -11,9 +10,9 @@ use serde_with::skip_serializing_none;
 use subtle::ConstantTimeEq;
 
 use super::keys::{self, Key, n, s, sortable};
-use super::rows::{Row, item, read};
+use super::rows::{Row, read};
+use super::set::Set;
 use super::vault::Vault;
-use super::writes::Set;
 use crate::StoreError;
 
 /// How often a change is decided again because another one was faster.
@@ -48,6 +47,7 @@ pub struct Verification {
 
 impl Row for Verification {
     const TYPE: &'static str = "verification";
+    const OPTIONAL: &'static [&'static str] = &["LockedUntil"];
 
     fn key(&self) -> Key {
         keys::verification(&self.email)
@@ -190,32 +190,21 @@ impl Codes {
 
     /// Writes what was decided on the state `before`; false when it is no longer that, and nothing was written.
     async fn write(&self, before: Option<&Verification>, row: &Verification) -> Result<bool, StoreError> {
-        let Set { key, update, names, values } = Set::new(item(row)?);
-        let mut request =
-            self.client.update_item().table_name(&self.table).set_key(Some(key)).update_expression(update);
-        for (placeholder, name) in names {
-            request = request.expression_attribute_names(placeholder, name);
-        }
-        for (placeholder, value) in values {
-            request = request.expression_attribute_values(placeholder, value);
-        }
-        let request = match before {
+        let row = Set::new(row)?;
+        let row = match before {
             // Stops guesses that come at once from being counted as one, two codes from being sent within a minute, and a code that was used up
             // meanwhile from coming back.
-            Some(before) => request
-                .condition_expression("Attempts = :attempts AND Sends = :sends AND SentAt = :sentAt")
-                .expression_attribute_values(":attempts", n(before.attempts))
-                .expression_attribute_values(":sends", n(before.sends))
-                .expression_attribute_values(":sentAt", s(before.sent_at.to_string())),
+            Some(before) => row.when(
+                "Attempts = :attempts AND Sends = :sends AND SentAt = :sentAt",
+                vec![
+                    ("attempts", n(before.attempts)),
+                    ("sends", n(before.sends)),
+                    ("sentAt", s(before.sent_at.to_string())),
+                ],
+            ),
             // The same, where nothing is remembered of the address.
-            None => request.condition_expression("attribute_not_exists(PK)"),
+            None => row.when("attribute_not_exists(PK)", Vec::new()),
         };
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(error.into()),
-            },
-        }
+        row.send(&self.client, &self.table).await
     }
 }

@@ -214,12 +214,8 @@ impl Write {
                 .expression_attribute_names("#State", "State")
                 .expression_attribute_values(":state", s(state)),
         };
-        Ok(TransactWriteItem::builder().put(put.build().map_err(refused)?).build())
+        Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
-}
-
-fn refused(error: aws_sdk_dynamodb::error::BuildError) -> StoreError {
-    StoreError::Refused(error.to_string())
 }
 
 #[derive(Debug, Deserialize)]
@@ -297,8 +293,7 @@ impl Changes {
         let mut beside = BTreeMap::new();
         for _ in 0..READS_MAX {
             let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            let answer =
-                self.client.batch_get_item().request_items(&self.table, wanted.map_err(refused)?).send().await?;
+            let answer = self.client.batch_get_item().request_items(&self.table, wanted?).send().await?;
             for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
                 let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
                 beside.insert(sort.unwrap_or_default(), item);
@@ -366,6 +361,6 @@ impl Changes {
                 .expression_attribute_values(format!(":v{index}"), value);
         }
         let update = update.update_expression(format!("SET {}", sets.join(", ")));
-        Ok(TransactWriteItem::builder().update(update.build().map_err(refused)?).build())
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 }

@@ -1,9 +1,9 @@
 //! Prices: how they change, and what they have been.
 
 use aws_sdk_dynamodb::Client;
+use domain::ShortText;
 use domain::shop::{
-    Amount, Currency, CurrencyMismatch, Money, Price, PriceChange, Product, ProductId, RequestKey, ShortText, lowest,
-    window_start,
+    Amount, Currency, CurrencyMismatch, Money, Price, PriceChange, Product, ProductId, RequestKey, lowest, window_start,
 };
 use domain::{Moment, TimeRange};
 use serde::{Deserialize, Serialize};

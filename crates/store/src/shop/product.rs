@@ -2,9 +2,10 @@
 
 use aws_sdk_dynamodb::Client;
 use domain::Moment;
+use domain::ShortText;
 use domain::shop::{
     Amount, ChangeType, Counted, Currency, Movement, Price, Product, ProductForm, ProductId, ProductRefusal, RowId,
-    ShortText, StockLevel,
+    StockLevel,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

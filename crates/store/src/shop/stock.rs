@@ -2,9 +2,8 @@
 
 use aws_sdk_dynamodb::Client;
 use domain::Moment;
-use domain::shop::{
-    ChangeType, Moved, Movement, OrderId, Product, ProductId, RequestKey, RowId, ShortText, StockRefusal,
-};
+use domain::ShortText;
+use domain::shop::{ChangeType, Moved, Movement, OrderId, Product, ProductId, RequestKey, RowId, StockRefusal};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

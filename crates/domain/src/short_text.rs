@@ -1,8 +1,8 @@
-//! Texts that clients bring along.
+//! Names and reasons: lines that clients bring along.
 
 use std::fmt;
 
-/// One line of 1 to 200 characters: a product's name, the reason of a change, who made it.
+/// One line of 1 to 200 characters: the name of a product or a medicine, the reason of a change, who made it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ShortText(String);
 
@@ -51,37 +51,6 @@ impl fmt::Display for ShortText {
     }
 }
 
-/// What a client calls a request, so that sending it again changes nothing: 1 to 64 visible ASCII characters without `#`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct RequestKey(String);
-
-/// A text that is no [`RequestKey`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected 1 to {max} visible ASCII characters without `#`", max = RequestKey::CHARS_MAX)]
-pub struct RequestKeyError;
-
-impl RequestKey {
-    /// The most characters.
-    pub const CHARS_MAX: usize = 64;
-
-    /// Checks length and characters.
-    pub fn new(text: &str) -> Result<Self, RequestKeyError> {
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-        ((1..=Self::CHARS_MAX).contains(&text.len()) && is_plain).then(|| Self(text.to_owned())).ok_or(RequestKeyError)
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RequestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,13 +62,5 @@ mod tests {
         assert_eq!(ShortText::new(&"棚".repeat(201)), Err(ShortTextError::TooLong));
         assert_eq!(ShortText::new(" \n"), Err(ShortTextError::Empty));
         assert_eq!(ShortText::new("a\nb"), Err(ShortTextError::ControlCharacter));
-    }
-
-    #[test]
-    fn a_request_key_is_what_a_header_and_a_sort_key_can_carry() {
-        assert!(RequestKey::new(&"~".repeat(64)).is_ok() && RequestKey::new("order:7/retry").is_ok());
-        for text in ["", "a b", "a#b", "é", "a\tb", &"a".repeat(65)] {
-            assert_eq!(RequestKey::new(text), Err(RequestKeyError), "{text:?}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Clients of DynamoDB and of its streams.
+//! Where a command finds DynamoDB: on AWS, or at an address that it is told.
 
 use std::env;
 
@@ -10,7 +10,7 @@ use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 /// The environment's configuration: credentials from variables, profiles or the machine's role.
 ///
 /// An `--endpoint` is a local stack more often than not, and those take anybody; so what the environment lacks is made up there, and only there.
-pub(crate) async fn config(endpoint: Option<&str>) -> SdkConfig {
+pub async fn config(endpoint: Option<&str>) -> SdkConfig {
     let http_client = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
     let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http_client);
     if let Some(endpoint) = endpoint {

@@ -1,0 +1,73 @@
+//! The items of Okusuri's table as they are stored. The service and the migration write the very same rows.
+//!
+//! Each item has `PK`, `SK` and `Type`, `TypePartition` and `TypeSort` for the index of types, and `TTL` (epoch seconds) where it expires; these are made
+//! from the row's own attributes by [`item`]. Times are RFC 3339 in UTC, dates `2025-08-30`. Attributes that a row does not know are left alone
+//! by every update, which is why none of them replaces an item.
+
+mod log;
+mod medicine;
+mod notice;
+mod user;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use self::log::{LogSummary, MedicationLog};
+pub use self::medicine::{Dose, DoseMark, Medicine};
+pub use self::notice::{NotificationSetting, PushSubscription, Reminder};
+pub use self::user::{Account, AccountOwner, EmailOwner, Session, User, UserImage, UserSession};
+use super::keys::{self, Item, Key, PARTITION_KEY, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT, index_shard, n, s};
+use crate::StoreError;
+
+/// What every row tells of itself.
+pub trait Row: Serialize + DeserializeOwned {
+    /// The attribute `Type`.
+    const TYPE: &'static str;
+
+    /// Attributes that a row may be without, as they are spelled in the item: an update takes away those that it has not. What is not named here stays.
+    const OPTIONAL: &'static [&'static str] = &[];
+
+    /// Where it lies.
+    fn key(&self) -> Key;
+
+    /// Whose it is: the user's id, or what else its partition is named after.
+    fn owner(&self) -> &str;
+
+    /// What the listing of its type is sorted by: the time of its creation, where there is nothing better.
+    fn listed_by(&self) -> String;
+
+    /// When TTL may remove it. Until then, and after it too, it is the row's reader who refuses what has expired.
+    fn expires_at(&self) -> Option<Timestamp> {
+        None
+    }
+}
+
+/// A row as an item, with all of its attributes.
+pub fn item<R: Row>(row: &R) -> Result<Item, StoreError> {
+    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
+    item.extend(row.key().item());
+    item.extend([
+        ("Type".to_owned(), s(R::TYPE)),
+        (TYPE_PARTITION.to_owned(), s(keys::type_partition(R::TYPE, index_shard(row.owner())))),
+        (TYPE_SORT.to_owned(), s(row.listed_by())),
+    ]);
+    if let Some(at) = row.expires_at() {
+        item.insert(TTL.to_owned(), n(at.as_second()));
+    }
+    Ok(item)
+}
+
+/// Reads an item; one that is not what its key promises is an error that names the key.
+pub fn read<R: DeserializeOwned>(item: Item) -> Result<R, StoreError> {
+    let key = [PARTITION_KEY, SORT_KEY].map(|name| item.get(name).and_then(|value| value.as_s().ok()).cloned());
+    serde_dynamo::from_item(item).map_err(|error| {
+        let [partition, sort] = key.map(Option::unwrap_or_default);
+        StoreError::unreadable(format!("{partition} {sort}: {error}"))
+    })
+}
+
+/// Ids are checked when an item is written; one that an item holds is as good as its key.
+fn of_user(id: &str, sort: impl Into<String>) -> Key {
+    Key::new(format!("USER#{id}"), sort)
+}
