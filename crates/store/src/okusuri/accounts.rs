@@ -123,6 +123,10 @@ impl SignIns {
             if let (None, Some(email)) = (&known, &login.verified_email)
                 && self.of_email(email).await?.is_some()
             {
+                // Unless it is the user whom somebody with this very login has made between the two reads.
+                if self.of_login(&login.provider, &login.subject).await?.is_some() {
+                    continue;
+                }
                 return Err(LoginError::NotLinked);
             }
             let is_new = known.is_none();
