@@ -47,6 +47,14 @@ impl ApiError {
         Self::new("ResourceNotFoundException", format!("Requested resource not found: {what}"))
     }
 
+    /// The caller may not do this; `sentence` says what.
+    pub(crate) fn denied(sentence: String) -> Self {
+        let mut error = Self::new("AccessDeniedException", "");
+        // Services that share one way of authorisation share its spelling, which is not that of DynamoDB's own errors.
+        error.body = json!({ "__type": "com.amazon.coral.service#AccessDeniedException", "Message": sentence });
+        error
+    }
+
     /// `TransactionCanceledException`; `reasons` has one entry per action, `None` for one without fault.
     pub(crate) fn transaction_cancelled(reasons: &[Option<(&str, &str)>]) -> Self {
         let codes: Vec<&str> = reasons.iter().map(|reason| reason.map_or("None", |(code, _)| code)).collect();

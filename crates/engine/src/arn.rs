@@ -8,15 +8,22 @@ pub(crate) const ACCOUNT: &str = dynoxide::streams::LOCAL_ACCOUNT;
 /// The region of a caller that names none.
 const DEFAULT_REGION: &str = "us-east-1";
 
+/// The access key id of the caller that has signed: the first part of its credential's scope.
+pub(crate) fn caller(headers: &HeaderMap) -> Option<&str> {
+    credential(headers)?.split('/').next()
+}
+
 /// The region that the caller signed for: the third part of its credential's scope.
 pub(crate) fn region(headers: &HeaderMap) -> &str {
-    headers
-        .get(http::header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once("Credential="))
-        .and_then(|(_, scope)| scope.split('/').nth(2))
+    credential(headers)
+        .and_then(|scope| scope.split('/').nth(2))
         .filter(|region| is_region(region))
         .unwrap_or(DEFAULT_REGION)
+}
+
+fn credential(headers: &HeaderMap) -> Option<&str> {
+    let authorization = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    Some(authorization.split_once("Credential=")?.1)
 }
 
 fn is_region(name: &str) -> bool {
@@ -73,6 +80,7 @@ mod tests {
         let scope = "AWS4-HMAC-SHA256 Credential=local/20251002/eu-north-1/dynamodb/aws4_request, Signature=0";
         headers.insert(http::header::AUTHORIZATION, http::HeaderValue::from_static(scope));
         assert_eq!(region(&headers), "eu-north-1");
+        assert_eq!(caller(&headers), Some("local"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The front: every request comes here, is answered here or passed to the emulator, and fails here when it is to fail.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -17,6 +17,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
+use crate::access::{self, Gate, Shapes};
 use crate::api::{self, ApiError};
 use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
@@ -32,6 +33,9 @@ pub(crate) struct Front {
     pub(crate) database: Database,
     pub(crate) faults: Arc<Faults>,
     pub(crate) throttle: Throttle,
+    /// Who decides on callers, once somebody does.
+    pub(crate) gate: OnceLock<Arc<dyn Gate>>,
+    shapes: Shapes,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -75,7 +79,10 @@ async fn answer(State(front): State<Arc<Front>>, request: Request<Body>) -> Resp
         headers: parts.headers,
         body,
     };
-    front.misbehave(call).await
+    match front.admit(&call).await {
+        Ok(()) => front.misbehave(call).await,
+        Err(denied) => denied.into_response(),
+    }
 }
 
 impl Front {
@@ -84,7 +91,21 @@ impl Front {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Self { database, faults: Arc::default(), throttle: Throttle::default(), emulator, client }
+        let (faults, throttle, gate, shapes) = Default::default();
+        Self { database, faults, throttle, gate, shapes, emulator, client }
+    }
+
+    /// Asks the gate, if there is one that knows the caller.
+    async fn admit(self: &Arc<Self>, call: &Call) -> Result<(), ApiError> {
+        self.shapes.changed_by(&call.operation);
+        let Some(gate) = self.gate.get() else { return Ok(()) };
+        let Some(caller) = arn::caller(&call.headers).filter(|caller| gate.watches(caller)) else { return Ok(()) };
+        let (front, asked) = (Arc::clone(self), call.clone());
+        let accesses = tokio::task::spawn_blocking(move || access::accesses(&front.database, &front.shapes, &asked));
+        for access in accesses.await.map_err(ApiError::internal)? {
+            gate.admit(caller, &access).map_err(ApiError::denied)?;
+        }
+        Ok(())
     }
 
     /// Carries the call out, unless a fault comes in between.

@@ -2,8 +2,9 @@
 //!
 //! The emulator answers the table API. The front answers the streams API itself, straight from the emulator's stream
 //! table (several shards, open ends, trimming), knows point-in-time recovery settings, gives ARNs the caller's region,
-//! and can misbehave on purpose (see [`Faults`]). Nothing here knows the suite's tables or functions.
+//! can misbehave on purpose (see [`Faults`]), and asks a [`Gate`] who may do what. Nothing here knows the suite's tables or functions.
 
+mod access;
 mod api;
 mod arn;
 mod backups;
@@ -26,6 +27,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+pub use crate::access::{Access, Gate};
 pub use crate::faults::{Chance, EngineFaults, FailureReply, Faults};
 pub use crate::streams::ShardChange;
 pub use crate::throttle::ThrottleClock;
@@ -151,6 +153,11 @@ impl Engine {
     #[must_use]
     pub fn faults(&self) -> &Arc<Faults> {
         &self.front.faults
+    }
+
+    /// Has `gate` decide, from now on, on the requests of the callers that it knows. The first gate stays.
+    pub fn guard(&self, gate: Arc<dyn Gate>) {
+        self.front.gate.get_or_init(|| gate);
     }
 
     /// The clock of [`EngineFaults::throttle`].

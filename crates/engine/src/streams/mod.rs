@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub(crate) use self::operations::{Operation, answer};
+pub(crate) use self::operations::{Operation, answer, place};
 pub use self::shards::ShardChange;
 use crate::api::ApiError;
 use crate::{EngineError, arn, backups};

@@ -58,6 +58,12 @@ pub(crate) fn answer(streams: &Streams, operation: Operation, body: &[u8], regio
     }
 }
 
+/// Table and public label of the stream that a shard iterator belongs to.
+pub(crate) fn place(shard_iterator: &str) -> Option<(String, String)> {
+    let iterator = ShardIterator::decode(shard_iterator)?;
+    Some((iterator.table, arn::stream_label(&iterator.label)?))
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ListStreams {

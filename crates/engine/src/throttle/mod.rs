@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 
 use self::buckets::{Buckets, Kind, Partition};
 pub use self::clock::ThrottleClock;
+pub(crate) use self::requests::queried_key;
 use self::requests::{Read, Write};
-use self::shape::Shape;
+pub(crate) use self::shape::Shape;
 use crate::api::ApiError;
 use crate::arn;
 use crate::front::Call;

@@ -182,17 +182,20 @@ fn batch_write(tables: &Database, table: &str, part: &Value) -> Option<Write> {
 /// The partition that a `Query` reads, where its key condition has the usual form `name = :value`.
 pub(super) fn queried(tables: &Database, request: &Value) -> Option<(Partition, Shape)> {
     let shape = Shape::of(tables, request["TableName"].as_str()?)?;
-    let index = request["IndexName"].as_str();
-    let attribute = shape.partition_key(index)?;
+    let key = serde_json::from_value(queried_key(&shape, request)?.clone()).ok()?;
+    Some((shape.partition_of(request["IndexName"].as_str(), &key), shape))
+}
+
+/// The value of the partition key that a `Query` asks for, likewise.
+pub(crate) fn queried_key<'a>(shape: &Shape, request: &'a Value) -> Option<&'a Value> {
+    let attribute = shape.partition_key(request["IndexName"].as_str())?;
     let condition = request["KeyConditionExpression"].as_str()?.replace('=', " = ");
     let words: Vec<&str> =
         condition.split(|c: char| c.is_whitespace() || "()".contains(c)).filter(|word| !word.is_empty()).collect();
-    let value = words.windows(3).find_map(|words| {
+    words.windows(3).find_map(|words| {
         let name = request["ExpressionAttributeNames"][words[0]].as_str().unwrap_or(words[0]);
         (name == attribute && words[1] == "=").then(|| &request["ExpressionAttributeValues"][words[2]])
-    })?;
-    let key = serde_json::from_value(value.clone()).ok()?;
-    Some((shape.partition_of(index, &key), shape))
+    })
 }
 
 fn item_of(value: &Value) -> Option<Item> {

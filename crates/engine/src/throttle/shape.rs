@@ -1,4 +1,4 @@
-//! What a table looks like to the throttle: its keys and indexes, and what a write costs in each.
+//! What a table looks like: its keys and indexes, and what a write costs in each.
 
 use dynoxide::{AttributeValue, Database, Item};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::write_units;
 
 /// A table's keys and global indexes.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub(super) table: String,
     pub(super) on_demand: bool,
     keys: Keys,
@@ -31,7 +31,7 @@ struct Index {
 
 impl Shape {
     /// The shape of `table`, if there is such a table.
-    pub(super) fn of(tables: &Database, table: &str) -> Option<Self> {
+    pub(crate) fn of(tables: &Database, table: &str) -> Option<Self> {
         let metadata = tables.get_table_metadata(table).ok()??;
         let indexes: Vec<Value> = serde_json::from_str(metadata.gsi_definitions.as_deref().unwrap_or("[]")).ok()?;
         Some(Self {
@@ -60,7 +60,7 @@ impl Shape {
     }
 
     /// The attribute that partitions the table, or the index of that name.
-    pub(super) fn partition_key(&self, index: Option<&str>) -> Option<&str> {
+    pub(crate) fn partition_key(&self, index: Option<&str>) -> Option<&str> {
         let keys = match index {
             None => &self.keys,
             Some(name) => &self.indexes.iter().find(|index| index.name == name)?.keys,
