@@ -6,16 +6,28 @@ pub const ACCOUNT: &str = "000000000000";
 /// The region when the environment names none.
 pub const REGION: &str = "us-east-1";
 
+/// How ARNs of a service without regions begin: `arn:aws:iam::000000000000`.
+#[must_use]
+pub fn of_account(service: &str) -> String {
+    format!("arn:aws:{service}::{ACCOUNT}")
+}
+
+/// How ARNs of a service begin: `arn:aws:ses:us-east-1:000000000000`.
+#[must_use]
+pub fn of_region(service: &str) -> String {
+    format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
+}
+
 /// A function's ARN.
 #[must_use]
 pub fn function(name: &str) -> String {
-    format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}")
+    format!("{}:function:{name}", of_region("lambda"))
 }
 
 /// The ARN of the rule behind a function's schedule.
 #[must_use]
 pub fn rule(function: &str, event: &str) -> String {
-    format!("arn:aws:events:{REGION}:{ACCOUNT}:rule/{function}-{event}")
+    format!("{}:rule/{function}-{event}", of_region("events"))
 }
 
 /// The domain of a WebSocket API, as API Gateway names it.

@@ -1,4 +1,4 @@
-//! The stack's own routes below `/_local`: health and faults. Only this machine may use them.
+//! The stack's own routes below `/_local`: health, faults, and what functions needed of their roles. Only this machine may use them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::esm::Mapping;
 use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
+use crate::policies::Policies;
 use crate::websocket_api::Sockets;
 
 /// What the stack tells about itself.
@@ -45,6 +46,8 @@ pub struct Control {
     pub sockets: Option<Arc<Sockets>>,
     /// The faults between stack and functions, and between stack and clients.
     pub faults: Arc<Faults>,
+    /// What functions may do, and have done.
+    pub policies: Arc<Policies>,
     /// The faults of the embedded engine; `None` when the stack runs on another one.
     pub engine_faults: Option<Arc<engine::Faults>>,
     /// The mappings, once they run: then the stack is up.
@@ -66,6 +69,7 @@ pub fn router(control: Arc<Control>) -> Router {
     Router::new()
         .route("/_local/health", get(health))
         .route("/_local/environment", get(environment))
+        .route("/_local/policies", get(policies))
         .route("/_local/faults", get(faults).put(set_faults))
         .with_state(control)
 }
@@ -128,6 +132,11 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
 async fn environment(State(control): State<Arc<Control>>) -> String {
     let variables = control.functions.environment().into_iter();
     variables.map(|(name, value)| format!("{name}={value}\n")).collect()
+}
+
+/// For each function what its role refused, and how often each of its grants was needed.
+async fn policies(State(control): State<Arc<Control>>) -> Response {
+    Json(json!({ "functions": control.policies.accounts() })).into_response()
 }
 
 async fn faults(State(control): State<Arc<Control>>) -> Response {

@@ -36,6 +36,16 @@ impl Identity {
         }
     }
 
+    /// As whom a function calls: where anybody is taken, with a key that names it, by which the stack tells functions apart.
+    #[must_use]
+    pub fn of_function(&self, binary: &str) -> Self {
+        let mut identity = self.clone();
+        if identity == Self::local() {
+            binary.clone_into(&mut identity.access_key_id);
+        }
+        identity
+    }
+
     /// The identity of this process's environment, for an engine elsewhere, with [`Identity::local`] in place of what is unset.
     #[must_use]
     pub fn from_env() -> Self {

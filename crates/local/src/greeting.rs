@@ -80,6 +80,7 @@ mod tests {
             memory_size_mib: 256,
             timeout: Duration::from_secs(10),
             reserved_concurrency: None,
+            role: None,
             routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],
             stream_mappings: Vec::new(),
             schedules: vec![Schedule {

@@ -2,7 +2,7 @@
 //!
 //! Mails are kept in memory, as in a window that one looks through: the newest, and nothing after a stop.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
@@ -15,6 +15,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
+
+use crate::arn;
+use crate::policies::{FROM_ADDRESS, Policies, Request};
 
 /// Where the endpoint lies on the stack's port.
 pub const PATH: &str = "/_local/ses";
@@ -136,18 +139,29 @@ impl Mails {
 }
 
 /// The endpoint, and the page.
-pub fn router(mails: Arc<Mails>) -> Router {
-    Router::new()
-        .route(&format!("{PATH}/v2/email/outbound-emails"), post(send))
-        .route(PAGE, get(show))
-        .with_state(mails)
+pub fn router(mails: Arc<Mails>, policies: Arc<Policies>) -> Router {
+    let sending = post(send).with_state((Arc::clone(&mails), policies));
+    let showing = get(show).with_state(mails);
+    Router::new().route(&format!("{PATH}/v2/email/outbound-emails"), sending).route(PAGE, showing)
 }
 
-async fn send(State(mails): State<Arc<Mails>>, body: Bytes) -> Response {
+async fn send(
+    State((mails, policies)): State<(Arc<Mails>, Arc<Policies>)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let mail = serde_json::from_slice::<SendEmail>(&body).map_err(|error| error.to_string());
     let mail = mail.and_then(|mail| mail.mail(Uuid::now_v7().to_string(), Timestamp::now()).map_err(str::to_owned));
     match mail {
         Ok(mail) => {
+            // The identity that SES has verified is the address, or its domain: here, always the address.
+            let resource = format!("{}:identity/{}", arn::of_region("ses"), mail.from);
+            let context = BTreeMap::from([(FROM_ADDRESS, vec![mail.from.clone()])]);
+            let asked = Request { action: "ses:SendEmail".to_owned(), resource, context };
+            if let Err(sentence) = policies.allow_signed(&headers, &asked) {
+                let kind = [("x-amzn-errortype", "AccessDeniedException")];
+                return (StatusCode::FORBIDDEN, kind, Json(json!({ "message": sentence }))).into_response();
+            }
             let answer = Json(json!({ "MessageId": mail.message_id }));
             let text = mail.text.as_deref().unwrap_or("(no text part)");
             tracing::info!("mail to {}: {}\n{text}", mail.to.join(", "), mail.subject);

@@ -27,6 +27,7 @@ use crate::http_api::{HttpApis, RouteError};
 use crate::invoke_api;
 use crate::listen;
 use crate::mail::{self, Mails};
+use crate::policies::Policies;
 use crate::schedules::{ExpressionError, Schedules};
 use crate::secrets::{self, Secrets, SecretsError};
 use crate::stack::{Stack, StreamMapping};
@@ -168,6 +169,10 @@ impl Running {
         // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
+        let policies = Arc::new(Policies::new(&stack));
+        if let Some(engine) = &engine {
+            engine.guard(Arc::clone(&policies) as Arc<dyn engine::Gate>);
+        }
         let binaries = binaries(options, folder, &stack).await?;
 
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -202,6 +207,7 @@ impl Running {
             data: data.map(Path::to_owned),
             functions: Arc::clone(&functions),
             faults,
+            policies: Arc::clone(&policies),
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
             mappings: OnceLock::new(),
         });
@@ -221,7 +227,7 @@ impl Running {
             }
         }
         functions.warm().await?;
-        let mappings = start_mappings(&stack, &functions, &streams, &dynamodb, &identity, data)?;
+        let mappings = start_mappings(&stack, &control, &streams, &identity, data)?;
         let schedules = Schedules::start(&functions)?;
         // Set once, here alone; from now on the health route says that the stack is up.
         drop(control.mappings.set(mappings));
@@ -317,12 +323,12 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
 
 fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
     let mut own = control::router(Arc::clone(&control))
-        .merge(secrets::router(secrets))
-        .merge(mail::router(Arc::new(Mails::default())))
+        .merge(secrets::router(secrets, Arc::clone(&control.policies)))
+        .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&control.policies)))
         .merge(invoke_api::router(Arc::clone(&control.functions)));
     let mut rest = Router::new().fallback(request);
     if let Some(sockets) = &control.sockets {
-        own = own.merge(websocket_api::management::router(Arc::clone(sockets)));
+        own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&control.policies)));
         rest = rest.route(websocket_api::PATH, any(handshake));
     }
     rest.with_state(Arc::new((control, apis))).merge(control::guard(own))
@@ -360,16 +366,16 @@ fn starting() -> Response<Body> {
 
 fn start_mappings(
     stack: &Stack,
-    functions: &Functions,
+    control: &Control,
     streams: &BTreeMap<String, String>,
-    dynamodb: &str,
     identity: &Identity,
     data: Option<&Path>,
 ) -> Result<Vec<Mapping>, StartError> {
-    let client = dynamodb::streams_client(dynamodb, identity);
-    let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id).map(|queue| queue.name.clone());
+    let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id);
     let mut mappings = Vec::new();
-    for pool in functions.all() {
+    for pool in control.functions.all() {
+        // A mapping reads with the role of its function.
+        let identity = identity.of_function(&pool.function().binary);
         for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
             let StreamMapping { table, event_id, .. } = mapping;
             let name = || format!("mapping {event_id} of {}", pool.function().binary);
@@ -377,7 +383,13 @@ fn start_mappings(
                 return Err(StartError::NoStream { mapping: name(), table: table.clone() });
             };
             let failure_queue = mapping.on_failure_queue.as_ref().and_then(queue);
-            let source = Source { client: client.clone(), stream_arn, failure_queue, data };
+            let source = Source {
+                client: dynamodb::streams_client(&control.addresses.dynamodb, &identity),
+                stream_arn,
+                failure_queue,
+                policies: &control.policies,
+                data,
+            };
             let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
             mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
         }

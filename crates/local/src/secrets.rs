@@ -18,6 +18,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::policies::{Policies, Request};
 use crate::stack::Secret;
 
 /// Where the endpoint lies on the stack's port.
@@ -130,11 +131,15 @@ impl Secrets {
 }
 
 /// The endpoint: `POST` with `X-Amz-Target`, as every client of the service sends it.
-pub fn router(secrets: Arc<Secrets>) -> Router {
-    Router::new().route(PATH, post(call)).route(&format!("{PATH}/"), post(call)).with_state(secrets)
+pub fn router(secrets: Arc<Secrets>, policies: Arc<Policies>) -> Router {
+    Router::new().route(PATH, post(call)).route(&format!("{PATH}/"), post(call)).with_state((secrets, policies))
 }
 
-async fn call(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn call(
+    State((secrets, policies)): State<(Arc<Secrets>, Arc<Policies>)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let Ok(request) = serde_json::from_slice::<Value>(&body) else {
         return error("SerializationException", "the body is not JSON");
@@ -143,6 +148,10 @@ async fn call(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: Byt
     let Some(stored) = secrets.get(id) else {
         return error("ResourceNotFoundException", "Secrets Manager can't find the specified secret.");
     };
+    let asked = Request { action: target.replace('.', ":"), resource: stored.secret.arn.clone(), ..Request::default() };
+    if let Err(sentence) = policies.allow_signed(&headers, &asked) {
+        return error("AccessDeniedException", &sentence);
+    }
     let created = stored.created.as_second();
     let (arn, name) = (&stored.secret.arn, &stored.secret.name);
     let answer = match target {

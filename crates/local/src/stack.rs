@@ -21,6 +21,8 @@ pub struct Stack {
     pub secrets: Vec<Secret>,
     /// `AWS::SQS::Queue`: only as destinations of failed batches.
     pub queues: Vec<Queue>,
+    /// `AWS::IAM::Role`.
+    pub roles: Vec<Role>,
 }
 
 /// A DynamoDB table.
@@ -55,6 +57,8 @@ pub struct Function {
     pub timeout: Duration,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
+    /// `Role`: the ARN of a role of the template. `None` for a function that is held to nothing here.
+    pub role: Option<String>,
     /// `HttpApi` events.
     pub routes: Vec<Route>,
     /// `DynamoDB` events.
@@ -216,4 +220,69 @@ pub struct Queue {
     pub name: String,
     /// What `GetAtt Arn` gives.
     pub arn: String,
+}
+
+/// A role with all that its policies allow, those of its own and the managed ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// The key under `Resources`.
+    pub logical_id: String,
+    /// `RoleName`, resolved.
+    pub name: String,
+    /// What `GetAtt Arn` gives.
+    pub arn: String,
+    /// What it may do.
+    pub statements: Vec<Statement>,
+}
+
+/// An `Allow` statement of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The policy that it stands in: `ClickWriterRole: store-clicks`, or a managed policy's logical id.
+    pub policy: String,
+    /// Its line in the template.
+    pub line: usize,
+    /// `Action`, resolved; `*` stands for any text.
+    pub actions: Vec<String>,
+    /// `Resource`, resolved; `*` stands for any text.
+    pub resources: Vec<String>,
+    /// `Condition`: all of them have to hold.
+    pub conditions: Vec<Condition>,
+}
+
+/// What a statement asks of one condition key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// `dynamodb:LeadingKeys`.
+    pub key: String,
+    /// `ForAllValues:` or `ForAnyValue:`.
+    pub quantifier: Option<Quantifier>,
+    /// The operator.
+    pub test: Test,
+    /// What a value is compared with.
+    pub values: Vec<String>,
+}
+
+/// How many of a key's values have to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantifier {
+    /// `ForAllValues`: also when there is none.
+    All,
+    /// `ForAnyValue`.
+    Any,
+}
+
+/// A condition's operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// `StringEquals`.
+    Equals,
+    /// `StringNotEquals`.
+    NotEquals,
+    /// `StringLike`.
+    Like,
+    /// `StringNotLike`.
+    NotLike,
+    /// `Null`: `true` wants the key absent, `false` present.
+    Null,
 }

@@ -29,7 +29,8 @@ use tokio_util::task::TaskTracker;
 pub use progress::{Progress, ShardProgress};
 
 use crate::functions::Pool;
-use crate::stack::{StartingPosition, StreamMapping};
+use crate::policies::{Policies, Request};
+use crate::stack::{Queue, StartingPosition, StreamMapping};
 use checkpoint::{Checkpoint, Checkpoints};
 use failure::Destination;
 use filter::{FilterError, Filters};
@@ -76,6 +77,9 @@ pub enum MappingError {
          overtake each other, and a function that counts by sequence numbers loses some. Set it to 1."
     )]
     Parallelization(u32),
+    /// The function's role lacks what Lambda asks of it before it makes a mapping.
+    #[error("its function's role does not do: {0}")]
+    Role(String),
     /// The folder of the checkpoints cannot be made.
     #[error("checkpoints: {0}")]
     Io(#[from] std::io::Error),
@@ -88,8 +92,10 @@ pub struct Source<'a> {
     pub client: aws_sdk_dynamodbstreams::Client,
     /// `LatestStreamArn` of the table.
     pub stream_arn: String,
-    /// The on-failure queue's name.
-    pub failure_queue: Option<String>,
+    /// The on-failure queue.
+    pub failure_queue: Option<&'a Queue>,
+    /// What the function's role allows.
+    pub policies: &'a Policies,
     /// The data folder; `None` keeps nothing.
     pub data: Option<&'a Path>,
 }
@@ -103,13 +109,14 @@ impl Mapping {
         if mapping.parallelization_factor > 1 {
             return Err(MappingError::Parallelization(mapping.parallelization_factor));
         }
+        check_role(&pool.function().binary, &source)?;
         let name = format!("{}-{}", pool.function().logical_id, mapping.event_id);
         let progress = Arc::new(Progress::default());
         let context = Arc::new(Context {
             function_arn: crate::arn::function(&pool.function().name),
             filters: Filters::compile(&mapping.filters)?,
             checkpoints: Checkpoints::open(source.data, &name)?,
-            destination: Destination::new(source.failure_queue, source.data),
+            destination: Destination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data),
             client: source.client,
             stream_arn: source.stream_arn,
             progress: Arc::clone(&progress),
@@ -128,6 +135,20 @@ impl Mapping {
         self.stop.cancel();
         self.tasks.wait().await;
     }
+}
+
+/// What Lambda looks for in the role before it makes a mapping, whether the mapping comes to need it or not.
+///
+/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>.
+fn check_role(function: &str, source: &Source<'_>) -> Result<(), MappingError> {
+    let stream = |action: &str| (format!("dynamodb:{action}"), source.stream_arn.clone());
+    let reads = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(stream);
+    let send = source.failure_queue.map(|queue| ("sqs:SendMessage".to_owned(), queue.arn.clone()));
+    for (action, resource) in reads.into_iter().chain(send) {
+        let request = Request { action, resource, ..Request::default() };
+        source.policies.allow(function, &request).map_err(MappingError::Role)?;
+    }
+    Ok(())
 }
 
 /// Finds shards and has each read by a worker of its own, children after their parents.

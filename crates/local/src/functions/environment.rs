@@ -28,19 +28,20 @@ pub struct Endpoints {
     /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, where there is a WebSocket API. It stands in for the cloud's address, which the
     /// template sets under this name.
     pub connections: Option<String>,
-    /// The credentials and the region to call them with.
+    /// The credentials and the region to call them with; the embedded engine's stack gives each function a key of its own instead.
     pub identity: crate::dynamodb::Identity,
 }
 
 /// What a function needs wherever its process is started, by `cargo lambda watch` for one: the template's variables, and where
-/// and as whom to call the services.
+/// and as whom to call the services. All functions share these, so the key is nobody's own, and none is held to its role.
 #[must_use]
 pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, String> {
     let is_portable = |name: &str| {
         let is_lambdas = name.starts_with("AWS_LAMBDA_") || name == "AWS_EXECUTION_ENV";
         function.environment.contains_key(name) || (name.starts_with("AWS_") && !is_lambdas) || name == OUTBOUND_ALLOW
     };
-    let all = variables(function, endpoints, Path::new(""), 0);
+    let mut all = variables(function, endpoints, Path::new(""), 0);
+    all.insert("AWS_ACCESS_KEY_ID".to_owned(), endpoints.identity.access_key_id.clone());
     all.into_iter().filter(|(name, _)| is_portable(name)).collect()
 }
 
@@ -67,7 +68,7 @@ pub fn variables(
     }
     variables.extend(function.environment.clone());
     let task_root = task_root.to_string_lossy().into_owned();
-    let identity = &endpoints.identity;
+    let identity = endpoints.identity.of_function(&function.binary);
     let own = [
         ("AWS_LAMBDA_FUNCTION_NAME", function.name.clone()),
         ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST".to_owned()),

@@ -23,7 +23,7 @@ const RESERVED_VARIABLES: [&str; 5] =
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
 /// What has no effect on one machine.
-const CLOUD_ONLY: [&str; 20] = [
+const CLOUD_ONLY: [&str; 19] = [
     "Architectures",
     "AssumeRolePolicyDocument",
     "AutoPublishAlias",
@@ -38,7 +38,6 @@ const CLOUD_ONLY: [&str; 20] = [
     "Policies",
     "PropagateTags",
     "RecursiveLoop",
-    "Role",
     "RolePath",
     "RuntimeManagementConfig",
     "Tags",
@@ -65,6 +64,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
             .unwrap_or(MEMORY_MIB_DEFAULT),
         timeout: properties.seconds("Timeout", 1..=TIMEOUT_S_MAX).unwrap_or(TIMEOUT_DEFAULT),
         reserved_concurrency: properties.count("ReservedConcurrentExecutions", 0..=CONCURRENCY_MAX),
+        role: properties.text("Role"),
         routes: Vec::new(),
         stream_mappings: Vec::new(),
         schedules: Vec::new(),

@@ -9,6 +9,7 @@ mod function;
 mod globals;
 mod node;
 mod parameters;
+mod policies;
 mod problems;
 mod properties;
 mod resolve;
@@ -83,7 +84,7 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
 
 fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     let mut stack = Stack::default();
-    let mut sockets = sockets::Parts::default();
+    let (mut sockets, mut policies) = (sockets::Parts::default(), policies::Parts::default());
     for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         if !matches!(resource.kind, Kind::Map(_)) || kind.is_empty() {
@@ -94,7 +95,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
             continue;
         }
         match resources::place(kind) {
-            Place::Local => local(&mut stack, &mut sockets, id, kind, resource, resolver),
+            Place::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
             Place::Cloud => resolver.scan(resource),
             Place::Unknown => resolver
                 .problems
@@ -103,6 +104,7 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     }
     api::implicit(root, resolver, &mut stack);
     stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
+    stack.roles = policies.assemble(resolver);
     routes::check_duplicates(resolver, &stack);
     stack
 }
@@ -120,8 +122,7 @@ fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
 }
 
 fn local(
-    stack: &mut Stack,
-    sockets: &mut sockets::Parts,
+    (stack, sockets, policies): (&mut Stack, &mut sockets::Parts, &mut policies::Parts),
     id: &str,
     kind: &str,
     resource: &Node,
@@ -136,7 +137,13 @@ fn local(
     attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
     match kind {
         resources::TABLE => stack.tables.extend(table::read(id, resource, &properties)),
-        resources::FUNCTION => stack.functions.extend(function::read(id, resource, &properties)),
+        resources::FUNCTION => {
+            let function = function::read(id, resource, &properties);
+            function.iter().for_each(|function| policies.want(function, properties.raw("Role").unwrap_or(resource)));
+            stack.functions.extend(function);
+        }
+        resources::ROLE => policies.add_role(id, resource, &properties),
+        resources::MANAGED_POLICY => policies.add_managed(id, resource, &properties),
         resources::HTTP_API => stack.http_apis.push(api::read(id, &properties)),
         resources::SECRET => stack.secrets.extend(simple::secret(id, resource, &properties)),
         resources::QUEUE => stack.queues.extend(simple::queue(id, resource, &properties)),

@@ -11,6 +11,8 @@ pub(super) const FUNCTION: &str = "AWS::Serverless::Function";
 pub(super) const HTTP_API: &str = "AWS::Serverless::HttpApi";
 pub(super) const SECRET: &str = "AWS::SecretsManager::Secret";
 pub(super) const QUEUE: &str = "AWS::SQS::Queue";
+pub(super) const ROLE: &str = "AWS::IAM::Role";
+pub(super) const MANAGED_POLICY: &str = "AWS::IAM::ManagedPolicy";
 pub(super) const SOCKET_API: &str = "AWS::ApiGatewayV2::Api";
 pub(super) const SOCKET_INTEGRATION: &str = "AWS::ApiGatewayV2::Integration";
 pub(super) const SOCKET_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
@@ -21,7 +23,7 @@ pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
 /// Types that exist in the cloud alone, and why nothing is missing here without them. What ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 19] = [
+const CLOUD_ONLY: [&str; 18] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -41,8 +43,7 @@ const CLOUD_ONLY: [&str; 19] = [
     "AWS::CertificateManager::Certificate",
     // Every change of the template is deployed by starting the stack.
     "AWS::ApiGatewayV2::Deployment",
-    // Everybody on this machine may do everything here.
-    "AWS::IAM::",
+    // Only functions are held to what they may do, by their roles; what calls them is the stack.
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
     "AWS::KMS::",
@@ -62,7 +63,7 @@ pub(super) enum Place {
 /// Where a resource of the type belongs.
 pub(super) fn place(kind: &str) -> Place {
     match kind {
-        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE => Place::Local,
+        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => Place::Local,
         SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => Place::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
             Place::Cloud
@@ -103,6 +104,8 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
         FUNCTION => "FunctionName",
         QUEUE => "QueueName",
         SECRET => "Name",
+        ROLE => "RoleName",
+        MANAGED_POLICY => "ManagedPolicyName",
         _ => return None,
     };
     match resource.get("Properties").and_then(|properties| properties.get(property)) {
@@ -114,11 +117,12 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
 /// What `Ref` gives.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
-        TABLE | FUNCTION => name(resolver, id, kind, resource),
+        TABLE | FUNCTION | ROLE => name(resolver, id, kind, resource),
         HTTP_API | SOCKET_API | SOCKET_INTEGRATION | SOCKET_ROUTE => Some(id.to_owned()),
         SOCKET_STAGE => resolver.text(resource.get("Properties")?.get("StageName")?),
         QUEUE => Some(format!("https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{}", name(resolver, id, kind, resource)?)),
         SECRET => attribute(resolver, id, kind, resource, "Id"),
+        MANAGED_POLICY => Some(format!("{}:policy/{}", arn::of_account("iam"), name(resolver, id, kind, resource)?)),
         _ => None,
     }
 }
@@ -135,6 +139,7 @@ pub(super) fn attribute(
     match (kind, attribute) {
         (TABLE, "Arn") => Some(format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}", name()?)),
         (FUNCTION, "Arn") => Some(arn::function(&name()?)),
+        (ROLE, "Arn") => Some(format!("{}:role/{}", arn::of_account("iam"), name()?)),
         (QUEUE, "Arn") => Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{}", name()?)),
         (QUEUE, "QueueName") => name(),
         (SOCKET_API, "ApiId") => Some(id.to_owned()),

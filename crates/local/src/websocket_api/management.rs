@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
@@ -16,9 +17,11 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::connection::{Connection, PostError};
 use super::{Sockets, event};
+use crate::arn;
+use crate::policies::{self, Policies};
 
 /// The API's routes, with and without the stage in front, as clients are given the one or the other address.
-pub fn router(sockets: Arc<Sockets>) -> Router {
+pub fn router(sockets: Arc<Sockets>, policies: Arc<Policies>) -> Router {
     let stage = format!("/{}", sockets.stage());
     let connection = || get(describe).post(send).delete(close);
     let mut router = Router::new();
@@ -28,7 +31,30 @@ pub fn router(sockets: Arc<Sockets>) -> Router {
             router = router.route(&format!("{stage}/{connections}/{{id}}"), connection());
         }
     }
-    router.layer(DefaultBodyLimit::max(sockets.limits().message_bytes_max)).with_state(sockets)
+    router
+        .layer(DefaultBodyLimit::max(sockets.limits().message_bytes_max))
+        .layer(middleware::from_fn_with_state((Arc::clone(&sockets), policies), only_who_may))
+        .with_state(sockets)
+}
+
+/// `execute-api:ManageConnections` on method and connection.
+async fn only_who_may(
+    State((sockets, policies)): State<(Arc<Sockets>, Arc<Policies>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let api = format!("{}:{}", arn::of_region("execute-api"), sockets.logical_id());
+    let id = request.uri().path().rsplit('/').next().unwrap_or_default();
+    let resource = format!("{api}/{}/{}/@connections/{id}", sockets.stage(), request.method());
+    let asked = policies::Request {
+        action: "execute-api:ManageConnections".to_owned(),
+        resource,
+        ..policies::Request::default()
+    };
+    match policies.allow_signed(request.headers(), &asked) {
+        Ok(()) => next.run(request).await,
+        Err(sentence) => error(StatusCode::FORBIDDEN, "AccessDeniedException", &sentence),
+    }
 }
 
 async fn send(

@@ -113,6 +113,12 @@ impl Sockets {
         }))
     }
 
+    /// The API's logical id, which is its id here.
+    #[must_use]
+    pub fn logical_id(&self) -> &str {
+        &self.api.logical_id
+    }
+
     /// Name of the stage.
     #[must_use]
     pub fn stage(&self) -> &str {

@@ -1,0 +1,135 @@
+//! Holds functions to the roles that the template gives them, and keeps account of what they needed.
+//!
+//! A function calls services with an access key that is its binary's name. What its role does not allow is refused in AWS's words;
+//! callers that are no function, such as an `aws` command line with any other key, may do everything. Evaluated are the action, the resource and
+//! the conditions of `Allow` statements. A grant counts as needed when a call would have been refused without it.
+//!
+//! Source: <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.
+
+mod account;
+mod statement;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use axum::http::{HeaderMap, header};
+use engine::{Access, Gate};
+
+use self::account::Account;
+pub use self::account::{DeniedCall, FunctionAccount, StatementAccount};
+use self::statement::{Lacks, Matched};
+use crate::arn;
+use crate::stack::{Role, Stack};
+
+/// `dynamodb:LeadingKeys`: the partition keys that a request names.
+pub const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
+
+/// `ses:FromAddress`: who a mail is from.
+pub const FROM_ADDRESS: &str = "ses:FromAddress";
+
+/// What a call asks to be allowed.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// `dynamodb:PutItem`.
+    pub action: String,
+    /// An ARN.
+    pub resource: String,
+    /// The values of condition keys; a key without values is absent.
+    pub context: BTreeMap<&'static str, Vec<String>>,
+}
+
+/// The roles of a stack's functions.
+#[derive(Debug, Default)]
+pub struct Policies {
+    functions: BTreeMap<String, Held>,
+}
+
+/// A function that is held to a role.
+#[derive(Debug)]
+struct Held {
+    role: Role,
+    /// The function's own name, which is that of the role's session.
+    session: String,
+    account: Mutex<Account>,
+}
+
+impl Policies {
+    /// The roles of a stack; a function that the template gives none is held to nothing.
+    #[must_use]
+    pub fn new(stack: &Stack) -> Self {
+        let held = stack.functions.iter().filter_map(|function| {
+            let role = stack.roles.iter().find(|role| Some(&role.arn) == function.role.as_ref())?.clone();
+            let account = Mutex::new(Account::of(&role));
+            Some((function.binary.clone(), Held { role, session: function.name.clone(), account }))
+        });
+        Self { functions: held.collect() }
+    }
+
+    /// Whether `caller` may do what `request` asks. Whoever is not a function with a role may.
+    ///
+    /// # Errors
+    /// AWS's sentence, for an `AccessDeniedException`. What is missing goes to the log.
+    pub fn allow(&self, caller: &str, request: &Request) -> Result<(), String> {
+        let Some(held) = self.functions.get(caller) else { return Ok(()) };
+        let mut matched = Vec::new();
+        let mut nearest: Option<(Lacks, usize)> = None;
+        for (index, statement) in held.role.statements.iter().enumerate() {
+            match statement::matches(statement, request) {
+                Ok(found) => matched.push((index, found)),
+                Err(lacks) => nearest = nearest.max(Some((lacks, index))),
+            }
+        }
+        let mut account = held.account.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matched.is_empty() {
+            account.allowed(&matched);
+            return Ok(());
+        }
+        account.denied(request);
+        drop(account);
+        let Request { action, resource, context } = request;
+        let why = match nearest {
+            Some((lacks @ (Lacks::Resource | Lacks::Condition), index)) => {
+                let statement = &held.role.statements[index];
+                format!("the statement of {} at line {} {lacks}", statement.policy, statement.line)
+            }
+            _ => format!("no statement of {} has the action", held.role.logical_id),
+        };
+        tracing::warn!("{caller} may not {action} on {resource} {context:?}: {why}");
+        let session = format!("{}:assumed-role/{}/{}", arn::of_account("sts"), held.role.name, held.session);
+        Err(format!(
+            "User: {session} is not authorized to perform: {action} on resource: {resource} because no identity-based policy allows \
+             the {action} action"
+        ))
+    }
+
+    /// [`Policies::allow`] for whoever has signed a request with these headers.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn allow_signed(&self, headers: &HeaderMap, request: &Request) -> Result<(), String> {
+        let authorization =
+            headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let caller = authorization.split_once("Credential=").and_then(|(_, scope)| scope.split('/').next());
+        caller.map_or(Ok(()), |caller| self.allow(caller, request))
+    }
+
+    /// What each function has needed so far, and was refused.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<FunctionAccount> {
+        let account = |(function, held): (&String, &Held)| {
+            held.account.lock().unwrap_or_else(PoisonError::into_inner).told(function, &held.role)
+        };
+        self.functions.iter().map(account).collect()
+    }
+}
+
+impl Gate for Policies {
+    fn watches(&self, caller: &str) -> bool {
+        self.functions.contains_key(caller)
+    }
+
+    fn admit(&self, caller: &str, access: &Access) -> Result<(), String> {
+        let Access { action, resource, leading_keys } = access.clone();
+        self.allow(caller, &Request { action, resource, context: BTreeMap::from([(LEADING_KEYS, leading_keys)]) })
+    }
+}
