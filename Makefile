@@ -15,6 +15,8 @@ STACK ?= tidemark-$(STAGE)
 ARCHITECTURE ?= arm64
 # More of the template's parameters: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
 PARAMETERS ?=
+# What `make delete` does with the tables: keep them, or delete them with all that they hold.
+DATA ?= keep
 # Where `make screenshots` puts its pictures.
 SCREENSHOTS ?= target/screenshots
 # How many histories `make sim` plays, or the one; and whose counting: tidemark, seed-handler, claim-per-record, ...
@@ -23,7 +25,7 @@ SEED ?=
 SUBJECT ?= tidemark
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
-export STAGE STACK ARCHITECTURE PARAMETERS
+export STAGE STACK ARCHITECTURE PARAMETERS DATA
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,10 +70,10 @@ watch: tools ## Rebuild and serve the functions with `cargo lambda watch`, besid
 screenshots: page ## Take pictures of every page, in every theme and size
 	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"
 
-deploy: page ## Deploy to AWS and upload the page: STAGE=dev ARCHITECTURE=arm64
+deploy: ## Deploy to AWS and upload the page: STAGE=dev ARCHITECTURE=arm64
 	scripts/deploy
 
-delete: ## Delete a deployed stack; its table stays: STAGE=dev
+delete: ## Delete a deployed stack; its tables stay: STAGE=dev. DATA=delete deletes them too
 	scripts/delete
 
 tools: ## Install the AWS tools (aws, boto3, SAM, cfn-lint, cargo-lambda, cargo-deny) into .tools

@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# Sourced after common.sh by what talks to AWS: which stack, who asks, and what there is of it.
+export SAM_CLI_TELEMETRY=0
+: "${STAGE:?}" "${STACK:?}"
+[[ $STAGE =~ ^[a-z][a-z0-9-]{0,15}$ ]] || die "STAGE is 1 to 16 small letters, digits and dashes, a letter first; not '$STAGE'."
+
+# Installs the tools, and leaves who we are in `caller` and where in `region`.
+use_aws() {
+    scripts/tools
+    PATH=$PWD/.tools/bin:$PATH
+    caller=$(aws sts get-caller-identity --output text --query Arn) ||
+        die "AWS does not know you. Say who you are (.tools/bin/aws configure, or AWS_PROFILE), and try again."
+    region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region || true)}}
+    [ -n "$region" ] || die "Which region? Set AWS_REGION, or a default with: .tools/bin/aws configure set region eu-central-1"
+    export AWS_REGION=$region AWS_DEFAULT_REGION=$region caller
+}
+
+# What CloudFormation says of the stack; `none` when there is none.
+stack_status() {
+    local said
+    if said=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text --query 'Stacks[0].StackStatus' 2>&1); then
+        echo "$said"
+    elif [[ $said == *"does not exist"* ]]; then
+        echo none
+    else
+        die "CloudFormation does not say how the stack $STACK is: $said"
+    fi
+}
+
+output() {
+    aws cloudformation describe-stacks --stack-name "$STACK" --output text \
+        --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue"
+}
+
+# The names of this stage's tables, from the template.
+tables() {
+    # shellcheck disable=SC2016 # the template's own ${Stage} is meant
+    sed -n 's/.*TableName: !If \[IsLocal, [A-Za-z-]*, !Sub "\(.*\)\${Stage}"\].*/\1'"$STAGE"'/p' template.yaml
+}
