@@ -11,6 +11,7 @@ pub mod okusuri_source;
 pub mod okusuri_traffic;
 mod postgres;
 pub mod push;
+pub mod samples;
 pub mod shop;
 mod sockets;
 mod stack;

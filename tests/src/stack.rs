@@ -15,6 +15,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::push::VAPID_KEY;
+
 /// How long anything may take that happens by itself, on the slowest machine that should still pass.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -75,6 +77,7 @@ impl Stack {
         let secrets = data.path().join("secrets");
         std::fs::create_dir_all(&secrets)?;
         std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
+        std::fs::write(secrets.join("VapidKeySecret"), VAPID_KEY)?;
         let mut process = Command::new(binary("tidemark-local")?)
             .args(["--port", "0", "--dynamodb-port", "0", "--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
             .arg(data.path())

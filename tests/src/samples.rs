@@ -1,0 +1,144 @@
+//! The worlds that sample events happen in.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a world that cannot be made is a test that fails")]
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::game::{
+    Choice, Command, Game, GameId, Hiragana, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId,
+};
+use domain::journal::{Entry, EntryId, Message, Retention, Stream};
+use domain::shop::{Action, Activity, ProductId};
+use domain::{Attributes, Moment, UserId};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use store::game::{Connections, NewConnection, Role, Rooms};
+use store::journal::{Journal, JournalShards};
+use store::shop::{Activities, ActivitySuffixes, Recorded};
+
+use crate::{Database, Stack, repository, sample_event};
+
+/// Every sample event of a function, by name.
+pub fn cases(function: &str) -> Vec<String> {
+    let files = std::fs::read_dir(repository().join("events").join(function)).unwrap();
+    let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+/// The clicks that the reader's events ask for, put into the table by a foreign client and counted by the stream.
+pub async fn clicks(stack: &Stack) {
+    let clicks = [("user-123", "30:00.000"), ("user-456", "30:00.120"), ("user-123", "30:01.000")];
+    for (user, time) in clicks {
+        let text = |text: String| AttributeValue::S(text);
+        let time = format!("2025-10-02T10:{time}Z");
+        let put = stack.dynamodb().put_item().table_name("qit-db-local").item("userId", text(user.to_owned()));
+        let put = put.item("dateKey", text("DATE#2025-10-02".to_owned())).item("createDateTime", text(time.clone()));
+        put.item("recordSort", text(format!("CLICK#{time}#{user}"))).send().await.unwrap();
+    }
+    stack.wait_for("/stats/total", &json!({"totalClicks": 3})).await.unwrap();
+}
+
+/// The entries that the journal's events ask for: one two days ago, and two of today in the order in which they are named.
+pub async fn journal(stack: &Stack) {
+    let shards = JournalShards::new(4).unwrap();
+    let journal = Journal::new(stack.dynamodb(), Database::JOURNAL, shards, Retention::default());
+    let now = Timestamp::now();
+    for (seconds_ago, message) in [(2 * 24 * 60 * 60, "oldest"), (2, "older"), (1, "newest")] {
+        let at = now - SignedDuration::from_secs(seconds_ago);
+        let entry = Entry {
+            stream: Stream::new("samples").unwrap(),
+            id: EntryId::derived(at, message),
+            message: Message::new(message).unwrap(),
+            attributes: Attributes::new([("kind".to_owned(), "sample".to_owned())].into()).unwrap(),
+        };
+        journal.append(&entry, now).await.unwrap();
+    }
+}
+
+/// Puts what the events of `activity-log` list into the shop's table.
+pub async fn activities(stack: &Stack) {
+    let store = Activities::new(stack.dynamodb(), Database::SHOP, ActivitySuffixes::default());
+    let told = [
+        ("user-123", "view", "2025-10-01T23:59:59.999999999Z"),
+        ("user-123", "view", "2025-10-02T10:30:00Z"),
+        ("user-456", "view", "2025-10-02T10:30:00.000000001Z"),
+        ("user-123", "add-to-cart", "2025-10-02T10:30:00.000000001Z"),
+        ("user-123", "buy", "2025-10-02T23:59:59.999999999Z"),
+        ("user-123", "view", "2025-10-03T00:00:00Z"),
+    ];
+    for (n, (user, action, at)) in told.into_iter().enumerate() {
+        let activity = Activity {
+            user_id: UserId::new(user).unwrap(),
+            action: Action::new(action).unwrap(),
+            product_id: Some(ProductId::new("p-1").unwrap()),
+            attributes: Attributes::new([("page".to_owned(), n.to_string())].into()).unwrap(),
+            at: Moment::parse(at).unwrap(),
+            id: EntryId::derived(at.parse().unwrap(), &n.to_string()),
+        };
+        assert_eq!(store.record(&activity).await.unwrap(), Recorded::New);
+    }
+}
+
+/// A sample event of the sockets, with everybody seated for it; `number` tells cases apart.
+pub async fn at_a_game(stack: &Stack, function: &str, case: &str, number: usize) -> Value {
+    seat_ann_and_bob(stack, case, number).await;
+    let mut event = sample_event(function, case);
+    let connection_id = event["requestContext"]["connectionId"].as_str().unwrap();
+    event["requestContext"]["connectionId"] = json!(numbered(connection_id, number));
+    event
+}
+
+/// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.
+///
+/// A connection has one game for life, so each case has connections of its own: the events' with `number` in it.
+async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
+    let client = stack.dynamodb();
+    let (rooms, connections) = (Rooms::new(client.clone(), Database::GAMES), Connections::new(client, Database::GAMES));
+    let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
+    let [ann, bob, eve] =
+        ["a1", "b2", "e5"].map(|end| format!("0199c0de-0000-7000-8000-0000000000{end}").parse().unwrap());
+    let name = |text| PlayerName::new(text).unwrap();
+    let settings = Settings { time_limit: TimeLimit::new(300).unwrap(), ..Settings::default() };
+    let id = GameId(uuid::Uuid::now_v7());
+    let new = NewGame { id, host: ann, name: name("Ann"), settings, public: false, words: Arc::default(), seed: 7 };
+    let turn: TurnId = "01.01".parse().unwrap();
+    let word = Hiragana::new("りんご").unwrap();
+    let steps = [
+        (bob, Command::Join { name: name("Bob") }),
+        (ann, Command::Connect),
+        (bob, Command::Connect),
+        (bob, Command::Ready(!case.starts_with("ready"))),
+        (ann, Command::Start),
+        (ann, Command::Choose { turn, choice: Choice::Word(word) }),
+    ];
+    let moves = match case.split('-').next().unwrap() {
+        "configure" | "ready" | "start" => 4,
+        "choose" => 5,
+        _ => 6,
+    };
+    let mut game = Game::new(new, now_ms).unwrap();
+    for (player, command) in steps.into_iter().take(moves) {
+        game = game.apply(&Participant::Player(player), command, now_ms).game;
+    }
+    if case == "rematch" {
+        // Time plays a game to its end.
+        game = game.bring_to(now_ms + 24 * 60 * 60 * 1_000).game;
+    }
+    rooms.create(&game).await.unwrap();
+    for (player_id, role, text) in
+        [(ann, Role::Player, "Ann"), (bob, Role::Player, "Bob"), (eve, Role::Spectator, "Eve")]
+    {
+        let connection_id = numbered(&format!("L0SM9coFvHcC{text}="), number);
+        let name = name(text);
+        let new = NewConnection { connection_id: &connection_id, player_id, game_id: id, role, name: &name };
+        connections.connect(&new, now_ms).await.unwrap();
+        connections.greet(id, &connection_id).await.unwrap();
+    }
+}
+
+fn numbered(connection_id: &str, number: usize) -> String {
+    connection_id.replacen("coFv", &format!("{number:04}"), 1)
+}
