@@ -1,4 +1,4 @@
-//! An engine in memory that holds the template's tables.
+//! An engine that holds the template's tables: the embedded one in memory, or another one that `TIDEMARK_DYNAMODB` names.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,32 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::{Engine, Options};
-use local::dynamodb::{Identity, client};
+use local::dynamodb::{Identity, client, streams_client};
 use local::esm::filter::Filters;
 use local::esm::record::StreamRecord;
+use uuid::Uuid;
+
+/// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the tables of each access key apart.
+const ELSEWHERE: &str = "TIDEMARK_DYNAMODB";
+
+/// The URL of the engine that tests run on, unless it is the embedded one.
+pub(crate) fn elsewhere() -> Option<String> {
+    std::env::var(ELSEWHERE).ok().filter(|url| !url.is_empty())
+}
+
+/// Somebody whom no other test is: what keeps tests apart that run on one engine at the same time.
+pub(crate) fn nobody_else() -> Identity {
+    Identity { access_key_id: format!("test{}", Uuid::now_v7().simple()), ..Identity::local() }
+}
 
 /// A DynamoDB of a test's own. Everything in it goes with it.
 #[derive(Debug)]
 pub struct Database {
-    /// To force faults, and to change shards.
-    pub engine: Engine,
     /// Speaks to it over HTTP.
     pub client: Client,
+    url: String,
+    identity: Identity,
+    engine: Option<Engine>,
 }
 
 impl Database {
@@ -38,24 +53,50 @@ impl Database {
 
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
-        let engine = Engine::start(Options::default()).await?;
+        let (url, identity, engine) = match elsewhere() {
+            Some(url) => (url, nobody_else(), None),
+            None => {
+                let engine = Engine::start(Options::default()).await?;
+                (engine.url(), Identity::local(), Some(engine))
+            }
+        };
+        let authorization = format!(
+            "AWS4-HMAC-SHA256 Credential={}/20251002/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+            identity.access_key_id
+        );
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
         for table in local::template::read(&template, &BTreeMap::new())?.tables {
             let request = reqwest::Client::new()
-                .post(engine.url())
+                .post(&url)
                 .header("content-type", "application/x-amz-json-1.0")
                 .header("x-amz-target", "DynamoDB_20120810.CreateTable")
                 .header("x-amz-date", "20251002T103000Z")
-                .header(
-                    "authorization",
-                    "AWS4-HMAC-SHA256 Credential=local/20251002/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-                )
+                .header("authorization", &authorization)
                 .body(table.create_table.to_string());
             let answer = request.send().await?;
             ensure!(answer.status().is_success(), "{}: {}", table.name, answer.text().await?);
         }
-        let client = client(&engine.url(), &Identity::local());
-        Ok(Self { engine, client })
+        let client = client(&url, &identity);
+        Ok(Self { client, url, identity, engine })
+    }
+
+    /// The embedded engine, to force faults and to change shards.
+    ///
+    /// # Panics
+    /// On another engine, which has no such thing. `scripts/test-engine` names the tests that need it.
+    pub fn engine(&self) -> &Engine {
+        let Some(engine) = &self.engine else { panic!("this test needs the embedded engine, not that of {ELSEWHERE}") };
+        engine
+    }
+
+    /// Where DynamoDB and its streams are served.
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// A client of the streams.
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        streams_client(&self.url, &self.identity)
     }
 
     /// A number in an item of the clicks table; 0 when there is no such item or attribute.
@@ -83,7 +124,7 @@ impl Database {
 
         let table = self.client.describe_table().table_name(table).send().await?.table;
         let stream = table.and_then(|table| table.latest_stream_arn).context("the table has no stream")?;
-        let streams = local::dynamodb::streams_client(&self.engine.url(), &Identity::local());
+        let streams = self.streams();
         let shards = streams.describe_stream().stream_arn(&stream).send().await?.stream_description;
         let mut records = Vec::new();
         for shard in shards.and_then(|stream| stream.shards).unwrap_or_default() {

@@ -49,8 +49,8 @@ impl Migration {
             "transform" => ["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--key-file", &folder("key")]
                 .map(str::to_owned)
                 .to_vec(),
-            "load" => ["--endpoint", &self.database.engine.url(), "--rate", "1000000"].map(str::to_owned).to_vec(),
-            "check" => ["--endpoint", &self.database.engine.url()].map(str::to_owned).to_vec(),
+            "load" => ["--endpoint", &self.database.url(), "--rate", "1000000"].map(str::to_owned).to_vec(),
+            "check" => ["--endpoint", &self.database.url()].map(str::to_owned).to_vec(),
             _ => Vec::new(),
         };
         all.extend(of_phase);

@@ -1,13 +1,13 @@
 //! The local stack as a process: started as `make run` starts it, on free ports, and killed when dropped.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use aws_sdk_dynamodb::Client;
-use local::dynamodb::{Identity, client};
+use local::dynamodb::{Identity, client, streams_client};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use reqwest::redirect::Policy;
@@ -15,6 +15,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::database::{elsewhere, nobody_else};
 use crate::push::VAPID_KEY;
 
 /// How long anything may take that happens by itself, on the slowest machine that should still pass.
@@ -32,6 +33,7 @@ pub struct Stack {
     process: Child,
     http: String,
     dynamodb: String,
+    identity: Identity,
     client: reqwest::Client,
     /// Kept as long as anybody may come back to it.
     data: Option<TempDir>,
@@ -70,18 +72,25 @@ impl Stack {
     /// Starts a stack with some flags beside those that every test needs.
     pub async fn with(flags: &[&str]) -> Result<Self> {
         let data = tempfile::tempdir()?;
-        Self::in_folder(data, flags).await
+        let identity = if elsewhere().is_some() { nobody_else() } else { Identity::local() };
+        Self::in_folder(data, identity, [0, 0], flags).await
     }
 
-    async fn in_folder(data: TempDir, flags: &[&str]) -> Result<Self> {
+    async fn in_folder(data: TempDir, identity: Identity, ports: [u16; 2], flags: &[&str]) -> Result<Self> {
         let secrets = data.path().join("secrets");
         std::fs::create_dir_all(&secrets)?;
         std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
         std::fs::write(secrets.join("VapidKeySecret"), VAPID_KEY)?;
         let mut process = Command::new(binary("tidemark-local")?)
-            .args(["--port", "0", "--dynamodb-port", "0", "--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
+            .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
+            .args(["--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)
+            .args(elsewhere().map(|url| format!("--dynamodb={url}")))
+            // The embedded engine asks nobody who he is; another one keeps tests apart by it.
+            .env("AWS_REGION", &identity.region)
+            .env("AWS_ACCESS_KEY_ID", &identity.access_key_id)
+            .env("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key)
             .current_dir(crate::repository())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -104,6 +113,7 @@ impl Stack {
             process,
             http: String::new(),
             dynamodb: String::new(),
+            identity,
             // A redirect is an answer, and not to be followed behind a test's back.
             client: reqwest::Client::builder().redirect(Policy::none()).build()?,
             data: Some(data),
@@ -116,12 +126,13 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Kills the stack as a power cut would, and starts it again on the same data, with these flags.
+    /// Kills the stack as a power cut would, and starts it again on the same data and the same addresses, with these flags: who was there can come back.
     pub async fn restart_after_sigkill(mut self, flags: &[&str]) -> Result<Self> {
         self.process.kill()?;
         self.process.wait()?;
         let data = self.data.take().context("the stack has no data")?;
-        Self::in_folder(data, flags).await
+        let (identity, ports) = (self.identity.clone(), [port(&self.http)?, port(&self.dynamodb)?]);
+        Self::in_folder(data, identity, ports, flags).await
     }
 
     /// Ends the stack as Ctrl-C does; it has to end well.
@@ -150,7 +161,12 @@ impl Stack {
 
     /// A client of the stack's DynamoDB, as a foreign program would have one.
     pub fn dynamodb(&self) -> Client {
-        client(&self.dynamodb, &Identity::local())
+        client(&self.dynamodb, &self.identity)
+    }
+
+    /// A client of its streams.
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        streams_client(&self.dynamodb, &self.identity)
     }
 
     /// A `GET` without a token.
@@ -260,10 +276,18 @@ impl Drop for Stack {
     }
 }
 
+/// The port of an address.
+fn port(url: &str) -> Result<u16> {
+    let port = url.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    port.with_context(|| format!("{url} names no port"))
+}
+
 /// A binary of the workspace, which `make test` builds before the tests run.
 pub fn binary(name: &str) -> Result<PathBuf> {
-    let test = std::env::current_exe()?;
-    let folder = test.parent().and_then(Path::parent).context("a test lies in target/<profile>/deps")?;
+    let this = std::env::current_exe()?;
+    let folder = this.parent().context("a program lies in a folder")?;
+    // A test lies in target/<profile>/deps, another program beside those that it starts.
+    let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
     let binary = folder.join(name);
     ensure!(binary.is_file(), "{} is missing: `cargo build --workspace --bins` makes it", binary.display());
     Ok(binary)

@@ -195,7 +195,7 @@ fn fail(db: &Database, operation: &str, next: u32, applied: bool) {
     let chance = BTreeMap::from([(operation.to_owned(), Chance { next, probability: 0.0 })]);
     let none = BTreeMap::new();
     let (fail_before, fail_after) = if applied { (none, chance) } else { (chance, none) };
-    db.engine.faults().set(EngineFaults { fail_before, fail_after, ..EngineFaults::default() });
+    db.engine().faults().set(EngineFaults { fail_before, fail_after, ..EngineFaults::default() });
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn requests_that_fail_or_lose_their_reply_change_nothing_of_the_sums() {
         let event = sample("usual");
         // Whether it is retried inside or comes again from outside: at some point it is counted, once.
         let _ = deliver_within(Duration::from_secs(1), &aggregator(&db), &event).await;
-        db.engine.faults().set(EngineFaults::default());
+        db.engine().faults().set(EngineFaults::default());
         deliver(&aggregator(&db), &event).await.unwrap();
         assert_eq!(stats(&db).await, [4, 2, 4, 2, 4], "{operation}, applied: {applied}, {times} times");
     });
@@ -219,7 +219,7 @@ async fn requests_that_fail_or_lose_their_reply_change_nothing_of_the_sums() {
 #[tokio::test]
 async fn transaction_conflicts_are_retried_inside_the_invocation() {
     let db = Database::start().await.unwrap();
-    db.engine
+    db.engine()
         .faults()
         .set(EngineFaults { transaction_conflicts: Chance { next: 3, probability: 0.0 }, ..EngineFaults::default() });
     assert_eq!(deliver(&aggregator(&db), &sample("usual")).await.unwrap(), done());
@@ -243,7 +243,7 @@ async fn a_batch_that_fails_half_way_asks_only_for_its_rest() {
     let (reply, ()) = tokio::join!(deliver_within(Duration::from_millis(1_500), &aggregator, &event), half);
     let reply = reply.unwrap();
     let failed = reply["batchItemFailures"][0]["itemIdentifier"].as_str().map(ToOwned::to_owned);
-    db.engine.faults().set(EngineFaults::default());
+    db.engine().faults().set(EngineFaults::default());
     let counted = db.number("STAT#TOTAL", "METADATA", "totalClicks").await.unwrap();
     assert_eq!(failed, Some(format!("{:021}", counted + 1)));
     deliver(&aggregator, &event).await.unwrap();

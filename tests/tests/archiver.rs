@@ -228,11 +228,11 @@ async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
         // More than the SDK tries, for as many as go out at once.
         let chance = Chance { next: 100, probability: 0.0 };
         let fail_before = BTreeMap::from([(operation.to_owned(), chance)]);
-        db.engine.faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+        db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
         let reply = deliver(&db, &records).await.unwrap();
         let failed =
             reply["batchItemFailures"][0]["itemIdentifier"].as_str().unwrap_or_else(|| panic!("{operation}: {reply}"));
-        db.engine.faults().set(EngineFaults::default());
+        db.engine().faults().set(EngineFaults::default());
         let place = records.iter().position(|record| record["dynamodb"]["SequenceNumber"] == failed).unwrap();
         assert_eq!(deliver(&db, &records[place..]).await.unwrap(), done(), "{operation}");
         assert_eq!(all(&db, game(1)).await, expected, "{operation}");

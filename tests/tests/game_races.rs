@@ -95,7 +95,7 @@ async fn a_guess_whose_reply_from_the_table_is_lost_counts_once_and_is_told() {
     table.start_drawing(3, "りんご").await.unwrap();
     for reply in [FailureReply::InternalServerError, FailureReply::ConnectionClosed] {
         let fail_after = BTreeMap::from([("PutItem".to_owned(), Chance { next: 1, probability: 0.0 })]);
-        table.db.engine.faults().set(EngineFaults { fail_after, failure_reply: reply, ..EngineFaults::default() });
+        table.db.engine().faults().set(EngineFaults { fail_after, failure_reply: reply, ..EngineFaults::default() });
         let seat = if reply == FailureReply::InternalServerError { 1 } else { 2 };
         assert_eq!(table.say(seat, "りんご").await.outcome, "done");
         let heard = table.sockets.take(&connection(0));
@@ -111,7 +111,7 @@ async fn transactions_that_conflict_are_decided_again() {
     let table = Table::with_players(2).await.unwrap();
     table.start(2).await.unwrap();
     let transaction_conflicts = Chance { next: 3, probability: 0.0 };
-    table.db.engine.faults().set(EngineFaults { transaction_conflicts, ..EngineFaults::default() });
+    table.db.engine().faults().set(EngineFaults { transaction_conflicts, ..EngineFaults::default() });
     let choose = json!({"action": "choose", "turnId": "01.01", "option": 1});
     assert_eq!(table.send(&connection(0), &choose).await.outcome, "done");
     assert!(table.live().await.unwrap().secret.turn.unwrap().answer.is_some());

@@ -17,8 +17,8 @@ const OFFERED: u32 = 5_000;
 async fn offer(suffixes: u8) -> Vec<StoreError> {
     let db = Database::start().await.unwrap();
     // A clock that stands still: each partition has one second's units to give.
-    db.engine.throttle_clock().hold();
-    db.engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    db.engine().throttle_clock().hold();
+    db.engine().faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
     let store = Activities::new(client, Database::SHOP, ActivitySuffixes::new(suffixes).unwrap());

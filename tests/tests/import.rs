@@ -19,7 +19,7 @@ use tidemark_tests::{Database, repository};
 const FOR_EVER: &str = "--journal-retention=default=0";
 
 async fn import(db: &Database, kind: &str, file: &Path, flags: &[&str]) -> anyhow::Result<Outcome> {
-    let (endpoint, file) = (db.engine.url(), file.to_str().unwrap());
+    let (endpoint, file) = (db.url(), file.to_str().unwrap());
     let arguments = [&["tidemark", "import", kind, file, FOR_EVER, "--endpoint", &endpoint], flags].concat();
     run(Command::try_parse_from(arguments)?).await
 }
@@ -254,7 +254,7 @@ async fn replies_that_are_lost_neither_double_a_line_nor_lose_it() {
             EngineFaults { fail_before: chance(), ..EngineFaults::default() },
             EngineFaults { fail_after: chance(), ..EngineFaults::default() },
         ] {
-            db.engine.faults().set(faults);
+            db.engine().faults().set(faults);
             assert_eq!(import(&db, kind, &example(kind), &[]).await.unwrap(), Outcome::Fine);
         }
         let lines = csv_lines(&std::fs::read_to_string(example(kind)).unwrap()).len();

@@ -74,8 +74,8 @@ async fn a_scan_of_the_articles_table_does_not_bring_the_newest_first() {
 /// Appends so many entries in one second that the test holds still, and gives how many were refused. Nothing is retried.
 async fn refused(shards: u8, entries: u32) -> usize {
     let db = Database::start().await.unwrap();
-    db.engine.throttle_clock().hold();
-    db.engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
+    db.engine().throttle_clock().hold();
+    db.engine().faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
     let shards = JournalShards::new(shards).unwrap();

@@ -255,9 +255,9 @@ async fn requests_and_answers_that_are_lost_change_nothing() {
             .collect()
     };
     let faults = EngineFaults { fail_before: chances(), fail_after: chances(), ..EngineFaults::default() };
-    migration.database.engine.faults().set(faults);
+    migration.database.engine().faults().set(faults);
     assert_eq!(migration.phase("load", &[]).await.unwrap(), Outcome::Done);
-    migration.database.engine.faults().set(EngineFaults::default());
+    migration.database.engine().faults().set(EngineFaults::default());
     assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
 }
 

@@ -16,7 +16,7 @@ use tidemark_tests::{Database, Migration, binary};
 /// What shift and rollback want to know beside the run.
 fn flags(migration: &Migration) -> Vec<String> {
     let key = migration.folder.path().join("key").display().to_string();
-    let url = migration.database.engine.url();
+    let url = migration.database.url();
     [
         "--source",
         &migration.postgres.url(),

@@ -81,7 +81,7 @@ impl Scene {
 
     fn fail(&self, operation: &str, chance: Chance) {
         let fail_after = BTreeMap::from([(operation.to_owned(), chance)]);
-        self.db.engine.faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+        self.db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
     }
 }
 

@@ -13,7 +13,7 @@ use tidemark_cli::{Command, Outcome, quarantine, run};
 use tidemark_tests::{Database, sample_event};
 
 async fn tidemark(db: &Database, arguments: &[&str]) -> anyhow::Result<Outcome> {
-    let endpoint = db.engine.url();
+    let endpoint = db.url();
     run(Command::parse_from([&["tidemark"], arguments, &["--endpoint", &endpoint]].concat())).await
 }
 

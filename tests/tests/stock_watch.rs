@@ -129,10 +129,10 @@ async fn a_request_that_fails_brings_its_record_again_and_nothing_is_lost() {
         let records = records(&db).await;
         let chance = Chance { next: 100, probability: 0.0 };
         let fail_before = BTreeMap::from([(operation.to_owned(), chance)]);
-        db.engine.faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+        db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
         let reply = deliver(&db, &records).await.unwrap();
         let failed = reply["batchItemFailures"][0]["itemIdentifier"].as_str().unwrap();
-        db.engine.faults().set(EngineFaults::default());
+        db.engine().faults().set(EngineFaults::default());
         let place = records.iter().position(|record| record["dynamodb"]["SequenceNumber"] == failed).unwrap();
         assert_eq!(deliver(&db, &records[place..]).await.unwrap(), done());
         assert_eq!(sentences(&db).await, expected(), "{operation}");
@@ -166,7 +166,7 @@ async fn goods_of_a_reservation_that_ttl_has_deleted_are_given_back_once() {
     let ttl = TimeToLiveSpecification::builder().attribute_name("ttl").enabled(true).build().unwrap();
     let request = db.client.update_time_to_live().table_name(Database::SHOP).time_to_live_specification(ttl);
     request.send().await.unwrap();
-    assert_eq!(db.engine.sweep().await.unwrap(), 1);
+    assert_eq!(db.engine().sweep().await.unwrap(), 1);
 
     let records = records(&db).await;
     let removals = records.iter().filter(|record| record["eventName"] == "REMOVE").count();

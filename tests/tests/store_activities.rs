@@ -150,9 +150,9 @@ async fn a_reply_that_is_lost_leaves_an_activity_that_can_be_told_again() {
     .enumerate()
     {
         let told = activity(n as u32, "ann", Some("p-1"), "2025-10-02T10:30:00Z");
-        db.engine.faults().set(faults);
+        db.engine().faults().set(faults);
         assert!(store.record(&told).await.unwrap_err().is_transient());
-        db.engine.faults().set(EngineFaults::default());
+        db.engine().faults().set(EngineFaults::default());
         store.record(&told).await.unwrap();
         assert_eq!(store.record(&told).await.unwrap(), Recorded::Known);
     }

@@ -113,7 +113,7 @@ impl Service {
     fn fail(&self, operation: &str, next: u32) {
         let chance = Chance { next, probability: 0.0 };
         let fail_before = BTreeMap::from([(operation.to_owned(), chance)]);
-        self.db.engine.faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+        self.db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
     }
 
     /// Every item of the table as `PK SK`.

@@ -391,7 +391,7 @@ async fn a_reply_that_gets_lost_moves_goods_once_and_is_answered_as_done_now() {
     let db = with_cups(10).await;
     let chance = Chance { next: 1, probability: 0.0 };
     let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
-    db.engine.faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
+    db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
     assert!(matches!(stock(&db).change(&movement("OUT", 2, "k", 1)).await, Ok(Changed::Now(_))));
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((8, 0), 2));
 }
@@ -430,9 +430,9 @@ async fn after_a_crowd_the_ledger_chains_and_adds_up_and_nothing_is_promised_twi
     // Some transactions are cancelled for nothing, and some replies are lost: both are tried again.
     let chance = Chance { next: 0, probability: 0.05 };
     let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
-    db.engine.faults().set(EngineFaults { transaction_conflicts: chance, fail_after, ..EngineFaults::default() });
+    db.engine().faults().set(EngineFaults { transaction_conflicts: chance, fail_after, ..EngineFaults::default() });
     futures::future::join_all((0..16).map(|n| customer(&db, n, fastrand::Rng::with_seed(n as u64)))).await;
-    db.engine.faults().set(EngineFaults::default());
+    db.engine().faults().set(EngineFaults::default());
     assert_sound(&db).await;
     let orders: Vec<_> =
         ledger(&db).await.into_iter().filter_map(|row| Some((row.order_id?, row.change_type))).collect();

@@ -65,10 +65,10 @@ async fn what_dynamodb_fails_at_comes_again_from_the_first_record_that_is_not_to
     for operation in ["UpdateItem", "PutItem"] {
         let db = Database::start().await.unwrap();
         let fail_before = [(operation.to_owned(), Chance { next: 100, probability: 0.0 })].into();
-        db.engine.faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
+        db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
         let failed = json!({"batchItemFailures": [{"itemIdentifier": first}], "state": null});
         assert_eq!(deliver(&db, &event).await.unwrap(), failed, "{operation}");
-        db.engine.faults().set(EngineFaults::default());
+        db.engine().faults().set(EngineFaults::default());
         assert_eq!(deliver(&db, &event).await.unwrap(), done(), "{operation}");
         assert_eq!(told(&db).await.len(), 2, "{operation}");
     }

@@ -27,6 +27,8 @@ pub enum FailureReply {
     InternalServerError,
     /// The connection closes in the middle of the reply.
     ConnectionClosed,
+    /// A 400 with `ThrottlingException`, as from a partition that is too hot. For requests that fail before they are applied.
+    Throttled,
 }
 
 /// The faults of the database. Names of operations are the API's (`PutItem`, `GetRecords`); `*` is each of them.

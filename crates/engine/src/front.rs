@@ -230,6 +230,10 @@ fn failure(reply: FailureReply) -> Response {
             let end = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
             Response::new(Body::from_stream(futures::stream::iter([Err::<Bytes, _>(end)])))
         }
+        FailureReply::Throttled => {
+            ApiError::new("ThrottlingException", "Throughput exceeds the current capacity of your table or index.")
+                .into_response()
+        }
     }
 }
 

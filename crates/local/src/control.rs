@@ -116,6 +116,8 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
         })
     };
     let mapping = |mapping: &Mapping| json!({ "name": mapping.name, "shards": mapping.progress.shards() });
+    let mut struck = control.faults.struck();
+    struck.extend(control.engine_faults.iter().flat_map(|engine| engine.struck()));
     let body = json!({
         "status": if mappings.is_some() { "up" } else { "starting" },
         "addresses": control.addresses,
@@ -123,6 +125,7 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
         "functions": control.functions.all().iter().map(function).collect::<Vec<_>>(),
         "connections": control.sockets.as_ref().map(|sockets| sockets.count()),
         "mappings": mappings.into_iter().flatten().map(mapping).collect::<Vec<_>>(),
+        "faultsStruck": struck,
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(body)).into_response()

@@ -2,6 +2,7 @@
 //!
 //! All are off until `PUT /_local/faults` or a caller in this process sets them.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ struct State {
     functions: FunctionFaults,
     sockets: SocketFaults,
     rng: fastrand::Rng,
+    struck: BTreeMap<&'static str, u64>,
 }
 
 impl Default for Faults {
@@ -58,9 +60,14 @@ impl Faults {
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Self {
-            state: Mutex::new(State { functions: FunctionFaults::default(), sockets: SocketFaults::default(), rng }),
-        }
+        let (functions, sockets) = (FunctionFaults::default(), SocketFaults::default());
+        Self { state: Mutex::new(State { functions, sockets, rng, struck: BTreeMap::new() }) }
+    }
+
+    /// How often each fault has struck since the start: `kill_before`, `kill_after`, `deliver_twice`, `cut`.
+    #[must_use]
+    pub fn struck(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().struck.clone()
     }
 
     /// What is in force now among functions.
@@ -88,19 +95,19 @@ impl Faults {
     /// Whether the instance of `names` is to be killed before its request.
     #[must_use]
     pub fn kills_before(&self, names: [&str; 2]) -> bool {
-        self.strikes(names, |faults| &mut faults.kill_before)
+        self.strikes("kill_before", names, |faults| &mut faults.kill_before)
     }
 
     /// Whether the instance of `names` is to be killed after its request.
     #[must_use]
     pub fn kills_after(&self, names: [&str; 2]) -> bool {
-        self.strikes(names, |faults| &mut faults.kill_after)
+        self.strikes("kill_after", names, |faults| &mut faults.kill_after)
     }
 
     /// Whether a batch for `names` is to be delivered twice.
     #[must_use]
     pub fn delivers_twice(&self, names: [&str; 2]) -> bool {
-        self.strikes(names, |faults| &mut faults.deliver_twice)
+        self.strikes("deliver_twice", names, |faults| &mut faults.deliver_twice)
     }
 
     /// How long a request for `names` waits.
@@ -114,8 +121,10 @@ impl Faults {
     /// Whether a connection is to break at this message.
     #[must_use]
     pub fn cuts_connection(&self) -> bool {
-        let State { sockets, rng, .. } = &mut *self.lock();
-        strikes(&mut sockets.cut, rng)
+        let State { sockets, rng, struck, .. } = &mut *self.lock();
+        let cuts = strikes(&mut sockets.cut, rng);
+        *struck.entry("cut").or_default() += u64::from(cuts);
+        cuts
     }
 
     /// How long a client's message waits.
@@ -125,9 +134,11 @@ impl Faults {
         Duration::from_millis(if sockets.delay_ms_max == 0 { 0 } else { rng.u64(..=sockets.delay_ms_max) })
     }
 
-    fn strikes(&self, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
-        let State { functions, rng, .. } = &mut *self.lock();
-        concerns(functions, names) && strikes(fault(functions), rng)
+    fn strikes(&self, kind: &'static str, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
+        let State { functions, rng, struck, .. } = &mut *self.lock();
+        let strikes = concerns(functions, names) && strikes(fault(functions), rng);
+        *struck.entry(kind).or_default() += u64::from(strikes);
+        strikes
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -157,6 +168,7 @@ mod tests {
         faults.set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
         let strikes: Vec<bool> = (0..4).map(|_| faults.kills_before(["a", "b"])).collect();
         assert_eq!(strikes, [true, true, false, false]);
+        assert_eq!(faults.struck()["kill_before"], 2);
     }
 
     #[test]

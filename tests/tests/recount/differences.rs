@@ -82,7 +82,7 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
         for n in 1..CLICKS {
             put(&db, &format!("user-{}", n % 17), n).await;
             if n == CLICKS / 3 {
-                db.engine.change_shard(Database::CLICKS, &first, ShardChange::Split).await.unwrap();
+                db.engine().change_shard(Database::CLICKS, &first, ShardChange::Split).await.unwrap();
             }
         }
         written.store(true, Ordering::Release);

@@ -16,7 +16,6 @@ use domain::clicks::{Correction, Difference, Period, Scope, StreamClick, Sums, p
 use engine::ShardChange;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use local::dynamodb::{Identity, streams_client};
 use serde_json::{Value, json};
 use stats_aggregator::Aggregator;
 use store::clicks::{
@@ -33,8 +32,7 @@ fn scopes() -> [Scope; 3] {
 }
 
 fn recounter(db: &Database) -> Recounter {
-    let streams = streams_client(&db.engine.url(), &Identity::local());
-    Recounter::new(db.client.clone(), streams, Database::CLICKS, DateShards::default())
+    Recounter::new(db.client.clone(), db.streams(), Database::CLICKS, DateShards::default())
 }
 
 async fn recount(db: &Database, scope: Scope) -> Measured {
@@ -79,7 +77,7 @@ impl Source {
         let table = db.client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
         Self {
             stream_arn: table.latest_stream_arn.unwrap(),
-            streams: streams_client(&db.engine.url(), &Identity::local()),
+            streams: db.streams(),
             aggregator: Aggregator::new(db.client.clone(), Database::CLICKS),
             iterators: BTreeMap::new(),
         }

@@ -127,7 +127,7 @@ async fn a_visitor_whose_claim_waits_for_its_batch_is_no_difference() {
     put(&db, "ann", 0).await;
     let number =
         source.records().await[0].dynamodb.as_ref().unwrap().sequence_number.as_ref().unwrap().parse().unwrap();
-    db.engine.change_shard(Database::CLICKS, &parent, ShardChange::Split).await.unwrap();
+    db.engine().change_shard(Database::CLICKS, &parent, ShardChange::Split).await.unwrap();
     put(&db, "ann", 1).await;
 
     // The invocation of the parent dies between claiming and counting, and a child, which it has not to wait for here, counts ann's second click.
