@@ -1,5 +1,6 @@
 //! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
 
+pub mod books;
 pub mod browser;
 mod database;
 pub mod games;

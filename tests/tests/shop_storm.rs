@@ -4,14 +4,11 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack};
-
-/// An item of the table.
-type Item = std::collections::HashMap<String, AttributeValue>;
+use tidemark_tests::books::{Books, text};
+use tidemark_tests::{ADMIN_TOKEN, Answer, Stack};
 
 const WRITERS: usize = 64;
 
@@ -63,22 +60,6 @@ async fn write(stack: &Stack, writer: usize) -> Vec<Asked> {
     asked
 }
 
-fn text<'a>(item: &'a Item, name: &str) -> &'a str {
-    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
-}
-
-fn number(item: &Item, name: &str) -> i64 {
-    item[name].as_n().unwrap().parse().unwrap()
-}
-
-/// The items of the product, by the beginning of their sort keys and in their order.
-async fn items(stack: &Stack) -> impl Fn(&str) -> Vec<Item> {
-    let query = stack.dynamodb().query().table_name(Database::SHOP).key_condition_expression("PK = :pk");
-    let query = query.expression_attribute_values(":pk", AttributeValue::S("PRODUCT#cup".to_owned()));
-    let items = query.into_paginator().items().send().collect::<Result<Vec<Item>, _>>().await.unwrap();
-    move |prefix| items.iter().filter(|item| text(item, "SK").starts_with(prefix)).cloned().collect()
-}
-
 #[tokio::test]
 async fn the_books_of_a_product_are_right_after_a_storm_of_64_writers() {
     let stack = Stack::start().await.unwrap();
@@ -100,24 +81,9 @@ async fn the_books_of_a_product_are_right_after_a_storm_of_64_writers() {
         join_all((0..WRITERS).map(|writer| write(&stack, writer))).await.into_iter().flatten().collect();
     stack.set_faults(&json!({})).await.unwrap();
 
-    let of = items(&stack).await;
-    let product = &of("METADATA")[0];
-    let (prices, movements) = (of("PRICE#"), of("INVLOG#"));
-    let mut level = 0;
-    for row in &movements {
-        assert_eq!(number(row, "PreviousStock"), level, "{row:?}");
-        level += number(row, "Quantity");
-        assert!(number(row, "NewStock") == level && level >= 0, "{row:?}");
-    }
-    assert_eq!(number(product, "Stock"), level, "the sum of the ledger is the stock");
-    for pair in prices.windows(2) {
-        assert_eq!(number(&pair[1], "PreviousPrice"), number(&pair[0], "Price"), "{pair:?}");
-    }
-    assert_eq!(prices.last().map(|row| number(row, "Price")), Some(number(product, "Price")));
-    assert_eq!(prices.iter().map(|row| number(row, "Price")).min(), Some(number(product, "LowestPrice")));
-    let reservations = of("RESERVATION#");
-    let open = reservations.iter().filter(|item| text(item, "State") == "OPEN");
-    assert_eq!(open.map(|item| number(item, "Quantity")).sum::<i64>(), number(product, "Reserved"));
+    let books = Books::of(&stack.dynamodb(), "cup").await.unwrap();
+    assert_eq!(books.mistakes(), [""; 0]);
+    let Books { prices, movements, reservations, .. } = books;
 
     let mut effects = 0;
     for Asked { path, key, body, answer } in &asked {
