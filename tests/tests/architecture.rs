@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("tidemark-tests", &["*"]),
     ("tidemark-sim", &["*"]),
     ("tidemark-bench", &["*"]),
+    ("tidemark-soak", &["*"]),
 ];
 
 fn metadata() -> Value {

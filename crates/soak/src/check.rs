@@ -1,0 +1,47 @@
+//! What was looked at in the end, and what was wrong with it.
+
+use serde::Serialize;
+
+/// How many mistakes a check tells of; one would do, and thousands help nobody.
+const MISTAKES_TOLD_MAX: usize = 10;
+
+/// One promise, held against what is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The promise, as a sentence.
+    pub promise: &'static str,
+    /// How much was compared.
+    pub compared: u64,
+    /// How much of that was wrong.
+    pub mistakes: u64,
+    /// The first of it, in words.
+    pub told: Vec<String>,
+}
+
+impl Check {
+    /// Nothing compared so far.
+    pub fn of(promise: &'static str) -> Self {
+        Self { promise, compared: 0, mistakes: 0, told: Vec::new() }
+    }
+
+    /// One comparison; `mistake` says what is wrong when it does not hold.
+    pub fn expect(&mut self, holds: bool, mistake: impl FnOnce() -> String) {
+        self.compared += 1;
+        if !holds {
+            self.mistake(mistake());
+        }
+    }
+
+    /// Something is wrong.
+    pub fn mistake(&mut self, mistake: String) {
+        self.mistakes += 1;
+        if self.told.len() < MISTAKES_TOLD_MAX {
+            self.told.push(mistake);
+        }
+    }
+
+    /// Whether the promise was kept. One that nothing was compared for was not.
+    pub fn holds(&self) -> bool {
+        self.mistakes == 0 && self.compared > 0
+    }
+}

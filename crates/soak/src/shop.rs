@@ -1,0 +1,220 @@
+//! The shop: prices, goods, reservations and what people do; afterwards the books add up, and hold each request once.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tidemark_tests::Stack;
+use tidemark_tests::books::{Books, text};
+use uuid::Uuid;
+
+use crate::check::Check;
+use crate::world::{Request, Said, World};
+
+const SYSTEM: &str = "shop";
+const PRODUCTS: [&str; 5] = ["bowl", "cup", "lamp", "plate", "vase"];
+const SHOPPERS: u32 = 12;
+
+/// What somebody asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Price,
+    Move,
+    Reserve,
+    Commit,
+    Release,
+}
+
+/// A change of a product. Its name is the key or the order that it goes by.
+#[derive(Debug, Clone)]
+struct Change {
+    deed: Deed,
+    product: &'static str,
+    name: String,
+    said: Said,
+}
+
+/// Something that somebody did with a product.
+#[derive(Debug, Clone)]
+struct Activity {
+    user: String,
+    product: &'static str,
+    said: Said,
+}
+
+/// All that was asked for.
+#[derive(Debug, Default)]
+pub struct Shop {
+    changes: Mutex<Vec<Change>>,
+    activities: Mutex<BTreeMap<String, Activity>>,
+}
+
+impl Shop {
+    /// Fills the shelves, before anything breaks.
+    ///
+    /// # Errors
+    /// When the stack does not take a product.
+    pub async fn open(&self, world: &World, rng: &mut Rng) -> Result<()> {
+        let product = json!({"name": "A thing", "price": 1_000, "currency": "EUR", "stock": 5_000});
+        for id in PRODUCTS {
+            let path = format!("/products/{id}");
+            let request = Request { system: SYSTEM, method: Method::PUT, path: &path, key: None, body: &product };
+            let said = world.ask(rng, &request).await;
+            ensure!(matches!(said, Said::Done(_)), "{id}: {said:?}");
+        }
+        Ok(())
+    }
+
+    /// A customer after the other, until the traffic ends.
+    pub async fn drive(&self, world: &World, mut rng: Rng) {
+        let rng = &mut rng;
+        while world.goes_on() {
+            let product = PRODUCTS[rng.usize(..PRODUCTS.len())];
+            match rng.u8(..6) {
+                0 => self.price(world, rng, product).await,
+                1 | 2 => self.move_goods(world, rng, product).await,
+                3 => self.order(world, rng, product).await,
+                _ => self.act(world, rng, product).await,
+            }
+        }
+    }
+
+    async fn price(&self, world: &World, rng: &mut Rng, product: &'static str) {
+        let body = json!({"price": rng.u32(500..2_000), "currency": "EUR", "reason": "soak"});
+        self.change(world, rng, (Deed::Price, product, Uuid::now_v7().to_string()), "price", &body).await;
+    }
+
+    async fn move_goods(&self, world: &World, rng: &mut Rng, product: &'static str) {
+        let kind = ["IN", "OUT"][rng.usize(..2)];
+        let body = json!({"type": kind, "quantity": rng.u32(1..=9), "changedBy": "soak"});
+        self.change(world, rng, (Deed::Move, product, Uuid::now_v7().to_string()), "stock", &body).await;
+    }
+
+    /// Goods are kept for an order, and then it is paid, given up, or forgotten.
+    async fn order(&self, world: &World, rng: &mut Rng, product: &'static str) {
+        let order = Uuid::now_v7().to_string();
+        let body =
+            json!({"orderId": order, "quantity": rng.u32(1..=5), "expiresInSeconds": ([2, 900][rng.usize(..2)])});
+        let said = self.change(world, rng, (Deed::Reserve, product, order.clone()), "reservations", &body).await;
+        let (deed, end) = match rng.u8(..3) {
+            _ if !matches!(said, Said::Done(_)) => return,
+            0 => (Deed::Commit, "commit"),
+            1 => (Deed::Release, "release"),
+            _ => return,
+        };
+        let path = format!("reservations/{order}/{end}");
+        self.change(world, rng, (deed, product, order), &path, &Value::Null).await;
+    }
+
+    async fn change(
+        &self,
+        world: &World,
+        rng: &mut Rng,
+        (deed, product, name): (Deed, &'static str, String),
+        path: &str,
+        body: &Value,
+    ) -> Said {
+        let path = format!("/products/{product}/{path}");
+        let key = matches!(deed, Deed::Price | Deed::Move).then_some(&*name);
+        let said = world.ask(rng, &Request { system: SYSTEM, method: Method::POST, path: &path, key, body }).await;
+        world.note(SYSTEM, &said);
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.push(Change { deed, product, name, said: said.clone() });
+        said
+    }
+
+    async fn act(&self, world: &World, rng: &mut Rng, product: &'static str) {
+        let (id, user) = (Uuid::now_v7().to_string(), format!("shopper-{}", rng.u32(..SHOPPERS)));
+        let body = json!({"id": id, "action": "view", "productId": product});
+        let path = format!("/users/{user}/activities");
+        let request = Request { system: SYSTEM, method: Method::POST, path: &path, key: None, body: &body };
+        let said = world.ask(rng, &request).await;
+        world.note(SYSTEM, &said);
+        let mut activities = self.activities.lock().unwrap_or_else(PoisonError::into_inner);
+        activities.insert(id, Activity { user, product, said });
+    }
+
+    /// Looks at the books, and at what people did.
+    ///
+    /// # Errors
+    /// When the stack does not show them.
+    pub async fn check(&self, world: &World, stack: &Stack) -> Result<Vec<Check>> {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut sound =
+            Check::of("ledgers chain and sum to the stock, prices chain, reservations come to what is reserved");
+        let mut once = Check::of("each change of the shop that was answered has taken effect, once");
+        for product in PRODUCTS {
+            let books = Books::of(&stack.dynamodb(), product).await?;
+            sound.compared += (books.movements.len() + books.prices.len() + books.reservations.len()) as u64;
+            for mistake in books.mistakes() {
+                sound.mistake(format!("{product}: {mistake}"));
+            }
+            for change in changes.iter().filter(|change| change.product == product) {
+                let wrong = effect(change, &books);
+                once.expect(wrong.is_none(), || format!("{}: {change:?}", wrong.unwrap_or_default()));
+            }
+        }
+        Ok(vec![sound, once, self.activities(world).await?])
+    }
+
+    async fn activities(&self, world: &World) -> Result<Check> {
+        let sent = self.activities.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut both = Check::of("each activity that was answered is told of its user and of its product, once");
+        let mut found = BTreeMap::<(String, String), u32>::new();
+        let users = (0..SHOPPERS).map(|n| format!("/users/shopper-{n}/activities"));
+        for path in users.chain(PRODUCTS.map(|product| format!("/products/{product}/activities"))) {
+            for activity in world.list(&path).await? {
+                let id = activity["id"].as_str().unwrap_or_default();
+                *found.entry((path.clone(), id.to_owned())).or_default() += 1;
+            }
+        }
+        for (id, activity) in &sent {
+            let Activity { user, product, said } = activity;
+            for path in [format!("/users/{user}/activities"), format!("/products/{product}/activities")] {
+                let times = found.remove(&(path, id.clone())).unwrap_or_default();
+                let holds = match said {
+                    Said::Done(_) => times == 1,
+                    Said::Refused(_) => times == 0,
+                    Said::Unknown => times <= 1,
+                };
+                both.expect(holds, || format!("{id} is there {times} times: {activity:?}"));
+            }
+        }
+        for stranger in found.keys() {
+            both.mistake(format!("nobody sent {stranger:?}"));
+        }
+        Ok(both)
+    }
+}
+
+/// What is wrong with the effect of a change, if anything is.
+fn effect(change: &Change, books: &Books) -> Option<&'static str> {
+    let rows = |rows: &[_], name: &str| rows.iter().filter(|row| text(row, name) == change.name).count();
+    let reservation = books.reservations.iter().find(|row| text(row, "OrderId") == change.name);
+    let state = reservation.map_or("", |row| text(row, "State"));
+    let times = match change.deed {
+        Deed::Price => rows(&books.prices, "RequestId"),
+        Deed::Move => rows(&books.movements, "RequestId"),
+        Deed::Reserve => rows(&books.reservations, "OrderId"),
+        Deed::Commit => rows(&books.movements, "OrderId"),
+        Deed::Release => usize::from(matches!(state, "RELEASED" | "EXPIRED")),
+    };
+    let wanted = match &change.said {
+        // It costs that already.
+        Said::Done(answer) if answer["changed"] == false => 0..=0,
+        Said::Done(_) => 1..=1,
+        // What has expired meanwhile may say so.
+        Said::Refused(_) if change.deed == Deed::Release => 0..=1,
+        Said::Refused(_) => 0..=0,
+        Said::Unknown => 0..=1,
+    };
+    match wanted.contains(&times) {
+        true => None,
+        false if times == 0 => Some("what was answered is not there"),
+        false if times == 1 => Some("what was refused is there"),
+        false => Some("it has taken effect more than once"),
+    }
+}

@@ -1,0 +1,93 @@
+//! A minute of the soak: everything that was promised holds, and each check sees it when somebody spoils what it looks at.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use tidemark_soak::{Options, Report, Soaked, soak};
+use tidemark_tests::Database;
+
+type Item = HashMap<String, AttributeValue>;
+
+/// The first item of a table that looks so.
+async fn find(soaked: &Soaked, table: &str, is_it: impl Fn(&Item) -> bool) -> Item {
+    let client = soaked.with_stack(async |stack| stack.dynamodb()).await.unwrap();
+    let mut items = client.scan().table_name(table).into_paginator().items().send();
+    while let Some(item) = items.next().await {
+        let item = item.unwrap();
+        if is_it(&item) {
+            return item;
+        }
+    }
+    panic!("{table} has no such item");
+}
+
+/// Puts the item with one attribute changed, or deletes it, through DynamoDB's own port.
+async fn spoil(soaked: &Soaked, table: &str, keys: [&str; 2], item: Item, change: Option<(&str, &str)>) {
+    let client = soaked.with_stack(async |stack| stack.dynamodb()).await.unwrap();
+    match change {
+        Some((name, number)) => {
+            let mut item = item;
+            item.insert(name.to_owned(), AttributeValue::N(number.to_owned()));
+            client.put_item().table_name(table).set_item(Some(item)).send().await.unwrap();
+        }
+        None => {
+            let key = item.into_iter().filter(|(name, _)| keys.contains(&name.as_str())).collect();
+            client.delete_item().table_name(table).set_key(Some(key)).send().await.unwrap();
+        }
+    }
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> &'a str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
+}
+
+fn broken(report: &Report) -> Vec<&'static str> {
+    report.checks.iter().filter(|check| !check.holds()).map(|check| check.promise).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_promise_is_kept_through_a_minute_of_faults_and_kills_and_a_broken_one_is_seen() {
+    let options = Options { seed: 7, time: Duration::from_secs(60), kills: 2 };
+    let soaked = soak(options).await.unwrap();
+    let report = soaked.check().await.unwrap();
+    println!("{report}");
+    assert!(report.holds(), "{report}");
+    assert_eq!(report.stack_kills, 2);
+    for system in ["clicks", "games", "journal", "okusuri", "shop"] {
+        assert!(report.systems[system].answered > 0, "nothing happened in {system}: {report}");
+    }
+
+    // A game's, a shop's and a diary's row that nobody should ever change, an entry and a click that are gone.
+    let award = find(&soaked, Database::GAMES, |item| text(item, "SK").starts_with("SCORE#")).await;
+    spoil(&soaked, Database::GAMES, ["PK", "SK"], award, Some(("points", "7777"))).await;
+    assert_eq!(broken(&soaked.check().await.unwrap()), ["each score is the sum of its awards"]);
+
+    let movement = find(&soaked, Database::SHOP, |item| {
+        text(item, "SK").starts_with("INVLOG#") && !text(item, "RequestId").is_empty()
+    });
+    spoil(&soaked, Database::SHOP, ["PK", "SK"], movement.await, Some(("Quantity", "7777"))).await;
+    let view = find(&soaked, Database::SHOP, |item| text(item, "Action") == "view").await;
+    spoil(&soaked, Database::SHOP, ["PK", "SK"], view, None).await;
+    let log = find(&soaked, Database::OKUSURI, |item| text(item, "SK").starts_with("MEDICATION#")).await;
+    spoil(&soaked, Database::OKUSURI, ["PK", "SK"], log, None).await;
+    let entry = find(&soaked, Database::JOURNAL, |item| text(item, "message").starts_with("The tide")).await;
+    spoil(&soaked, Database::JOURNAL, ["partition_key", "sort_key"], entry, None).await;
+    let click = find(&soaked, Database::CLICKS, |item| !text(item, "clickId").is_empty()).await;
+    spoil(&soaked, Database::CLICKS, ["userId", "createDateTime"], click, None).await;
+    let report = soaked.check().await.unwrap();
+    let broken = broken(&report);
+    for promise in [
+        "each click that was answered is in the table, once",
+        "the total is the sum of the clicks in the table",
+        "`tidemark recount` finds no difference",
+        "ledgers chain and sum to the stock, prices chain, reservations come to what is reserved",
+        "each activity that was answered is told of its user and of its product, once",
+        "each entry that was answered is in its stream, once, and nothing else is",
+        "the logs of each user are those that were answered",
+    ] {
+        assert!(broken.contains(&promise), "nobody has seen that it is broken: {promise}\n{report}");
+    }
+}
