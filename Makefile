@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test sim sim-games sim-shop bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test test-engine sim sim-games sim-shop soak bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -23,6 +23,8 @@ SCREENSHOTS ?= target/screenshots
 SEEDS ?= 1000
 SEED ?=
 SUBJECT ?= tidemark
+# How long `make soak` hurts the stack.
+MINUTES ?= 10
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
 export STAGE STACK ARCHITECTURE PARAMETERS DATA
@@ -36,6 +38,9 @@ run: page ## Build and start everything on this machine: the page, the API and a
 test: page ## Run every test; does its own set-up
 	scripts/test
 
+test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB
+	scripts/test-engine
+
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
@@ -44,6 +49,10 @@ sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17
 
 sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKENED),--weakened $(WEAKENED)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+soak: ## Hurt the whole stack under traffic, and look whether every promise was kept: MINUTES=10, SEED=17
+	cargo build --locked --workspace --bins
+	target/debug/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
