@@ -13,6 +13,9 @@ const apiPaths = [
   '/okusuri/api',
 ];
 
+/** The local stack's own routes; in the cloud there are none. */
+const stackPath = '/_local';
+
 /** The medication log's service worker, and the page that it opens without a network. */
 const worker = { name: 'okusuri-worker', file: 'okusuri/sw.js', page: 'okusuri/index.html' };
 
@@ -69,10 +72,12 @@ export default defineConfig({
   build: {
     rolldownOptions: {
       input: {
-        clicks: 'index.html',
+        start: 'index.html',
+        clicks: 'tide/index.html',
         game: 'game/index.html',
         shop: 'shop/index.html',
         lately: 'lately/index.html',
+        operator: 'operator/index.html',
         okusuri: worker.page,
         [worker.name]: 'src/okusuri/worker/worker.ts',
       },
@@ -89,7 +94,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      ...Object.fromEntries(apiPaths.map((path) => [path, { target: api, changeOrigin: true }])),
+      ...Object.fromEntries([...apiPaths, stackPath].map((path) => [path, { target: api, changeOrigin: true }])),
       '/ws': { target: api, ws: true },
     },
   },

@@ -11,6 +11,7 @@ import { launchChromium, stackUrl, viewports } from './chromium.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
 import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
 import { scenes as shopScenes } from './shop-scenes.mjs';
+import { scenes as startScenes } from './start-scenes.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
@@ -64,6 +65,7 @@ const states = {
 /** The scenes of the other pages; `SCENES` names those that one wants alone, as a regular expression. */
 const wanted = new RegExp(process.env['SCENES'] ?? '');
 const scenes = [
+  ...Object.entries(startScenes),
   ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
   ...Object.entries(shopScenes),
   ...Object.entries(okusuriScenes),
@@ -84,7 +86,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
           deviceScaleFactor: 2,
         });
         await prepare(page);
-        await page.goto(url);
+        await page.goto(`${url}/tide/`);
         if (state === 'loaded' || state === 'empty')
           await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
         // A window as tall as the page: canvases lose their content when the browser stretches it only for the picture.

@@ -1,6 +1,6 @@
 /** The requests of the game's page. Shapes are checked on arrival. */
 import { ApiError, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
-import { count, object, optionalText, page, text, type Page } from '../shared/decode.ts';
+import { count, optionalText, page, text, type Page } from '../shared/decode.ts';
 import type { Batch } from './board/protocol.ts';
 import { recallIdentity, rememberIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
@@ -19,16 +19,6 @@ export interface Seat {
   readonly ticket: string;
   readonly role: Role;
   readonly room: Room;
-}
-
-/** A public game that waits for players. */
-export interface WaitingGame {
-  readonly gameId: string;
-  readonly hostName: string;
-  readonly players: number;
-  readonly seats: number;
-  readonly roundCount: number;
-  readonly timeLimit: number;
 }
 
 /** A finished game of a player. */
@@ -75,22 +65,6 @@ export function joinGame(gameId: string, name: string, role: Role): Promise<Seat
 /** `GET /games/{gameId}`: what everybody may see. */
 export async function getGame(gameId: string, signal: AbortSignal): Promise<Room> {
   return readRoom(await requestJson(`/games/${encodeURIComponent(gameId)}`, { signal }));
-}
-
-/** `GET /games`: public games that wait, newest first. */
-export async function getWaitingGames(signal: AbortSignal): Promise<readonly WaitingGame[]> {
-  const body = await requestJson('/games?limit=20', { signal });
-  return page(body, (item) => {
-    const settings = object(item, 'settings');
-    return {
-      gameId: text(item, 'gameId'),
-      hostName: text(item, 'hostName'),
-      players: count(item, 'players'),
-      seats: count(settings, 'playerCount'),
-      roundCount: count(settings, 'roundCount'),
-      timeLimit: count(settings, 'timeLimit'),
-    };
-  }).items;
 }
 
 /** `GET /players/{playerId}/games`: this browser's finished games, newest first. Empty for who never played. */

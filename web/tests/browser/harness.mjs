@@ -11,7 +11,7 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 const PATIENCE_MS = 20_000;
 
 /** Starts a browser for the file and gives the function that opens a page, the one of clicks when no other is named, in a fresh profile. */
-export function useBrowser(path = '/') {
+export function useBrowser(path = '/tide/') {
   const url = stackUrl();
   /** @type {Browser | undefined} */
   let browser;

@@ -1,0 +1,29 @@
+/** Public games that wait for players: a request of its own, for pages that show no more of the game. */
+import { requestJson } from '../shared/api.ts';
+import { count, object, page, text } from '../shared/decode.ts';
+
+/** A public game that waits for players. */
+export interface WaitingGame {
+  readonly gameId: string;
+  readonly hostName: string;
+  readonly players: number;
+  readonly seats: number;
+  readonly roundCount: number;
+  readonly timeLimit: number;
+}
+
+/** `GET /games`: newest first. */
+export async function getWaitingGames(signal: AbortSignal): Promise<readonly WaitingGame[]> {
+  const body = await requestJson('/games?limit=20', { signal });
+  return page(body, (item) => {
+    const settings = object(item, 'settings');
+    return {
+      gameId: text(item, 'gameId'),
+      hostName: text(item, 'hostName'),
+      players: count(item, 'players'),
+      seats: count(settings, 'playerCount'),
+      roundCount: count(settings, 'roundCount'),
+      timeLimit: count(settings, 'timeLimit'),
+    };
+  }).items;
+}

@@ -1,0 +1,1 @@
+/** Starts the operator's page. */

@@ -1,0 +1,96 @@
+/** Every state of the start page that is worth a look, each made by a scripted server. */
+import { problem } from './browser/harness.mjs';
+import { now, ShopServer } from './browser/shop-server.mjs';
+
+/** @import { Page, Route } from 'playwright-core' */
+/** @import { Scene } from './game-scenes.mjs' */
+
+/** The clicks of the last days, oldest first; today is the last. */
+export const CLICKS = [
+  ...[212, 240, 198, 305, 380, 342, 260, 221, 240, 288, 402, 455, 398, 310, 250, 232],
+  ...[268, 344, 420, 506, 540, 488, 390, 312, 276, 290, 360, 418, 471, 386],
+];
+
+const settings = { playerCount: 6, roundCount: 3, timeLimit: 80 };
+const games = ['Mio', 'Jonas', 'さくら'].map((hostName, i) => ({
+  gameId: `game-${i}`,
+  hostName,
+  players: i + 1,
+  settings,
+}));
+
+/** Statistics of the days that are asked for. @param {readonly number[]} clicks @returns {(route: Route) => unknown} */
+const days = (clicks) => (route) => {
+  const query = new URL(route.request().url()).searchParams;
+  const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];
+  const items = Array.from({ length: (to - from) / 86_400_000 + 1 }, (_, i) => {
+    const totalClicks = clicks.at(i - (to - from) / 86_400_000 - 1) ?? 0;
+    const date = new Date(from + i * 86_400_000).toISOString().slice(0, 10);
+    return { date, totalClicks, uniqueUsers: Math.ceil(totalClicks / 7) };
+  });
+  return route.fulfill({ json: { items } });
+};
+
+/** @param {Route} route */
+const busy = (route) => route.fulfill(problem(503, 'The database asks for patience'));
+
+/** The paths that the page reads, each of another system. */
+export const READINGS = ['/stats/', '/games', '/products', '/journal/'];
+
+/**
+ * Answers in the stack's place, except on paths that begin with one of `failing`.
+ *
+ * @param {Page} page
+ * @param {{ clicks?: readonly number[], games?: unknown[], failing?: readonly string[], shop?: ShopServer }} [script]
+ */
+export async function install(
+  page,
+  { clicks = CLICKS, games: waiting = games, failing = [], shop = new ShopServer() } = {},
+) {
+  await shop.install(page);
+  await page.route((url) => url.pathname === '/stats/daily', days(clicks));
+  await page.route(
+    (url) => url.pathname === '/games',
+    (route) => route.fulfill({ json: { items: waiting } }),
+  );
+  await page.route((url) => failing.some((path) => url.pathname.startsWith(path)), busy);
+}
+
+/** A shop with nothing in it, where nothing has happened. */
+export function emptyShop() {
+  const shop = new ShopServer();
+  shop.products = [];
+  shop.entries = [];
+  return shop;
+}
+
+/** The scene's day, for what depends on it. */
+export { now };
+
+/** @type {Record<string, Scene>} */
+export const scenes = {
+  start: {
+    at: '/',
+    prepare: (page) => install(page),
+    play: (page) => page.locator('[data-testid=news] li').first().waitFor(),
+  },
+  'start-empty': {
+    at: '/',
+    prepare: (page) => install(page, { clicks: [], games: [], shop: emptyShop() }),
+    play: (page) => page.getByText(/Nothing has happened yet|まだ何も起きていません/).waitFor(),
+  },
+  'start-failing': {
+    at: '/',
+    prepare: (page) => install(page, { failing: READINGS }),
+    play: (page) =>
+      page
+        .getByRole('status')
+        .nth(READINGS.length - 1)
+        .waitFor(),
+  },
+  'start-loading': {
+    at: '/',
+    prepare: (page) => page.route(/\/(stats|games|products|journal)/, () => {}),
+    play: (page) => page.locator('.skeleton').first().waitFor(),
+  },
+};
