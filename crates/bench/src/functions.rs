@@ -131,7 +131,8 @@ impl Side<'_> {
             identity: Identity::local(),
         };
         let binary = |function: &local::stack::Function| binary_in(self.folder, function);
-        Functions::new(&self.stack.stack.functions, binary, endpoints, &self.stack.control.faults)
+        let control = &self.stack.control;
+        Functions::new(&self.stack.stack.functions, binary, endpoints, &control.faults, &control.metrics)
     }
 
     /// From the start of a process to its first answer.

@@ -21,6 +21,7 @@ use crate::access::{self, Gate, Shapes};
 use crate::api::{self, ApiError};
 use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
+use crate::meter::Meter;
 use crate::throttle::{Throttle, Throttled};
 use crate::{arn, backups, streams, tables};
 
@@ -36,6 +37,7 @@ pub(crate) struct Front {
     /// Who decides on callers, once somebody does.
     pub(crate) gate: OnceLock<Arc<dyn Gate>>,
     shapes: Shapes,
+    pub(crate) meter: Arc<Meter>,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -91,8 +93,8 @@ impl Front {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        let (faults, throttle, gate, shapes) = Default::default();
-        Self { database, faults, throttle, gate, shapes, emulator, client }
+        let (faults, throttle, meter, gate, shapes) = Default::default();
+        Self { database, faults, throttle, meter, gate, shapes, emulator, client }
     }
 
     /// Asks the gate, if there is one that knows the caller.
@@ -145,7 +147,7 @@ impl Front {
         Some(ApiError::transaction_cancelled(&reasons))
     }
 
-    async fn carry_out(self: &Arc<Self>, call: Call) -> Result<Response, ApiError> {
+    async fn carry_out(self: &Arc<Self>, mut call: Call) -> Result<Response, ApiError> {
         let region = arn::region(&call.headers).to_owned();
         if let Some(operation) = streams::Operation::named(&call.operation) {
             let front = Arc::clone(self);
@@ -155,15 +157,18 @@ impl Front {
             let front = Arc::clone(self);
             return blocking(move || front.database.streams.recovery(&call.operation, &call.body)).await;
         }
-        if self.faults.throttles() {
-            return self.throttled(call, region).await;
+        let metered = self.meter.ask(&mut call);
+        let response =
+            if self.faults.throttles() { self.throttled(call, region).await? } else { self.forward(call).await? };
+        match metered.filter(|_| response.status() == StatusCode::OK) {
+            Some(metered) => edited(response, |body| self.meter.take(metered, body)).await,
+            None => Ok(response),
         }
-        self.forward(call).await
     }
 
     /// Carries the call out within the limits of its partition keys.
     async fn throttled(self: &Arc<Self>, call: Call, region: String) -> Result<Response, ApiError> {
-        let front = Arc::clone(self);
+        let (front, request) = (Arc::clone(self), call.body.clone());
         let throttled = tokio::task::spawn_blocking(move || {
             let throttled = front.throttle.admit(&front.database.tables, call, &region)?;
             Ok::<_, ApiError>(throttled)
@@ -172,12 +177,14 @@ impl Front {
             Ok(throttled) => throttled,
             Err(error) => {
                 self.faults.count_throttled();
+                self.meter.throttled(&request, 1);
                 return Err(error);
             }
         };
         for _ in 0..refused {
             self.faults.count_throttled();
         }
+        self.meter.throttled(&request, refused);
         let response = self.forward(call).await?;
         if response.status() != StatusCode::OK {
             return Ok(response);
@@ -208,13 +215,18 @@ impl Front {
         *request.method_mut() = method;
         *request.headers_mut() = headers;
         let response = self.client.request(request).await.map_err(ApiError::internal)?;
-        let Some(region) = region else { return Ok(response.map(Body::new)) };
-        let (mut parts, body) = response.into_parts();
-        let body = body.collect().await.map_err(ApiError::internal)?.to_bytes();
-        let body = tables::in_region(&body, &region).map_or(body, Bytes::from);
-        replaced(&mut parts.headers, &body);
-        Ok(Response::from_parts(parts, Body::from(body)))
+        let response = response.map(Body::new);
+        let Some(region) = region else { return Ok(response) };
+        edited(response, |body| tables::in_region(&body, &region).map_or(body, Bytes::from)).await
     }
+}
+
+/// The response with another body.
+async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result<Response, ApiError> {
+    let (mut parts, body) = response.into_parts();
+    let body = edit(body.collect().await.map_err(ApiError::internal)?.to_bytes());
+    replaced(&mut parts.headers, &body);
+    Ok(Response::from_parts(parts, Body::from(body)))
 }
 
 /// Corrects the headers that describe a body that has been replaced.

@@ -13,6 +13,7 @@ mod emulator;
 mod faults;
 mod front;
 mod housekeeping;
+mod meter;
 mod streams;
 mod tables;
 mod throttle;
@@ -29,6 +30,7 @@ use tokio::task::JoinHandle;
 
 pub use crate::access::{Access, Gate};
 pub use crate::faults::{Chance, EngineFaults, FailureReply, Faults};
+pub use crate::meter::{Meter, Place, Usage};
 pub use crate::streams::ShardChange;
 pub use crate::throttle::ThrottleClock;
 
@@ -164,6 +166,13 @@ impl Engine {
     #[must_use]
     pub fn throttle_clock(&self) -> &ThrottleClock {
         &self.front.throttle.clock
+    }
+
+    /// Meters requests from now on: what they consume, and which are throttled.
+    #[must_use]
+    pub fn meter(&self) -> Arc<Meter> {
+        self.front.meter.switch_on();
+        Arc::clone(&self.front.meter)
     }
 
     /// Closes an open shard of a table's stream and opens its children: one for [`ShardChange::Roll`], as AWS does every few hours, two halves for

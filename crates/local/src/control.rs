@@ -1,4 +1,4 @@
-//! The stack's own routes below `/_local`: health, faults, and what functions needed of their roles. Only this machine may use them.
+//! The stack's own routes below `/_local`: health, metrics, faults, and what functions needed of their roles. Only this machine may use them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::esm::Mapping;
 use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
+use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
 use crate::websocket_api::Sockets;
 
@@ -44,6 +45,8 @@ pub struct Control {
     pub functions: Arc<Functions>,
     /// The WebSocket API, where there is one.
     pub sockets: Option<Arc<Sockets>>,
+    /// What all of it did lately.
+    pub metrics: Arc<Metrics>,
     /// The faults between stack and functions, and between stack and clients.
     pub faults: Arc<Faults>,
     /// What functions may do, and have done.
@@ -68,6 +71,7 @@ struct AllFaults {
 pub fn router(control: Arc<Control>) -> Router {
     Router::new()
         .route("/_local/health", get(health))
+        .route("/_local/metrics", get(lately))
         .route("/_local/environment", get(environment))
         .route("/_local/policies", get(policies))
         .route("/_local/faults", get(faults).put(set_faults))
@@ -129,6 +133,50 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
     });
     let status = if mappings.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(body)).into_response()
+}
+
+/// What the stack did in the last quarter of an hour: see [`metrics`].
+async fn lately(State(control): State<Arc<Control>>) -> Response {
+    let metrics = &control.metrics;
+    let function = |pool: &Arc<Pool>| {
+        let ((invocations, errors), [binary, name]) = (pool.counts(), pool.names());
+        let (idle, busy) = (pool.idle_instances(), pool.busy_instances());
+        json!({
+            "binary": binary,
+            "name": name,
+            "invocations": invocations,
+            "errors": errors,
+            "instances": { "running": idle + busy, "busy": busy },
+            "metrics": metrics.of(pool.subject()),
+        })
+    };
+    let mapping = |mapping: &Mapping| {
+        let shards = mapping.progress.shards();
+        let queue = mapping.failure_queue().map(|(name, messages)| json!({ "name": name, "messages": messages }));
+        json!({
+            "name": mapping.name,
+            "function": mapping.function,
+            "table": mapping.stream_arn.split('/').nth(1),
+            "shards": shards.len(),
+            "waitingRecords": shards.values().map(|shard| shard.waiting_records).sum::<usize>(),
+            "iteratorAgeMs": shards.values().map(|shard| shard.iterator_age_ms).max().unwrap_or_default(),
+            "failureQueue": queue,
+            "metrics": metrics.of(&Subject::Mapping(mapping.name.clone())),
+        })
+    };
+    let tables = metrics.tables().into_iter().map(|(table, index)| {
+        let of = metrics.of(&Subject::Table(table.clone(), index.clone()));
+        json!({ "table": table, "index": index, "metrics": of })
+    });
+    Json(json!({
+        "slotSeconds": metrics::SLOT.as_secs(),
+        "slots": metrics::SLOTS,
+        "api": { "metrics": metrics.of(&Subject::Api) },
+        "functions": control.functions.all().iter().map(function).collect::<Vec<_>>(),
+        "mappings": control.mappings.get().into_iter().flatten().map(mapping).collect::<Vec<_>>(),
+        "tables": tables.collect::<Vec<_>>(),
+    }))
+    .into_response()
 }
 
 /// The functions' variables, a line each: what an `--env-file` of `cargo lambda watch` takes.

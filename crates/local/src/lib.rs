@@ -17,6 +17,7 @@ pub mod http_api;
 pub mod invoke_api;
 pub mod listen;
 pub mod mail;
+pub mod metrics;
 pub mod policies;
 pub mod running;
 pub mod schedules;

@@ -27,6 +27,7 @@ use crate::http_api::{HttpApis, RouteError};
 use crate::invoke_api;
 use crate::listen;
 use crate::mail::{self, Mails};
+use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::schedules::{ExpressionError, Schedules};
 use crate::secrets::{self, Secrets, SecretsError};
@@ -37,6 +38,9 @@ use crate::websocket_api::{self, Sockets};
 
 /// How long requests under way may take when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// How often the engine's meter is read.
+const METER_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A stack that is up.
 #[derive(Debug)]
@@ -188,7 +192,8 @@ impl Running {
         };
         let faults = Arc::new(Faults::default());
         let binary = |function: &crate::stack::Function| binaries.get(&function.binary).cloned().unwrap_or_default();
-        let functions = Functions::new(&stack.functions, binary, endpoints, &faults);
+        let metrics = Arc::new(Metrics::default());
+        let functions = Functions::new(&stack.functions, binary, endpoints, &faults, &metrics);
         let secrets = Arc::new(Secrets::open(&stack.secrets, data, given(options.admin_token.as_deref()))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
         let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
@@ -206,6 +211,7 @@ impl Running {
             sockets,
             data: data.map(Path::to_owned),
             functions: Arc::clone(&functions),
+            metrics,
             faults,
             policies: Arc::clone(&policies),
             engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
@@ -216,6 +222,10 @@ impl Running {
         for listener in listeners {
             let server = listen::serve(listener, router.clone(), stop_servers.clone());
             servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
+        }
+        if let Some(engine) = &engine {
+            let metering = meter(engine.meter(), Arc::clone(&control.metrics));
+            servers.spawn(stop_servers.clone().run_until_cancelled_owned(metering));
         }
         servers.close();
 
@@ -319,6 +329,15 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or(folder);
     Ok(stack.functions.iter().map(|function| (function.binary.clone(), binary_in(&folder, function))).collect())
+}
+
+/// Notes again and again what the tables have consumed.
+async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
+    let mut ticks = tokio::time::interval(METER_INTERVAL);
+    loop {
+        ticks.tick().await;
+        metrics.record_usage(meter.used());
+    }
 }
 
 fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {

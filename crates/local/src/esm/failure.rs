@@ -5,6 +5,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,6 +20,7 @@ use super::retry::Condition;
 pub struct Destination {
     queue: Option<String>,
     folder: Option<PathBuf>,
+    messages: Arc<AtomicU64>,
 }
 
 /// A batch that was given up.
@@ -41,7 +44,22 @@ impl Destination {
     /// The destination `queue` of a stack whose data lies in `data`; without a folder or a queue, the message is only logged.
     #[must_use]
     pub fn new(queue: Option<String>, data: Option<&Path>) -> Self {
-        Self { queue, folder: data.map(|data| data.join("failures")) }
+        let folder = data.map(|data| data.join("failures"));
+        let destination = Self { queue, folder, messages: Arc::default() };
+        let kept = destination.file().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+        let kept = kept.iter().filter(|byte| **byte == b'\n').count() as u64;
+        destination.messages.store(kept, Ordering::Relaxed);
+        destination
+    }
+
+    /// The queue's name, and the messages in it, those of earlier runs included; `None`: there is no queue.
+    #[must_use]
+    pub fn queue(&self) -> Option<(&str, u64)> {
+        Some((self.queue.as_deref()?, self.messages.load(Ordering::Relaxed)))
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{}.jsonl", self.queue.as_deref()?)))
     }
 
     /// Sends the message for a batch.
@@ -52,12 +70,14 @@ impl Destination {
         let message = message(given_up, Timestamp::now());
         let queue = self.queue.as_deref().unwrap_or("nowhere: the mapping has no on-failure destination");
         tracing::error!("{} records given up, sent to {queue}: {message}", given_up.records.len());
-        let (Some(folder), Some(queue)) = (&self.folder, &self.queue) else { return Ok(()) };
-        std::fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{queue}.jsonl"));
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-        // One write, so that lines of several mappings do not mix.
-        file.write_all(format!("{message}\n").as_bytes())
+        if let (Some(folder), Some(path)) = (&self.folder, self.file()) {
+            std::fs::create_dir_all(folder)?;
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+            // One write, so that lines of several mappings do not mix.
+            file.write_all(format!("{message}\n").as_bytes())?;
+        }
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 }
 

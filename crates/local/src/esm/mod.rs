@@ -29,6 +29,7 @@ use tokio_util::task::TaskTracker;
 pub use progress::{Progress, ShardProgress};
 
 use crate::functions::Pool;
+use crate::metrics::Subject;
 use crate::policies::{Policies, Request};
 use crate::stack::{Queue, StartingPosition, StreamMapping};
 use checkpoint::{Checkpoint, Checkpoints};
@@ -45,8 +46,13 @@ const DISCOVERY_INTERVAL: Duration = Duration::from_secs(4);
 pub struct Mapping {
     /// `<function's logical id>-<event id>`.
     pub name: String,
+    /// The function's name.
+    pub function: String,
+    /// The ARN of the stream that it reads.
+    pub stream_arn: String,
     /// Where its shards stand.
     pub progress: Arc<Progress>,
+    destination: Destination,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -54,6 +60,7 @@ pub struct Mapping {
 /// What all shards of a mapping share.
 pub(crate) struct Context {
     name: String,
+    subject: Subject,
     pool: Arc<Pool>,
     function_arn: String,
     client: aws_sdk_dynamodbstreams::Client,
@@ -117,6 +124,7 @@ impl Mapping {
             filters: Filters::compile(&mapping.filters)?,
             checkpoints: Checkpoints::open(source.data, &name)?,
             destination: Destination::new(source.failure_queue.map(|queue| queue.name.clone()), source.data),
+            subject: Subject::Mapping(name.clone()),
             client: source.client,
             stream_arn: source.stream_arn,
             progress: Arc::clone(&progress),
@@ -124,10 +132,18 @@ impl Mapping {
             pool,
             mapping,
         });
+        let (function, stream_arn) = (context.pool.function().name.clone(), context.stream_arn.clone());
+        let destination = context.destination.clone();
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(stop.clone().run_until_cancelled_owned(run(context)));
         tasks.close();
-        Ok(Self { name, progress, stop, tasks })
+        Ok(Self { name, function, stream_arn, progress, destination, stop, tasks })
+    }
+
+    /// The queue of what is given up, and the messages in it; `None`: it is only logged.
+    #[must_use]
+    pub fn failure_queue(&self) -> Option<(&str, u64)> {
+        self.destination.queue()
     }
 
     /// Stops reading. A batch under way is delivered again after the next start.

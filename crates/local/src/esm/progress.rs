@@ -9,7 +9,15 @@ use serde::Serialize;
 /// The shards that a mapping reads now.
 #[derive(Debug, Default)]
 pub struct Progress {
-    shards: Mutex<BTreeMap<String, ShardProgress>>,
+    shards: Mutex<BTreeMap<String, Noted>>,
+}
+
+#[derive(Debug, Clone)]
+struct Noted {
+    sequence_number: Option<String>,
+    waiting: usize,
+    oldest_ms: Option<i64>,
+    caught_up: bool,
 }
 
 /// One shard.
@@ -36,14 +44,8 @@ impl Progress {
         oldest_ms: Option<i64>,
         caught_up: bool,
     ) {
-        let age = |created_ms: i64| Timestamp::now().as_millisecond().saturating_sub(created_ms).max(0);
-        let progress = ShardProgress {
-            sequence_number: sequence_number.map(str::to_owned),
-            waiting_records: waiting,
-            iterator_age_ms: oldest_ms.map_or(0, age),
-            caught_up,
-        };
-        self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), progress);
+        let noted = Noted { sequence_number: sequence_number.map(str::to_owned), waiting, oldest_ms, caught_up };
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), noted);
     }
 
     /// Forgets a shard that is drained.
@@ -54,6 +56,15 @@ impl Progress {
     /// All shards that are read now.
     #[must_use]
     pub fn shards(&self) -> BTreeMap<String, ShardProgress> {
-        self.shards.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let now_ms = Timestamp::now().as_millisecond();
+        let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |noted: &Noted| ShardProgress {
+            sequence_number: noted.sequence_number.clone(),
+            waiting_records: noted.waiting,
+            // Of now and not of when it was noted: a batch that is tried again and again grows old meanwhile.
+            iterator_age_ms: noted.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms).max(0)),
+            caught_up: noted.caught_up,
+        };
+        shards.iter().map(|(id, noted)| (id.clone(), told(noted))).collect()
     }
 }

@@ -28,6 +28,7 @@ pub struct BatchRun {
     policy: Policy,
     created_ms: Vec<i64>,
     parts: VecDeque<Part>,
+    bisects: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +100,7 @@ impl BatchRun {
     pub fn new(created_ms: Vec<i64>, policy: Policy) -> Self {
         let whole = Part { records: 0..created_ms.len(), failures: 0 };
         let parts = if created_ms.is_empty() { VecDeque::new() } else { VecDeque::from([whole]) };
-        Self { policy, created_ms, parts }
+        Self { policy, created_ms, parts, bisects: 0 }
     }
 
     /// The step to take at `now_ms`.
@@ -135,6 +136,7 @@ impl BatchRun {
                     let first = Part { records: part.records.start..middle, failures: part.failures };
                     part.records.start = middle;
                     self.parts.push_front(first);
+                    self.bisects = self.bisects.saturating_add(1);
                 } else {
                     part.failures = part.failures.saturating_add(1);
                 }
@@ -151,6 +153,12 @@ impl BatchRun {
                 self.parts.pop_front();
             }
         }
+    }
+
+    /// How often it was cut in two.
+    #[must_use]
+    pub fn bisects(&self) -> u32 {
+        self.bisects
     }
 
     /// How many records from the batch's start are settled: the checkpoint.

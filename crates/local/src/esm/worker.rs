@@ -177,15 +177,22 @@ impl Worker {
     async fn deliver(&mut self, batch: Batch) -> std::io::Result<()> {
         let created_ms = batch.records.iter().map(|record| record.created_ms).collect();
         let mut run = BatchRun::new(created_ms, Policy::of(&self.context.mapping));
+        self.note("Batches", 1);
         let mut unreached = 0_u32;
         loop {
             let before = run.settled();
             match run.next(Timestamp::now().as_millisecond()) {
                 Step::Invoke { records, failures } => {
-                    pause_before_retry(failures.saturating_add(unreached)).await;
+                    let tries = failures.saturating_add(unreached);
+                    self.note("Retries", usize::from(tries > 0));
+                    pause_before_retry(tries).await;
+                    let (bisects, length) = (run.bisects(), records.len());
                     let outcome = self.invoke(&batch, records).await;
                     unreached = if outcome == Outcome::NotInvoked { unreached.saturating_add(1) } else { 0 };
                     run.settle(outcome);
+                    let failed = outcome != Outcome::Succeeded && outcome != Outcome::NotInvoked;
+                    self.note("FailedInvokeEventCount", if failed { length } else { 0 });
+                    self.note("Bisects", (run.bisects() - bisects) as usize);
                 }
                 Step::Discard { records, condition, failures } => {
                     self.context.destination.send(&GivenUp {
@@ -196,6 +203,9 @@ impl Worker {
                         invoke_count: failures,
                         records: &batch.records[records.clone()],
                     })?;
+                    let lost = self.context.destination.queue().is_none();
+                    let metric = if lost { "DroppedEventCount" } else { "OnFailureDestinationDeliveredEventCount" };
+                    self.note(metric, records.len());
                     run.discarded(&records);
                 }
                 Step::Done => return Ok(()),
@@ -220,6 +230,11 @@ impl Worker {
             self.windows.as_ref().map(|windows| self.window_fields(windows, batch.window_start_ms, false, false));
         let event = Event { records: records.iter().filter_map(|record| record.event.as_deref()).collect(), window };
         let Ok(payload) = serde_json::to_vec(&event) else { return Outcome::Failed };
+        self.note("InvokedEventCount", records.len());
+        if let Some(last) = records.last() {
+            let age_ms = Timestamp::now().as_millisecond().saturating_sub(last.created_ms).max(0);
+            self.context.pool.metrics().record(&self.context.subject, "IteratorAge", age_ms as f64);
+        }
         let sequence_numbers: Vec<&str> = records.iter().map(|record| record.sequence_number.as_str()).collect();
         let answer = self.call(payload.into(), first, &sequence_numbers).await;
         let progressed = match answer.outcome {
@@ -297,6 +312,13 @@ impl Worker {
     async fn save(&mut self) -> std::io::Result<()> {
         self.checkpoint.window = self.windows.as_ref().and_then(Windows::open).cloned();
         self.context.checkpoints.save(&self.shard_id, &self.checkpoint).await
+    }
+
+    /// Notes how many of something there were; none is nothing to note.
+    fn note(&self, metric: &str, count: usize) {
+        if count > 0 {
+            self.context.pool.metrics().record(&self.context.subject, metric, count as f64);
+        }
     }
 
     fn note_progress(&self, caught_up: bool) {

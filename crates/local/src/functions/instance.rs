@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::environment::{self, Endpoints};
 use super::runtime_api::{Delivery, Phase, RuntimeApi};
+use crate::metrics::Metrics;
 use crate::stack::Function;
 
 /// The init phase may take 10 s.
@@ -43,6 +44,7 @@ const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Launcher {
     endpoints: Endpoints,
+    metrics: Arc<Metrics>,
     tasks: TaskTracker,
     stop: CancellationToken,
     instances: AtomicU64,
@@ -110,10 +112,21 @@ impl Launcher {
         &self.endpoints
     }
 
+    /// Where it is noted what its instances do.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// A launcher whose instances call the services at `endpoints`.
     #[must_use]
-    pub fn new(endpoints: Endpoints) -> Self {
-        Self { endpoints, tasks: TaskTracker::new(), stop: CancellationToken::new(), instances: AtomicU64::new(0) }
+    pub fn new(endpoints: Endpoints, metrics: Arc<Metrics>) -> Self {
+        Self {
+            endpoints,
+            metrics,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            instances: AtomicU64::new(0),
+        }
     }
 
     /// Starts an instance and waits for the end of its init phase.
@@ -141,10 +154,10 @@ impl Launcher {
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
         let output = TaskTracker::new();
         if let Some(stdout) = child.stdout.take() {
-            output.spawn(forward(stdout, function.binary.clone(), Arc::clone(&last_lines)));
+            output.spawn(forward(stdout, function.clone(), Arc::clone(&self.metrics), Arc::clone(&last_lines)));
         }
         if let Some(stderr) = child.stderr.take() {
-            output.spawn(forward(stderr, function.binary.clone(), Arc::clone(&last_lines)));
+            output.spawn(forward(stderr, function.clone(), Arc::clone(&self.metrics), Arc::clone(&last_lines)));
         }
         output.close();
         let kill = self.stop.child_token();
@@ -252,7 +265,13 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Prints an instance's output, each line with the function's name, and keeps the last lines.
-async fn forward(stream: impl AsyncRead + Unpin, function: String, last_lines: Arc<Mutex<VecDeque<String>>>) {
+async fn forward(
+    stream: impl AsyncRead + Unpin,
+    function: Function,
+    metrics: Arc<Metrics>,
+    last_lines: Arc<Mutex<VecDeque<String>>>,
+) {
+    let binary = &function.binary;
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LOG_LINE_BYTES_MAX);
     let mut lines = FramedRead::new(stream, codec);
     let mut cut = false;
@@ -262,9 +281,10 @@ async fn forward(stream: impl AsyncRead + Unpin, function: String, last_lines: A
                 let line = String::from_utf8_lossy(&line).trim_end().to_owned();
                 // Metrics in CloudWatch's embedded format are for its meters; people read the other lines.
                 if line.starts_with(METRICS_PREFIX) {
-                    tracing::debug!("{function} | {line}");
+                    tracing::debug!("{binary} | {line}");
+                    metrics.record_embedded(&function.name, &line);
                 } else {
-                    tracing::info!("{function} | {line}");
+                    tracing::info!("{binary} | {line}");
                 }
                 let mut kept = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
                 if kept.len() == LAST_LINES_MAX {

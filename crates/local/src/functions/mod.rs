@@ -20,6 +20,7 @@ pub use pool::{FailureKind, FunctionError, Invocation, InvokeError, Pool};
 pub use runtime_api::PAYLOAD_BYTES_MAX;
 
 use crate::faults::Faults;
+use crate::metrics::Metrics;
 use crate::stack::Function;
 use instance::Launcher;
 
@@ -36,6 +37,7 @@ const EVENT_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(60), Duration::fr
 pub struct Functions {
     pools: Vec<Arc<Pool>>,
     launcher: Arc<Launcher>,
+    metrics: Arc<Metrics>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -58,14 +60,16 @@ impl Functions {
         binary: impl Fn(&Function) -> PathBuf,
         endpoints: Endpoints,
         faults: &Arc<Faults>,
+        metrics: &Arc<Metrics>,
     ) -> Arc<Self> {
-        let launcher = Arc::new(Launcher::new(endpoints));
+        let launcher = Arc::new(Launcher::new(endpoints, Arc::clone(metrics)));
         let pool = |function: &Function| {
             Pool::new(function.clone(), binary(function), Arc::clone(&launcher), Arc::clone(faults))
         };
         let functions = Arc::new(Self {
             pools: functions.iter().map(pool).collect(),
             launcher: Arc::clone(&launcher),
+            metrics: Arc::clone(metrics),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
@@ -89,6 +93,12 @@ impl Functions {
     #[must_use]
     pub fn all(&self) -> &[Arc<Pool>] {
         &self.pools
+    }
+
+    /// Where it is noted what they do.
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
     }
 
     /// The [`environment::portable`] variables of all functions together.

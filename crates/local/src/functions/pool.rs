@@ -15,6 +15,7 @@ use super::instance::{Instance, Launcher, StartError};
 use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
 use crate::arn;
 use crate::faults::Faults;
+use crate::metrics::{Metrics, Subject};
 use crate::stack::Function;
 
 /// Idle instances are ended after this long; Lambda keeps them for minutes as well.
@@ -80,6 +81,8 @@ pub struct Pool {
     faults: Arc<Faults>,
     idle: Mutex<Vec<(Instant, Instance)>>,
     permits: Arc<Semaphore>,
+    instances_max: usize,
+    subject: Subject,
     invocations: AtomicU64,
     errors: AtomicU64,
 }
@@ -95,6 +98,8 @@ impl Pool {
         Arc::new(Self {
             arn: arn::function(&function.name).into(),
             permits: Arc::new(Semaphore::new(instances_max)),
+            instances_max,
+            subject: Subject::Function(function.name.clone()),
             idle: Mutex::default(),
             invocations: AtomicU64::new(0),
             errors: AtomicU64::new(0),
@@ -135,6 +140,24 @@ impl Pool {
         self.lock_idle().len()
     }
 
+    /// Invocations that are under way, each in an instance of its own.
+    #[must_use]
+    pub fn busy_instances(&self) -> usize {
+        self.instances_max - self.permits.available_permits()
+    }
+
+    /// What it is called among the [`metrics`](Self::metrics).
+    #[must_use]
+    pub fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Where it is noted what it does.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        self.launcher.metrics()
+    }
+
     /// Starts one instance ahead of the first invocation, so that a binary that cannot run says so when the stack starts.
     ///
     /// # Errors
@@ -158,7 +181,10 @@ impl Pool {
         }
         let permits = Arc::clone(&self.permits);
         let permit = if self.function.reserved_concurrency.is_some() {
-            permits.try_acquire_owned().map_err(|_| InvokeError::Throttled)?
+            permits.try_acquire_owned().map_err(|_| {
+                self.note("Throttles", 1.0);
+                InvokeError::Throttled
+            })?
         } else {
             permits.acquire_owned().await.map_err(|_| InvokeError::Stopping)?
         };
@@ -176,9 +202,11 @@ impl Pool {
         let request_id = Uuid::from_u128(fastrand::u128(..));
         let request_id = uuid::Builder::from_random_bytes(request_id.into_bytes()).into_uuid().to_string();
         self.invocations.fetch_add(1, Ordering::Relaxed);
+        self.note("Invocations", 1.0);
         let outcome = self.run_instance(&request_id, payload).await;
         if let Err(error) = &outcome {
             self.errors.fetch_add(1, Ordering::Relaxed);
+            self.note("Errors", 1.0);
             let body = String::from_utf8_lossy(&error.body);
             tracing::warn!("{} | {:?}: {body}", self.function.binary, error.kind);
         }
@@ -266,8 +294,12 @@ impl Pool {
         None
     }
 
-    /// Lambda's REPORT line.
+    /// Lambda's REPORT line, and the metrics that CloudWatch makes of it.
     fn report(&self, request_id: &str, duration: Duration, init: Option<Duration>, memory_used_max_mib: Option<u64>) {
+        self.note("Duration", duration.as_secs_f64() * 1e3);
+        if let Some(init) = init {
+            self.note("InitDuration", init.as_secs_f64() * 1e3);
+        }
         let Function { binary, memory_size_mib, .. } = &self.function;
         let billed_ms = (duration + init.unwrap_or_default()).as_micros().div_ceil(1000);
         let used = memory_used_max_mib.map_or_else(|| "unknown".to_owned(), |used| format!("{used} MB"));
@@ -276,6 +308,10 @@ impl Pool {
             "{binary} | REPORT RequestId: {request_id}  Duration: {:.2} ms  Billed Duration: {billed_ms} ms  Memory Size: {memory_size_mib} MB  Max Memory Used: {used}{init}",
             duration.as_secs_f64() * 1e3,
         );
+    }
+
+    fn note(&self, metric: &str, value: f64) {
+        self.metrics().record(&self.subject, metric, value);
     }
 
     fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, Instance)>> {

@@ -25,6 +25,7 @@ use tower_http::services::ServeDir;
 pub use routes::RouteError;
 
 use crate::functions::{Functions, InvokeError, Pool};
+use crate::metrics::{Metrics, Subject};
 use crate::stack::{Cors, HttpApi};
 use crate::template::IMPLICIT_HTTP_API;
 use routes::{Match, Routes};
@@ -45,6 +46,7 @@ pub struct HttpApis {
     apis: Vec<Api>,
     routes: Routes<Target>,
     pages: Option<(PathBuf, ServeDir)>,
+    metrics: Arc<Metrics>,
 }
 
 #[derive(Debug)]
@@ -79,7 +81,7 @@ impl HttpApis {
             }
         }
         let pages = pages.map(|folder| (folder.to_owned(), ServeDir::new(folder)));
-        Ok(Self { apis, routes: Routes::new(targets)?, pages })
+        Ok(Self { apis, routes: Routes::new(targets)?, pages, metrics: Arc::clone(functions.metrics()) })
     }
 
     /// The folder of static pages, when there is one.
@@ -112,10 +114,21 @@ impl HttpApis {
         };
         let api = api_of(&found);
         let mut response = self.call(api, &found, &parts, body, peer).await;
+        self.note(response.status());
         if let Some(cors) = &api.cors {
             cors::apply(cors, &parts.headers, response.headers_mut());
         }
         response
+    }
+
+    /// CloudWatch counts requests that reach a route.
+    fn note(&self, status: StatusCode) {
+        self.metrics.record(&Subject::Api, "Count", 1.0);
+        match status.as_u16() {
+            400..=499 => self.metrics.record(&Subject::Api, "4xx", 1.0),
+            500.. => self.metrics.record(&Subject::Api, "5xx", 1.0),
+            _ => {}
+        }
     }
 
     /// A static file, where one matches.

@@ -1,0 +1,192 @@
+//! What functions, streams, tables and the HTTP API did in the last quarter of an hour, in CloudWatch's names and units.
+//!
+//! CloudWatch keeps a point a minute for months; here it is one each ten seconds, and only as many as a chart shows. What
+//! is kept has a bound, however long the stack runs and whatever its functions write into their logs.
+
+mod embedded;
+mod series;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::{Place, Usage};
+
+pub use series::{Point, SeriesView};
+
+use series::Series;
+
+/// The length of a slot: what falls into one is one point.
+pub const SLOT: Duration = Duration::from_secs(10);
+
+/// The slots that are kept: 15 minutes.
+pub const SLOTS: u64 = 90;
+
+/// The most series that are kept. The suite has about 200; a function that makes up names is held here.
+const SERIES_MAX: usize = 1_000;
+
+/// What a metric is about: CloudWatch's namespace with its dimension.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// `AWS/ApiGateway` with `ApiId`, of which a stack has one.
+    Api,
+    /// `AWS/Lambda`, or the function's own namespace, with `FunctionName`.
+    Function(String),
+    /// `AWS/Lambda` with `EventSourceMappingUUID`; here the mapping's name.
+    Mapping(String),
+    /// `AWS/DynamoDB` with `TableName`, and `GlobalSecondaryIndexName` when it is about an index.
+    Table(String, Option<String>),
+}
+
+/// The collector.
+#[derive(Debug)]
+pub struct Metrics {
+    start: Instant,
+    board: Mutex<Board>,
+}
+
+#[derive(Debug, Default)]
+struct Board {
+    series: BTreeMap<(Subject, String), Series>,
+    /// The engine's meter as it was read last.
+    usage: BTreeMap<Place, Usage>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self { start: Instant::now(), board: Mutex::default() }
+    }
+}
+
+impl Metrics {
+    /// Notes a value of a metric: a duration in milliseconds, a number of things.
+    pub fn record(&self, subject: &Subject, metric: &str, value: f64) {
+        let slot = self.slot();
+        self.lock().add(slot, subject, metric, value);
+    }
+
+    /// Notes the metrics in a line of a function's log that is written in CloudWatch's embedded metric format.
+    pub fn record_embedded(&self, function: &str, line: &str) {
+        let (slot, subject) = (self.slot(), Subject::Function(function.to_owned()));
+        let mut board = self.lock();
+        for (metric, values) in embedded::read(line) {
+            for value in values {
+                board.add(slot, &subject, &metric, value);
+            }
+        }
+    }
+
+    /// Notes what tables have consumed since the last time, of a meter that only grows.
+    pub fn record_usage(&self, usage: BTreeMap<Place, Usage>) {
+        let slot = self.slot();
+        let mut board = self.lock();
+        for (place, now) in &usage {
+            let before = board.usage.get(place).copied().unwrap_or_default();
+            let subject = Subject::Table(place.0.clone(), place.1.clone());
+            let throttled = now.throttled.saturating_sub(before.throttled) as f64;
+            for (metric, value) in [
+                ("ConsumedReadCapacityUnits", now.read_units - before.read_units),
+                ("ConsumedWriteCapacityUnits", now.write_units - before.write_units),
+                ("ThrottledRequests", throttled),
+            ] {
+                if value > 0.0 {
+                    board.add(slot, &subject, metric, value);
+                }
+            }
+        }
+        board.usage = usage;
+    }
+
+    /// What is kept of a subject, by metric.
+    #[must_use]
+    pub fn of(&self, subject: &Subject) -> BTreeMap<String, SeriesView> {
+        let slot = self.slot();
+        let board = self.lock();
+        let all = board.series.iter().filter(|((of, _), _)| of == subject);
+        all.map(|((_, metric), series)| (metric.clone(), series.view(slot)))
+            .filter(|(_, view)| view.count > 0)
+            .collect()
+    }
+
+    /// The tables that something is known of, each with its index or without.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Place> {
+        let board = self.lock();
+        let mut places: Vec<Place> = board
+            .series
+            .keys()
+            .filter_map(|(subject, _)| match subject {
+                Subject::Table(table, index) => Some((table.clone(), index.clone())),
+                _ => None,
+            })
+            .collect();
+        places.dedup();
+        places
+    }
+
+    fn slot(&self) -> u64 {
+        self.start.elapsed().as_secs() / SLOT.as_secs()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Board {
+    fn add(&mut self, slot: u64, subject: &Subject, metric: &str, value: f64) {
+        let key = (subject.clone(), metric.to_owned());
+        if self.series.len() >= SERIES_MAX && !self.series.contains_key(&key) {
+            return;
+        }
+        self.series.entry(key).or_default().add(slot, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function() -> Subject {
+        Subject::Function("f".to_owned())
+    }
+
+    #[test]
+    fn metrics_are_kept_by_subject_and_name() {
+        let metrics = Metrics::default();
+        metrics.record(&function(), "Duration", 4.0);
+        metrics.record(&function(), "Errors", 1.0);
+        metrics.record(&Subject::Api, "Count", 1.0);
+        let of = metrics.of(&function());
+        assert_eq!(of.keys().collect::<Vec<_>>(), ["Duration", "Errors"]);
+        assert_eq!((of["Duration"].count, of["Duration"].maximum), (1, 4.0));
+        assert!(metrics.of(&Subject::Mapping("f".to_owned())).is_empty());
+    }
+
+    #[test]
+    fn what_a_meter_has_grown_by_is_noted_once() {
+        let metrics = Metrics::default();
+        let place = || ("t".to_owned(), None);
+        let usage =
+            |write_units, throttled| BTreeMap::from([(place(), Usage { read_units: 0.0, write_units, throttled })]);
+        for usage in [usage(2.0, 0), usage(2.0, 0), usage(5.0, 3)] {
+            metrics.record_usage(usage);
+        }
+        assert_eq!(metrics.tables(), [place()]);
+        let of = metrics.of(&Subject::Table("t".to_owned(), None));
+        assert_eq!(of.keys().collect::<Vec<_>>(), ["ConsumedWriteCapacityUnits", "ThrottledRequests"]);
+        assert_eq!((of["ConsumedWriteCapacityUnits"].sum, of["ThrottledRequests"].sum), (5.0, 3.0));
+    }
+
+    #[test]
+    fn a_function_that_makes_up_names_fills_no_memory() {
+        let metrics = Metrics::default();
+        for n in 0..2 * SERIES_MAX {
+            metrics.record(&function(), &n.to_string(), 1.0);
+        }
+        metrics.record(&function(), "0", 1.0);
+        let of = metrics.of(&function());
+        assert_eq!(of.len(), SERIES_MAX);
+        assert_eq!(of["0"].count, 2, "what is known goes on being kept");
+    }
+}

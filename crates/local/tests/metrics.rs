@@ -1,0 +1,143 @@
+//! What the stack tells of itself: functions, the HTTP API, mappings, tables and queues, in CloudWatch's names.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+use support::{Stage, put};
+use tidemark_local::faults::{Chance, FunctionFaults};
+use tidemark_local::running::Running;
+
+async fn metrics(running: &Running) -> Value {
+    let url = format!("{}/_local/metrics", running.control.addresses.http);
+    let response = Client::new().get(url).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    response.json().await.unwrap()
+}
+
+/// Waits until the metrics are as wanted, and gives them.
+async fn until(running: &Running, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let url = format!("{}/_local/metrics", running.control.addresses.http);
+    for _ in 0..600 {
+        let metrics = Client::new().get(&url).send().await.unwrap().json().await.unwrap();
+        if wanted(&metrics) {
+            return metrics;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{what} did not happen: {}", metrics(running).await);
+}
+
+#[tokio::test]
+async fn an_invocation_is_told_with_its_duration_its_cold_start_and_its_request() {
+    let running = Stage::new("", "").start().await;
+    let http = &running.control.addresses.http;
+    for path in ["/things/1", "/things/1?do=fail", "/nowhere"] {
+        Client::new().get(format!("{http}{path}")).send().await.unwrap();
+    }
+    let told = metrics(&running).await;
+    assert_eq!((&told["slotSeconds"], &told["slots"]), (&json!(10), &json!(90)));
+    let puppet = &told["functions"][0];
+    assert_eq!((&puppet["binary"], &puppet["name"]), (&json!("puppet"), &json!("the-puppet")));
+    assert_eq!((&puppet["invocations"], &puppet["errors"]), (&json!(2), &json!(1)));
+    assert_eq!(puppet["instances"], json!({ "running": 1, "busy": 0 }));
+    let count = |metric: &str| puppet["metrics"][metric]["count"].as_u64().unwrap_or_default();
+    let counts = ["Invocations", "Errors", "Duration", "InitDuration", "Throttles"].map(count);
+    assert_eq!(counts, [2, 1, 2, 1, 0]);
+    let duration = &puppet["metrics"]["Duration"];
+    let at = |member: &str| duration[member].as_f64().unwrap();
+    assert!(0.0 < at("p50") && at("p50") <= at("p99") && at("p99") <= at("maximum"), "{duration}");
+    let points = duration["points"].as_array().unwrap();
+    assert_eq!(points.iter().map(|point| point["count"].as_u64().unwrap()).sum::<u64>(), 2);
+    let api = &told["api"]["metrics"];
+    // What matches no route is no request to an API, but API Gateway's own 404.
+    assert_eq!((&api["Count"]["sum"], &api["5xx"]["sum"], &api["4xx"]), (&json!(2.0), &json!(1.0), &Value::Null));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_function_beyond_its_reserved_concurrency_is_told_as_throttled() {
+    let running = Stage::new("ReservedConcurrentExecutions: 0", "").start().await;
+    let url = format!("{}/2015-03-31/functions/puppet/invocations", running.control.addresses.http);
+    assert_eq!(Client::new().post(url).body("{}").send().await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+    let puppet = &metrics(&running).await["functions"][0]["metrics"];
+    assert_eq!((&puppet["Throttles"]["sum"], &puppet["Invocations"]), (&json!(1.0), &Value::Null));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_is_told_with_its_retries_and_its_lag() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let running = stage.start().await;
+    running
+        .control
+        .faults
+        .set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
+    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    stage.until_seen([1].into_iter()).await;
+    stage.until_caught_up(&running).await;
+    let told = metrics(&running).await;
+    let mapping = &told["mappings"][0];
+    assert_eq!(
+        (&mapping["name"], &mapping["function"], &mapping["table"]),
+        (&json!("Puppet-Change"), &json!("the-puppet"), &json!("things"))
+    );
+    assert_eq!((&mapping["waitingRecords"], &mapping["iteratorAgeMs"]), (&json!(0), &json!(0)));
+    let sum = |metric: &str| mapping["metrics"][metric]["sum"].as_f64().unwrap_or_default();
+    assert_eq!(
+        ["Batches", "Retries", "Bisects", "InvokedEventCount", "FailedInvokeEventCount"].map(sum),
+        [1.0, 2.0, 0.0, 3.0, 2.0]
+    );
+    assert_eq!(mapping["metrics"]["IteratorAge"]["count"], 3);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
+    let stage = Stage::streaming(
+        "BatchSize: 10\nMaximumBatchingWindowInSeconds: 1\nMaximumRetryAttempts: 0\nBisectBatchOnFunctionError: true\nDestinationConfig:\n  OnFailure:\n    Destination: !GetAtt Failures.Arn",
+    );
+    let running = stage.start().await;
+    let always = Chance { next: 0, probability: 1.0 };
+    running.control.faults.set(FunctionFaults { kill_before: always, ..FunctionFaults::default() });
+    for number in [1, 2] {
+        put(&running.control.addresses.dynamodb, number, &[]).await;
+    }
+    let given_up =
+        |told: &Value| told["mappings"][0]["metrics"]["OnFailureDestinationDeliveredEventCount"]["sum"] == json!(2.0);
+    let told = until(&running, "giving both up", given_up).await;
+    let queue = json!({ "name": "failures", "messages": 2 });
+    assert_eq!(told["mappings"][0]["failureQueue"], queue);
+    running.stop().await;
+    let running = stage.start().await;
+    assert_eq!(metrics(&running).await["mappings"][0]["failureQueue"], queue);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_table_consumes_is_told_and_the_caller_sees_nothing_of_it() {
+    let running = Stage::new("", "").start().await;
+    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    let written = |told: &Value| told["tables"][0]["metrics"]["ConsumedWriteCapacityUnits"]["sum"] == json!(1.0);
+    let told = until(&running, "metering the write", written).await;
+    assert_eq!((&told["tables"][0]["table"], &told["tables"][0]["index"]), (&json!("things"), &Value::Null));
+
+    let client = tidemark_local::dynamodb::client(
+        &running.control.addresses.dynamodb,
+        &tidemark_local::dynamodb::Identity::local(),
+    );
+    let get = client.scan().table_name("things").send().await.unwrap();
+    assert_eq!((get.count(), get.consumed_capacity()), (1, None));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn only_this_machine_may_read_them() {
+    let running = Stage::new("", "").start().await;
+    let url = format!("{}/_local/metrics", running.control.addresses.http);
+    let foreign = Client::new().get(url).header("Origin", "https://evil.example").send().await.unwrap();
+    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
+    running.stop().await;
+}
