@@ -10,6 +10,7 @@ import path from 'node:path';
 import { launchChromium, stackUrl, viewports } from './chromium.mjs';
 import { scenes as gameScenes } from './game-scenes.mjs';
 import { scenes as okusuriScenes } from './okusuri-scenes.mjs';
+import { scenes as operatorScenes } from './operator-scenes.mjs';
 import { scenes as shopScenes } from './shop-scenes.mjs';
 import { scenes as startScenes } from './start-scenes.mjs';
 
@@ -69,6 +70,7 @@ const scenes = [
   ...Object.entries(gameScenes).map(([name, scene]) => /** @type {const} */ ([`game-${name}`, scene])),
   ...Object.entries(shopScenes),
   ...Object.entries(okusuriScenes),
+  ...Object.entries(operatorScenes),
 ].filter(([name]) => wanted.test(name));
 
 await mkdir(folder, { recursive: true });

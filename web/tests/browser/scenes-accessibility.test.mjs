@@ -1,16 +1,23 @@
-/** WCAG 2.2 AA as far as axe can measure it, in every scene of the start page, the game, the shop, the journal and the medication log, in both themes and both sizes. */
+/** WCAG 2.2 AA as far as axe can measure it, in every scene of the start page, the game, the shop, the journal, the medication log and the operator's page, in both themes and both sizes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
 import { scenes as gameScenes } from '../game-scenes.mjs';
 import { scenes as okusuriScenes } from '../okusuri-scenes.mjs';
+import { scenes as operatorScenes } from '../operator-scenes.mjs';
 import { scenes as shopScenes } from '../shop-scenes.mjs';
 import { scenes as startScenes } from '../start-scenes.mjs';
 import { useBrowser, violations } from './harness.mjs';
 
 const open = useBrowser();
 
-for (const [name, scene] of Object.entries({ ...startScenes, ...gameScenes, ...shopScenes, ...okusuriScenes })) {
+for (const [name, scene] of Object.entries({
+  ...startScenes,
+  ...gameScenes,
+  ...shopScenes,
+  ...okusuriScenes,
+  ...operatorScenes,
+})) {
   // Two of the four combinations show each theme and each size.
   for (const [size, colorScheme] of /** @type {const} */ ([
     ['desktop', 'light'],

@@ -1,0 +1,152 @@
+/** What the charts show: the metrics of the CloudWatch dashboard in `template.yaml`, in its order. */
+import type { Metrics, Series, Snapshot } from './api.ts';
+
+/** The charts, in the dashboard's order. */
+export const PANELS = [
+  'requests',
+  'lag',
+  'durations',
+  'errors',
+  'writeUnits',
+  'needsPerson',
+  'counted',
+  'caught',
+  'gameUnits',
+  'gamesFinished',
+] as const;
+export type PanelName = (typeof PANELS)[number];
+
+/** A line of a chart. */
+export interface Line {
+  /** CloudWatch's name, or the function's, with what tells it from the others. */
+  readonly name: string;
+  /** A value for each slot; `null` where there was nothing to measure. */
+  readonly values: readonly (number | null)[];
+  /** Of the whole window: the sum of what is counted, the greatest of what is measured. */
+  readonly whole: number;
+}
+
+/** How a slot's values become one, in CloudWatch's words. */
+type Stat = 'sum' | 'maximum' | 'p99';
+
+/** The most lines in a chart; more could not be told apart. */
+export const LINES_MAX = 5;
+
+/** The lines of a chart. What is counted has a line also when it is zero; what is measured only when it was. */
+export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
+  const named = (binary: string): Metrics => now.functions.find((of) => of.binary === binary)?.metrics ?? {};
+  const mappingOf = (binary: string) => now.mappings.find((of) => of.binary === binary);
+  const line = (name: string, series: Series | undefined, stat: Stat): Line => lineOf(name, series, stat, now.slots);
+  const units = (binary: string, metric: string, index = false): readonly Line[] =>
+    now.tables
+      .filter((of) => of.table === mappingOf(binary)?.table && (index || of.index === null))
+      .map((of) => line(of.index ?? metric, of.metrics[metric], 'sum'));
+  const perFunction = (metric: string, stat: Stat): readonly Line[] =>
+    now.functions
+      .filter((of) => of.metrics[metric] !== undefined)
+      .map((of) => line(of.binary, of.metrics[metric], stat))
+      .sort((a, b) => b.whole - a.whole)
+      .slice(0, LINES_MAX);
+  switch (panel) {
+    case 'requests':
+      return ['Count', '4xx', '5xx'].map((metric) => line(metric, now.api[metric], 'sum'));
+    case 'lag':
+      return [
+        line('IteratorAge', mappingOf('stats-aggregator')?.metrics['IteratorAge'], 'maximum'),
+        line('CountingLagMs', named('stats-aggregator')['CountingLagMs'], 'maximum'),
+      ];
+    case 'durations':
+      return perFunction('Duration', 'p99');
+    case 'errors':
+      return perFunction('Errors', 'sum');
+    case 'writeUnits':
+      return units('stats-aggregator', 'ConsumedWriteCapacityUnits', true);
+    case 'needsPerson':
+      return [
+        line('RecordsQuarantined', named('stats-aggregator')['RecordsQuarantined'], 'sum'),
+        together(
+          'RecordsUnreadable',
+          ['game-archiver', 'stock-watch', 'clicks-watch'].map((binary) =>
+            line(binary, named(binary)['RecordsUnreadable'], 'sum'),
+          ),
+        ),
+        together(
+          'OnFailureDestinationDeliveredEventCount',
+          now.mappings.map((of) => line(of.name, of.metrics['OnFailureDestinationDeliveredEventCount'], 'sum')),
+        ),
+      ];
+    case 'counted':
+      return [line('ClicksCounted', named('stats-aggregator')['ClicksCounted'], 'sum')];
+    case 'caught':
+      return ['RecordsDuplicated', 'ClaimsLost'].map((name) => line(name, named('stats-aggregator')[name], 'sum'));
+    case 'gameUnits':
+      return [
+        ...units('game-archiver', 'ConsumedReadCapacityUnits'),
+        ...units('game-archiver', 'ConsumedWriteCapacityUnits'),
+      ];
+    case 'gamesFinished':
+      return [line('GamesFinished', named('game-archiver')['GamesFinished'], 'sum')];
+  }
+}
+
+/** A metric as a line. */
+export function lineOf(name: string, series: Series | undefined, stat: Stat, slots: number): Line {
+  const values = Array.from({ length: slots }, (): number | null => (stat === 'sum' ? 0 : null));
+  for (const point of series?.points ?? []) if (point.slot in values) values[point.slot] = point[stat];
+  return { name, values, whole: series?.[stat] ?? 0 };
+}
+
+/** Lines of what is counted, as one. */
+function together(name: string, lines: readonly Line[]): Line {
+  const values = lines[0]?.values.map((_, i) => lines.reduce((sum, line) => sum + (line.values[i] ?? 0), 0)) ?? [];
+  return { name, values, whole: lines.reduce((sum, line) => sum + line.whole, 0) };
+}
+
+/** What waits for a person. */
+export interface Calls {
+  /** Records that were set aside because they cannot be read, lately. */
+  readonly quarantined: number;
+  /** Batches in the queues of failures. */
+  readonly failed: number;
+  /** Invocations that failed, lately. */
+  readonly errors: number;
+  /** Requests that a function's or a table's limit refused, lately. */
+  readonly throttled: number;
+}
+
+/** What waits for a person, of the whole stack. */
+export function callsOf(now: Snapshot): Calls {
+  const sum = (all: readonly { readonly metrics: Metrics }[], ...names: string[]): number =>
+    all.reduce((total, of) => total + names.reduce((n, name) => n + (of.metrics[name]?.sum ?? 0), 0), 0);
+  return {
+    quarantined: sum(now.functions, 'RecordsQuarantined', 'RecordsUnreadable'),
+    failed: now.mappings.reduce((total, of) => total + (of.queue?.messages ?? 0), 0),
+    errors: sum(now.functions, 'Errors'),
+    throttled: sum(now.functions, 'Throttles') + sum(now.tables, 'ThrottledRequests'),
+  };
+}
+
+/** The path of a line in a box, from the left edge to the right one; broken where there are no values. `top` is the value at its upper edge. */
+export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number): string {
+  const step = width / Math.max(values.length - 1, 1);
+  let path = '';
+  let isDown = false;
+  for (const [i, value] of values.entries()) {
+    if (value !== null) {
+      const x = Math.round(i * step * 10) / 10;
+      const y = Math.round((height - (Math.min(value, top) / top) * height) * 10) / 10;
+      // A lone point still shows: a line of no length with round ends.
+      path += isDown ? `L${x} ${y}` : `M${x} ${y}h0`;
+    }
+    isDown = value !== null;
+  }
+  return path;
+}
+
+/** A round number at or above the greatest value: 1, 2 or 5 times a power of ten. */
+export function topOf(lines: readonly Line[]): number {
+  const greatest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  if (greatest === 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(greatest));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= greatest) ?? 10) * power;
+}

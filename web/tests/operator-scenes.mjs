@@ -1,0 +1,160 @@
+/** Every state of the operator's page that is worth a look, each made by a scripted stack. */
+
+/** @import { Page, Route } from 'playwright-core' */
+/** @import { Scene } from './game-scenes.mjs' */
+
+const SLOTS = 90;
+
+/** @typedef {Record<string, any>} Json */
+
+/** A metric whose slots have these values; `undefined` and 0 are slots without one. @param {readonly (number | undefined)[]} values */
+export function series(values) {
+  const points = values.flatMap((value, i) =>
+    value ? [{ slot: SLOTS - values.length + i, count: 1, sum: value, maximum: value, p99: value }] : [],
+  );
+  const all = points.map(({ sum }) => sum).toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ share) => all[Math.ceil(all.length * share) - 1] ?? 0;
+  const sum = all.reduce((total, value) => total + value, 0);
+  return { count: points.length, sum, maximum: at(1), p50: at(0.5), p99: at(0.99), points };
+}
+
+/** A wave of whole numbers, one a slot. @param {number} size @param {number} [phase] */
+const wave = (size, phase = 0) =>
+  Array.from({ length: SLOTS }, (_, i) =>
+    Math.max(0, Math.round(size * (0.6 + 0.4 * Math.sin(i / 7 + phase) + (i % 3) / 12))),
+  );
+
+const FUNCTIONS = [
+  ...['click-writer', 'stats-aggregator', 'stats-reader', 'game-api', 'game-archiver', 'journal', 'clicks-watch'],
+  ...['ws-connect', 'ws-message', 'ws-disconnect', 'price-history', 'inventory-log', 'stock-watch', 'activity-log'],
+  ...['okusuri-api', 'okusuri-reminder'],
+];
+
+const MAPPINGS = [
+  ['StatsAggregatorFunction-ClickInserted', 'stats-aggregator', 'qit-db-local', 'aggregator'],
+  ['GameArchiverFunction-GameChanged', 'game-archiver', 'EsiritoriGame', 'game-archiver'],
+  ['ClicksWatchFunction-Noted', 'clicks-watch', 'qit-db-local', 'clicks-watch'],
+  ['StockWatchFunction-ShopChanged', 'stock-watch', 'DynamoDBShop', 'stock-watch'],
+];
+
+/** What the route tells of a stack on which nothing has happened. @returns {Json} */
+export function quiet() {
+  const queue = (/** @type {string} */ name) => ({ name: `tidemark-${name}-failures-local`, messages: 0 });
+  return {
+    slotSeconds: 10,
+    slots: SLOTS,
+    api: { metrics: {} },
+    functions: FUNCTIONS.map((binary) => ({
+      binary,
+      name: `tidemark-${binary}-local`,
+      invocations: 0,
+      errors: 0,
+      instances: { running: 1, busy: 0 },
+      metrics: {},
+    })),
+    mappings: MAPPINGS.map(([name, binary, table, failures = '']) => ({
+      name,
+      function: `tidemark-${binary}-local`,
+      table,
+      shards: 1,
+      waitingRecords: 0,
+      iteratorAgeMs: 0,
+      failureQueue: queue(failures),
+      metrics: {},
+    })),
+    tables: [],
+  };
+}
+
+/** The same with traffic. @returns {Json} */
+export function busy() {
+  const all = quiet();
+  all['api'].metrics = { Count: series(wave(140)), '4xx': series([3, 0, 2, 0, 0, 5, 1]) };
+  for (const [i, of] of all['functions'].entries()) {
+    if (i > 12) continue;
+    const calls = wave(60 / (i + 1), i);
+    of.invocations = 12_000 - 900 * i;
+    of.metrics = {
+      Invocations: series(calls),
+      Duration: series(calls.map((n) => n && 4 + ((n * 7 + i * 13) % 40))),
+      InitDuration: series([31]),
+    };
+  }
+  Object.assign(all['functions'][1].metrics, {
+    CountingLagMs: series(wave(420, 2)),
+    ClicksCounted: series(wave(130)),
+    RecordsDuplicated: series([2, 0, 0, 7, 0, 0, 1, 0, 0]),
+    ClaimsLost: series([1, 0, 3, 0]),
+  });
+  all['functions'][1].instances = { running: 2, busy: 1 };
+  all['functions'][4].metrics.GamesFinished = series([1, 0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0]);
+  for (const [i, of] of all['mappings'].entries()) {
+    of.metrics = {
+      Batches: series(wave(20, i)),
+      IteratorAge: series(wave(700, i)),
+      InvokedEventCount: series(wave(130, i)),
+    };
+  }
+  const units = (/** @type {number} */ reads, /** @type {number} */ writes) => ({
+    ...(reads && { ConsumedReadCapacityUnits: series(wave(reads)) }),
+    ...(writes && { ConsumedWriteCapacityUnits: series(wave(writes, 1)) }),
+  });
+  all['tables'] = [
+    { table: 'DynamoDBShop', index: null, metrics: units(12, 4) },
+    { table: 'EsiritoriGame', index: null, metrics: units(80, 55) },
+    { table: 'qit-db-local', index: null, metrics: units(20, 310) },
+    { table: 'qit-db-local', index: 'DateIndex', metrics: units(0, 140) },
+  ];
+  return all;
+}
+
+/** The same on a bad day. @returns {Json} */
+export function troubled() {
+  const all = busy();
+  Object.assign(all['functions'][1].metrics, { Errors: series([0, 4, 9, 2]), RecordsQuarantined: series([2, 0, 0]) });
+  all['functions'][9].metrics.Throttles = series([5, 8]);
+  Object.assign(all['mappings'][0], { waitingRecords: 1_840, iteratorAgeMs: 96_000 });
+  all['mappings'][0].failureQueue.messages = 3;
+  Object.assign(all['mappings'][0].metrics, {
+    Retries: series([4, 9, 2]),
+    Bisects: series([1, 3]),
+    OnFailureDestinationDeliveredEventCount: series([3]),
+  });
+  all['tables'][2].metrics.ThrottledRequests = series([40, 12]);
+  return all;
+}
+
+/** Answers in the stack's place. @param {Page} page @param {() => Json} tell */
+export const install = (page, tell) => page.route('**/_local/metrics', (route) => route.fulfill({ json: tell() }));
+
+/** What a CDN says of a path that it does not know. @param {Route} route */
+export const unknownPath = (route) =>
+  route.fulfill({ status: 403, contentType: 'application/xml', body: '<Error><Code>AccessDenied</Code></Error>' });
+
+/** @param {Page} page */
+const told = (page) => page.locator('[data-testid=calls]').waitFor();
+
+/** @param {() => Json} tell @param {(page: Page) => Promise<unknown>} [play] @returns {Scene} */
+const scene = (tell, play = told) => ({ at: '/operator/', prepare: (page) => install(page, tell), play });
+
+/** @type {Record<string, Scene>} */
+export const scenes = {
+  operator: scene(busy),
+  'operator-quiet': scene(quiet),
+  'operator-troubled': scene(troubled),
+  'operator-gone': scene(busy, async (page) => {
+    await told(page);
+    await page.route('**/_local/metrics', (route) => route.abort());
+    await page.getByRole('alert').waitFor();
+  }),
+  'operator-elsewhere': {
+    at: '/operator/',
+    prepare: (page) => page.route('**/_local/metrics', unknownPath),
+    play: (page) => page.locator('[data-testid=elsewhere]').waitFor(),
+  },
+  'operator-loading': {
+    at: '/operator/',
+    prepare: (page) => page.route('**/_local/metrics', () => {}),
+    play: (page) => page.locator('.skeleton').first().waitFor(),
+  },
+};

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Metrics, Series, Snapshot } from '../../src/operator/api.ts';
+import { callsOf, LINES_MAX, lineOf, linesOf, PANELS, pathOf, topOf } from '../../src/operator/panels.ts';
+import { words } from '../../src/operator/words.ts';
+
+const SLOTS = 4;
+
+/** A metric with one value in each of these slots. */
+function series(values: Readonly<Record<number, number>>): Series {
+  const points = Object.entries(values).map(([slot, value]) => ({
+    ...{ slot: Number(slot), count: 1, sum: value, maximum: value, p99: value },
+  }));
+  const all = points.map(({ sum }) => sum);
+  const greatest = Math.max(...all);
+  return { count: all.length, sum: all.reduce((a, b) => a + b, 0), maximum: greatest, p50: 0, p99: greatest, points };
+}
+
+function snapshot(functions: Readonly<Record<string, Metrics>>, rest: Partial<Snapshot> = {}): Snapshot {
+  return {
+    slotSeconds: 10,
+    slots: SLOTS,
+    api: {},
+    functions: Object.entries(functions).map(([binary, metrics]) => ({
+      ...{ binary, invocations: 0, running: 1, busy: 0, metrics },
+    })),
+    mappings: [],
+    tables: [],
+    ...rest,
+  };
+}
+
+const mapping = { name: 'm', binary: 'stats-aggregator', table: 'clicks', iteratorAgeMs: 0, waitingRecords: 0 };
+
+test('the charts are those of the dashboard in the template, in its order and under its titles', () => {
+  const template = readFileSync('../template.yaml', 'utf8');
+  const dashboard = template.slice(template.indexOf('AWS::CloudWatch::Dashboard'));
+  const titles = [...dashboard.matchAll(/"title": "([^"]+)"/g)].map(([, title]) => title);
+  assert.deepEqual(
+    PANELS.map((panel) => words.en.panels[panel]),
+    titles,
+  );
+});
+
+test('what is counted is zero in between, what is measured is nothing', () => {
+  const of = series({ 1: 5 });
+  assert.deepEqual(lineOf('n', of, 'sum', SLOTS).values, [0, 5, 0, 0]);
+  assert.deepEqual(lineOf('n', of, 'p99', SLOTS).values, [null, 5, null, null]);
+  assert.equal(lineOf('n', undefined, 'sum', SLOTS).whole, 0);
+});
+
+test('a slot beyond the chart is left out', () => {
+  assert.deepEqual(lineOf('n', series({ 9: 5 }), 'sum', SLOTS).values, [0, 0, 0, 0]);
+});
+
+test('of many functions the slowest are drawn, and none that did nothing', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const busy = Object.fromEntries(names.map((name, i) => [name, { Duration: series({ 0: i + 1 }) }]));
+  const lines = linesOf('durations', snapshot({ ...busy, idle: {} }));
+  assert.deepEqual(
+    lines.map(({ name }) => name),
+    ['g', 'f', 'e', 'd', 'c'],
+  );
+  assert.equal(lines.length, LINES_MAX);
+});
+
+test('write units are those of the table that the statistics follow, and of its indexes', () => {
+  const units = { ConsumedWriteCapacityUnits: series({ 0: 3 }) };
+  const tables = [
+    { table: 'clicks', index: null, metrics: units },
+    { table: 'clicks', index: 'DateIndex', metrics: units },
+    { table: 'other', index: null, metrics: units },
+  ];
+  const lines = linesOf('writeUnits', snapshot({}, { mappings: [{ ...mapping, queue: null, metrics: {} }], tables }));
+  assert.deepEqual(
+    lines.map(({ name }) => name),
+    ['ConsumedWriteCapacityUnits', 'DateIndex'],
+  );
+});
+
+test('what waits for a person is summed over functions, queues and tables', () => {
+  const now = snapshot(
+    {
+      'stats-aggregator': { RecordsQuarantined: series({ 0: 2 }), Errors: series({ 0: 4 }) },
+      'stock-watch': { RecordsUnreadable: series({ 1: 1 }), Throttles: series({ 1: 5 }) },
+    },
+    {
+      mappings: [
+        { ...mapping, queue: { name: 'q', messages: 3 }, metrics: {} },
+        { ...mapping, queue: null, metrics: {} },
+      ],
+      tables: [{ table: 't', index: null, metrics: { ThrottledRequests: series({ 2: 6 }) } }],
+    },
+  );
+  assert.deepEqual(callsOf(now), { quarantined: 3, failed: 3, errors: 4, throttled: 11 });
+  assert.deepEqual(callsOf(snapshot({})), { quarantined: 0, failed: 0, errors: 0, throttled: 0 });
+});
+
+test('every chart can be drawn of a stack that has nothing yet', () => {
+  for (const panel of PANELS) for (const line of linesOf(panel, snapshot({}))) assert.equal(line.whole, 0, panel);
+});
+
+test('a path breaks where there is nothing, and a lone point still shows', () => {
+  assert.equal(pathOf([0, 10, null, 5], 10, 30, 10), 'M0 10h0L10 0M30 5h0');
+});
+
+test('the top of a chart is a round number that has room for all', () => {
+  const top = (...values: number[]): number => topOf([{ name: '', values, whole: 0 }]);
+  assert.deepEqual([top(0), top(0.3), top(1), top(7), top(11), top(501)], [1, 0.5, 1, 10, 20, 1000]);
+});
