@@ -153,6 +153,14 @@ fn a_route_is_secured_where_it_may_refuse_a_token() {
 }
 
 #[test]
+fn whatever_changes_something_of_okusuri_may_refuse_another_site() {
+    for (route, operation) in Document::read().operations() {
+        let changes = route.contains(" /okusuri/") && !route.starts_with("GET ");
+        assert!(!changes || operation["responses"]["403"].is_object(), "{route}");
+    }
+}
+
+#[test]
 fn the_limits_are_those_of_the_code() {
     let limits = [
         ("schemas/UserId/maxLength", json!(UserId::CHARS_MAX)),
