@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine sim sim-games sim-shop soak bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test test-engine sim sim-games sim-shop soak attack bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -19,7 +19,7 @@ PARAMETERS ?=
 DATA ?= keep
 # Where `make screenshots` puts its pictures.
 SCREENSHOTS ?= target/screenshots
-# How many histories `make sim` plays, or the one; and whose counting: tidemark, seed-handler, claim-per-record, ...
+# How many histories `make sim` plays, or the one (the seed is also `make attack`'s); and whose counting: tidemark, seed-handler, claim-per-record, ...
 SEEDS ?= 1000
 SEED ?=
 SUBJECT ?= tidemark
@@ -27,6 +27,8 @@ SUBJECT ?= tidemark
 MINUTES ?= 10
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
+# How many random requests `make attack` makes for each operation and attacker.
+EXAMPLES ?= 50
 export STAGE STACK ARCHITECTURE PARAMETERS DATA
 
 help: ## List the commands
@@ -53,6 +55,9 @@ sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or
 soak: ## Hurt the whole stack under traffic, and look whether every promise was kept: MINUTES=10, SEED=17
 	cargo build --locked --workspace --bins
 	target/debug/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
+	scripts/attack $(EXAMPLES) $(SEED)
 
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
@@ -85,7 +90,7 @@ deploy: ## Deploy to AWS and upload the page: STAGE=dev ARCHITECTURE=arm64
 delete: ## Delete a deployed stack; its tables stay: STAGE=dev. DATA=delete deletes them too
 	scripts/delete
 
-tools: ## Install the AWS tools (aws, boto3, SAM, cfn-lint, cargo-lambda, cargo-deny) into .tools
+tools: ## Install the tools (aws, boto3, SAM, cfn-lint, checkov, cargo-lambda, schemathesis, ...) into .tools
 	@scripts/tools
 
 # Rust, Node and a C compiler, new enough; everything else is installed by these targets.
