@@ -9,12 +9,13 @@ use engine::{Chance, EngineFaults};
 use jiff::Timestamp;
 use serde_json::json;
 use stats_aggregator::{AggregateError, Aggregator};
+use store::clicks::StatLayout;
 use tidemark_tests::{Database, sample_event};
 
 const DAY: &str = "2025-10-02";
 
 fn aggregator(db: &Database) -> Aggregator {
-    Aggregator::new(db.client.clone(), Database::CLICKS)
+    Aggregator::new(db.client.clone(), Database::CLICKS, StatLayout::Sums)
 }
 
 async fn deliver(aggregator: &Aggregator, event: &serde_json::Value) -> Result<serde_json::Value, AggregateError> {

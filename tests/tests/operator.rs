@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use jiff::Timestamp;
 use stats_aggregator::Aggregator;
-use store::clicks::{Ending, Quarantine};
+use store::clicks::{Ending, Quarantine, StatLayout};
 use tidemark_cli::{Command, Outcome, quarantine, run};
 use tidemark_tests::{Database, sample_event};
 
@@ -20,7 +20,7 @@ async fn tidemark(db: &Database, arguments: &[&str]) -> anyhow::Result<Outcome> 
 async fn deliver(db: &Database, case: &str) {
     let event = serde_json::value::to_raw_value(&sample_event("stats-aggregator", case)).unwrap();
     let deadline = SystemTime::now() + Duration::from_secs(30);
-    let aggregator = Aggregator::new(db.client.clone(), Database::CLICKS);
+    let aggregator = Aggregator::new(db.client.clone(), Database::CLICKS, StatLayout::Sums);
     stats_aggregator::handle(&aggregator, event, deadline, Timestamp::UNIX_EPOCH).await.unwrap();
 }
 

@@ -12,6 +12,7 @@ use nix::time::{ClockId, clock_gettime};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use stats_aggregator::Aggregator;
+use store::clicks::StatLayout;
 
 use crate::report::{Aim, Better, Figure, Row};
 use crate::wire::{self, Answer, Reply};
@@ -36,7 +37,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>> {
 
 async fn measure(effort: Effort) -> Result<Vec<Row>> {
     let table = Arc::new(Table::default());
-    let aggregator = Aggregator::new(wire::client(table.clone()), "clicks");
+    let aggregator = Aggregator::new(wire::client(table.clone()), "clicks", StatLayout::Sums);
     let batch = |first| events::batch("shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)));
     // The first batch makes the claims; the second one is what a warm instance gets all day.
     handle(&aggregator, batch(1).as_bytes()).await?;

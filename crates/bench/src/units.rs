@@ -7,6 +7,7 @@ use anyhow::ensure;
 use engine::{Engine, Options};
 use jiff::Timestamp;
 use sim::{Counter, Subject, TABLE};
+use store::clicks::{Folder, StatLayout};
 
 use crate::events;
 use crate::report::{Better, Row};
@@ -68,11 +69,12 @@ const SHAPES: [Shape; 4] = [
 
 /// Units and requests per click of each shape.
 pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
-    let mut rows = Vec::new();
+    let (mut rows, mut folds) = (Vec::new(), Vec::new());
     for shape in &SHAPES {
-        let own = consumed(Subject::Tidemark, shape).await?;
-        let handler = consumed(Subject::SeedHandler, shape).await?;
-        let claims = consumed(Subject::ClaimPerRecord, shape).await?;
+        let (own, _) = consumed(Subject::Tidemark, StatLayout::Sums, shape).await?;
+        let (kept, folded) = consumed(Subject::Tidemark, StatLayout::Lanes, shape).await?;
+        let (handler, _) = consumed(Subject::SeedHandler, StatLayout::Sums, shape).await?;
+        let (claims, _) = consumed(Subject::ClaimPerRecord, StatLayout::Sums, shape).await?;
         let row = |what, unit, of: fn(&Consumed) -> f64| {
             Row::count(SECTION, format!("{}: {what}", shape.what), unit, of(&own))
                 .beside(Better::Lower, HANDLER, of(&handler))
@@ -86,15 +88,22 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
         rows.push(row("requests", "", |consumed| consumed.requests));
         // The others read nothing, and do not know who is new.
         rows.push(Row::count(SECTION, format!("{}: reads", shape.what), "RRU", own.read_units));
+        let what = format!("{}, kept by the lane: writes", shape.what);
+        rows.push(Row::count(SECTION, what, "WRU", kept.write_units).beside(Better::Lower, SUMS, own.write_units));
+        folds.push(folded.write_units);
     }
+    // The same for each shape: what waits is one day, its month and the total.
+    let fold = folds.iter().copied().fold(0.0, f64::max);
+    rows.push(Row::count(SECTION, "folding what a lane keeps, each time: writes", "WRU", fold));
     Ok(rows)
 }
 
 const HANDLER: &str = "usual handler";
 const CLAIMS: &str = "claim per record";
+const SUMS: &str = "added to the statistics";
 
-/// What one click of the batch consumes, on a cold instance.
-async fn consumed(subject: Subject, shape: &Shape) -> anyhow::Result<Consumed> {
+/// What one click of the batch consumes, on a cold instance; and what folding consumes afterwards, in all.
+async fn consumed(subject: Subject, layout: StatLayout, shape: &Shape) -> anyhow::Result<(Consumed, Consumed)> {
     let engine = Engine::start(Options::default()).await?;
     let mut table = stack::table("ClicksTable")?;
     TABLE.clone_into(&mut table.name);
@@ -106,7 +115,7 @@ async fn consumed(subject: Subject, shape: &Shape) -> anyhow::Result<Consumed> {
     let count = async |first: u64, users: &mut dyn Iterator<Item = usize>| {
         let users = users.map(|user| format!("user-{user:04}"));
         let event = events::batch("shardId-000", first, users);
-        Counter::new(subject, client.clone()).invoke(event, SystemTime::now() + TIME, Timestamp::now()).await
+        Counter::new(subject, layout, client.clone()).invoke(event, SystemTime::now() + TIME, Timestamp::now()).await
     };
     if shape.known > 0 {
         count(1, &mut (0..shape.known)).await?;
@@ -114,15 +123,18 @@ async fn consumed(subject: Subject, shape: &Shape) -> anyhow::Result<Consumed> {
     meter.take();
     count(10_000, &mut (0..shape.records).map(|record| record % shape.users)).await?;
     let consumed = meter.take();
+    stats_folder::handle(&Folder::new(client.clone(), TABLE)).await?;
+    let folded = meter.take();
     let counted = stack::total(&stack::client(&engine), TABLE).await?;
     ensure!(counted == shape.known + shape.records, "{subject:?} counted {counted} in {}", shape.what);
     engine.shutdown().await;
     let per_click = |sum: f64| sum / shape.records as f64;
-    Ok(Consumed {
+    let per_click = Consumed {
         requests: per_click(consumed.requests),
         write_units: per_click(consumed.write_units),
         read_units: per_click(consumed.read_units),
-    })
+    };
+    Ok((per_click, folded))
 }
 
 #[cfg(test)]
@@ -132,9 +144,11 @@ mod tests {
     #[tokio::test]
     async fn a_click_stays_within_its_write_units_in_every_shape_of_batch() {
         for shape in &SHAPES {
-            let consumed = consumed(Subject::Tidemark, shape).await.expect("a count");
-            let units = consumed.write_units;
-            assert!(units <= shape.write_units_max, "{}: {units} WRU per click", shape.what);
+            for layout in [StatLayout::Sums, StatLayout::Lanes] {
+                let (consumed, _) = consumed(Subject::Tidemark, layout, shape).await.expect("a count");
+                let units = consumed.write_units;
+                assert!(units <= shape.write_units_max, "{}, {layout:?}: {units} WRU per click", shape.what);
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ impl Ledger {
     /// A repair begins, and it is unknown how far it gets.
     pub(crate) fn may_be_repaired(&mut self, scope: Scope, lowers: bool) {
         let right = |error: i128| if error < 0 || lowers { 0 } else { error };
-        for (_, errors) in self.0.iter_mut().filter(|(period, _)| is_in(scope, **period)) {
+        for (_, errors) in self.0.iter_mut().filter(|(period, _)| scope.compares(**period)) {
             let repaired: Vec<_> = errors.iter().map(|(clicks, users)| (right(*clicks), right(*users))).collect();
             errors.extend(repaired);
         }
@@ -47,7 +47,7 @@ impl Ledger {
             let error = errors.entry(*period).or_default();
             *error = (error.0 + clicks, error.1 + unique_users);
         }
-        self.0.retain(|period, _| !is_in(scope, *period));
+        self.0.retain(|period, _| !scope.compares(*period));
         self.0.extend(errors.into_iter().map(|(period, error)| (period, BTreeSet::from([error]))));
     }
 
@@ -55,7 +55,8 @@ impl Ledger {
     pub(crate) fn judge(&self, scope: Scope, measured: &Measured) -> Vec<String> {
         let found: BTreeMap<Period, Error> =
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect();
-        let periods: BTreeSet<_> = found.keys().chain(self.0.keys()).filter(|period| is_in(scope, **period)).collect();
+        let periods: BTreeSet<_> =
+            found.keys().chain(self.0.keys()).filter(|period| scope.compares(**period)).collect();
         let mut wrong = Vec::new();
         for period in periods {
             let (found, possible) = (found.get(period).copied().unwrap_or_default(), self.of(*period));
@@ -67,16 +68,6 @@ impl Ledger {
             wrong.push(format!("a recount misses the markers of {:?}", measured.unmarked));
         }
         wrong
-    }
-}
-
-/// Whether a recount of the scope compares the statistic.
-fn is_in(scope: Scope, period: Period) -> bool {
-    match (scope, period) {
-        (Scope::All, _) => true,
-        (_, Period::Day(day)) => scope.contains(day),
-        (Scope::Month(month), Period::Month(of)) => month == of,
-        _ => false,
     }
 }
 

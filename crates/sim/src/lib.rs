@@ -9,6 +9,7 @@
 mod baselines;
 mod crowd;
 mod faults;
+mod folding;
 mod game;
 mod ledger;
 mod mutations;
@@ -32,12 +33,13 @@ use tokio::time::sleep;
 pub use faults::{Fault, Tally};
 pub use game::{GameOutcome, play_game};
 pub use shop::{ShopOutcome, Weakness, play_shop};
-pub use subject::{Counter, Subject};
+pub use subject::{Counter, Layout, Subject};
 pub use table::{Database, Embedded, TABLE};
 
 use crowd::Crowd;
+use folding::Folding;
 use operator::Operator;
-use source::{Setting, Source};
+use source::{LayoutOf, Setting, Source};
 use table::Table;
 use world::Sim;
 
@@ -53,6 +55,8 @@ pub struct Outcome {
     pub clicks: u64,
     /// What went wrong on the way.
     pub faults: Tally,
+    /// Lanes that were folded, each time that one was.
+    pub folds: u64,
     /// One line for each number that is wrong at the end.
     pub miscounts: Vec<String>,
     /// What happened, if it was to be traced.
@@ -63,20 +67,34 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When the harness itself fails, or a shard blocks so that the history does not end.
-pub fn play(seed: u64, subject: Subject, database: Box<dyn Database>, is_traced: bool) -> anyhow::Result<Outcome> {
+pub fn play(
+    seed: u64,
+    subject: Subject,
+    layout: Layout,
+    database: Box<dyn Database>,
+    is_traced: bool,
+) -> anyhow::Result<Outcome> {
     // The jitter of retries comes from the thread's generator.
     fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    runtime.block_on(LocalSet::new().run_until(history(seed, subject, database, is_traced)))
+    runtime.block_on(LocalSet::new().run_until(history(seed, subject, layout, database, is_traced)))
 }
 
-async fn history(seed: u64, subject: Subject, database: Box<dyn Database>, is_traced: bool) -> anyhow::Result<Outcome> {
+async fn history(
+    seed: u64,
+    subject: Subject,
+    layout: Layout,
+    database: Box<dyn Database>,
+    is_traced: bool,
+) -> anyhow::Result<Outcome> {
     let sim = Sim::new(Rng::with_seed(seed), Table::create(database)?, is_traced);
     let crowd = Crowd::new(&sim);
     let setting = sim.with(|world| Setting::draw(&mut world.rng));
-    let source = Source::new(sim.clone(), subject, setting);
+    let layout_of = sim.with(|world| LayoutOf::draw(layout, &mut world.rng));
+    let source = Source::new(sim.clone(), subject, layout_of, setting);
 
     let delivering = tokio::task::spawn_local(source.clone().run());
+    let folding = tokio::task::spawn_local(Folding::new(sim.clone(), subject, layout).run());
     let operating = tokio::task::spawn_local(Operator::new(sim.clone(), subject).run());
     crowd.run().await?;
     let tail_s = sim.with(|world| world.rng.u64(STORM_TAIL_S));
@@ -89,6 +107,7 @@ async fn history(seed: u64, subject: Subject, database: Box<dyn Database>, is_tr
     })?;
     delivering.await??;
     let mut operator = operating.await??;
+    let folding = folding.await?;
     sim.settle().await?;
     // What was given up must not come any more once it was repaired; anything else may.
     let replays_first = operator.gives_up();
@@ -107,8 +126,9 @@ async fn history(seed: u64, subject: Subject, database: Box<dyn Database>, is_tr
         sim.settle().await?;
     }
 
+    let folds = folding.finish().await?;
     let verdict = sim.with(|world| oracle::judge(world, subject.promise()))?;
     found_wrong.extend(verdict.miscounts);
     let (faults, trace) = (sim.with(|world| world.tally.clone()), sim.take_trace());
-    Ok(Outcome { seed, clicks: verdict.clicks, faults, miscounts: found_wrong, trace })
+    Ok(Outcome { seed, clicks: verdict.clicks, faults, folds, miscounts: found_wrong, trace })
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, ValueEnum};
-use tidemark_sim::{Embedded, Outcome, Subject, Tally, Weakness, play, play_game, play_shop};
+use tidemark_sim::{Embedded, Layout, Outcome, Subject, Tally, Weakness, play, play_game, play_shop};
 
 /// Plays random histories of clicks and faults, and recounts.
 #[derive(Debug, Parser)]
@@ -22,6 +22,9 @@ struct Options {
     /// Whose counting is put to the test.
     #[arg(long, value_enum, default_value_t = Subject::Tidemark)]
     subject: Subject,
+    /// Where it counts to.
+    #[arg(long, value_enum, default_value_t = Layout::Sums)]
+    layout: Layout,
     /// Plays the drawing game instead.
     #[arg(long, conflicts_with = "subject")]
     games: bool,
@@ -39,6 +42,9 @@ struct Sum {
     seeds: u64,
     clicks: u64,
     faults: Tally,
+    folds: u64,
+    /// Histories that ended with a wrong number.
+    wrong: u64,
     miscounts: usize,
 }
 
@@ -73,7 +79,7 @@ fn main() -> anyhow::Result<ExitCode> {
     } else if options.shop {
         shops(seeds, is_traced, options.weakened)?
     } else {
-        histories(seeds, is_traced, options.subject)?
+        histories(seeds, is_traced, options.subject, options.layout)?
     };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -104,20 +110,26 @@ fn on_all_processors(
 }
 
 /// Plays histories of clicks, and says whether none was miscounted.
-fn histories(seeds: RangeInclusive<u64>, is_traced: bool, subject: Subject) -> anyhow::Result<bool> {
+fn histories(seeds: RangeInclusive<u64>, is_traced: bool, subject: Subject, layout: Layout) -> anyhow::Result<bool> {
     let last = *seeds.end();
     let sum = Mutex::new(Sum::default());
     on_all_processors(seeds, |seed| {
-        let outcome = play(seed, subject, Box::new(Embedded::new()?), is_traced);
+        let outcome = play(seed, subject, layout, Box::new(Embedded::new()?), is_traced);
         // Whoever holds the lock writes whole lines.
         let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, subject)))?;
-        report(&outcome, subject);
+        let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, subject, layout)))?;
+        report(&outcome, subject, layout);
         add(&mut sum, &outcome, last);
         Ok(())
     })?;
-    let Sum { seeds, clicks, faults, miscounts } = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    println!("seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}), miscounts {miscounts}", faults.total());
+    let Sum { seeds, clicks, faults, folds, wrong, miscounts } =
+        sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let folds = if layout == Layout::Lanes { format!(", folds {folds}") } else { String::new() };
+    let wrong = if wrong > 0 { format!(" in {wrong} seeds") } else { String::new() };
+    println!(
+        "seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}){folds}, miscounts {miscounts}{wrong}",
+        faults.total()
+    );
     Ok(miscounts == 0)
 }
 
@@ -193,6 +205,8 @@ fn add(sum: &mut Sum, outcome: &Outcome, last: u64) {
     sum.seeds += 1;
     sum.clicks += outcome.clicks;
     sum.faults.add(&outcome.faults);
+    sum.folds += outcome.folds;
+    sum.wrong += u64::from(!outcome.miscounts.is_empty());
     sum.miscounts += outcome.miscounts.len();
     if sum.seeds.is_multiple_of(1_000) && sum.seeds < last {
         println!("{} of {last} seeds, miscounts {}", sum.seeds, sum.miscounts);
@@ -200,7 +214,7 @@ fn add(sum: &mut Sum, outcome: &Outcome, last: u64) {
 }
 
 /// The trace, if there is one, and what is wrong.
-fn report(outcome: &Outcome, subject: Subject) {
+fn report(outcome: &Outcome, subject: Subject, layout: Layout) {
     for line in &outcome.trace {
         println!("{line}");
     }
@@ -208,15 +222,16 @@ fn report(outcome: &Outcome, subject: Subject) {
         println!("seed {}: {miscount}", outcome.seed);
     }
     if !outcome.miscounts.is_empty() {
-        println!("{}", replay(outcome.seed, subject));
+        println!("{}", replay(outcome.seed, subject, layout));
     }
 }
 
 /// How to play one history again.
-fn replay(seed: u64, subject: Subject) -> String {
+fn replay(seed: u64, subject: Subject, layout: Layout) -> String {
     let subject = match subject.to_possible_value().filter(|_| subject != Subject::Tidemark) {
         Some(value) => format!(" SUBJECT={}", value.get_name()),
         None => String::new(),
     };
-    format!("seed {seed} fails; to play it again, told line by line: make sim SEED={seed}{subject}")
+    let layout = if layout == Layout::Lanes { " LAYOUT=lanes" } else { "" };
+    format!("seed {seed} fails; to play it again, told line by line: make sim SEED={seed}{subject}{layout}")
 }

@@ -4,15 +4,17 @@
 //! of `domain` and `store` that it uses itself; a mutation hands one of those pieces the wrong thing. The same steps without a
 //! mutation have to pass, or else it would be this file that is wrong and not the rule.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::calendar::parse_date;
 use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
 use jiff::Timestamp;
 use lambda_kit::stream::{StreamEvent, StreamRecord, StreamReply};
 use serde_json::Value;
-use store::clicks::{ClickImage, CommitError, Kept, KnownClaims, Lane, Lanes, Markers};
+use store::clicks::{ClickImage, CommitError, Folder, Kept, KnownClaims, Lane, Lanes, Markers};
 use tokio::sync::Mutex;
 
 use crate::table::TABLE;
@@ -114,6 +116,52 @@ pub(crate) async fn redrive_unmarked(client: Client, kept: &Kept, now: Timestamp
         Lanes::new(client.clone(), TABLE).commit(&lane, None, part.through, &delta, now).await?;
     }
     Ok(())
+}
+
+/// A folder that adds in one request and takes away in another.
+pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
+    let waiting = Folder::new(client.clone(), TABLE).waiting().await?;
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    for kept in &waiting {
+        let key = [
+            ("userId", format!("LANE#{}", kept.lane.stream_arn())),
+            ("createDateTime", kept.lane.shard_id().to_owned()),
+        ];
+        let key = HashMap::from(key.map(|(name, text)| (name.to_owned(), s(&text))));
+        let request = client.get_item().table_name(TABLE).set_key(Some(key.clone())).consistent_read(true);
+        let item = request.send().await?.item.unwrap_or_default();
+        let (mut delta, mut gone) = (StatDelta::default(), Vec::new());
+        for (name, value) in &item {
+            let Some((kind @ ("clicks" | "users"), period)) = name.split_once(':') else { continue };
+            let number: u64 = value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default();
+            gone.push(name.clone());
+            if period == "total" {
+                delta.total_clicks = number;
+                continue;
+            }
+            let sums = match parse_date(period) {
+                Ok(day) => delta.days.entry(day).or_default(),
+                Err(_) => delta.months.entry(period.parse()?).or_default(),
+            };
+            *(if kind == "clicks" { &mut sums.clicks } else { &mut sums.unique_users }) = number;
+        }
+        if gone.is_empty() {
+            continue;
+        }
+        // A lane that nobody else has makes a transaction of the sums alone.
+        let alone = Lane::new("folds", fastrand::u64(..).to_string());
+        Lanes::new(client.clone(), TABLE)
+            .commit(&alone, None, SequenceNumber::behind(None), &delta, Timestamp::UNIX_EPOCH)
+            .await?;
+        let names: HashMap<_, _> =
+            gone.into_iter().enumerate().map(|(index, name)| (format!("#a{index}"), name)).collect();
+        let mut placeholders: Vec<_> = names.keys().cloned().collect();
+        placeholders.sort();
+        let request =
+            client.update_item().table_name(TABLE).set_key(Some(key)).set_expression_attribute_names(Some(names));
+        request.update_expression(format!("REMOVE {}", placeholders.join(", "))).send().await?;
+    }
+    Ok(waiting.len() as u64)
 }
 
 /// A place that no lane ever passes.

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use store::clicks::StatLayout;
 use tokio::task::JoinSet;
 
 use crate::faults::Fault;
 use crate::stream::Shard;
-use crate::subject::{Counter, Subject};
+use crate::subject::{Counter, Layout, Subject};
 use crate::wire::Wire;
 use crate::world::{Sim, World};
 
@@ -36,6 +37,7 @@ const WARM_MAX: usize = 4;
 pub(crate) struct Source {
     sim: Sim,
     subject: Subject,
+    layout: LayoutOf,
     warm: Arc<Mutex<Vec<Instance>>>,
     setting: Setting,
 }
@@ -61,6 +63,24 @@ impl Setting {
     }
 }
 
+/// How the instances of a history count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LayoutOf {
+    All(StatLayout),
+    /// Each in a layout of its own: the setting is being changed.
+    Each,
+}
+
+impl LayoutOf {
+    pub(crate) fn draw(layout: Layout, rng: &mut fastrand::Rng) -> Self {
+        match layout {
+            Layout::Sums => Self::All(StatLayout::Sums),
+            Layout::Lanes if rng.u8(..4) == 0 => Self::Each,
+            Layout::Lanes => Self::All(StatLayout::Lanes),
+        }
+    }
+}
+
 struct Instance {
     wire: Wire,
     counter: Counter,
@@ -76,8 +96,8 @@ enum Outcome {
 
 impl Source {
     /// A mapping of a setting.
-    pub(crate) fn new(sim: Sim, subject: Subject, setting: Setting) -> Self {
-        Self { sim, subject, warm: Arc::default(), setting }
+    pub(crate) fn new(sim: Sim, subject: Subject, layout: LayoutOf, setting: Setting) -> Self {
+        Self { sim, subject, layout, warm: Arc::default(), setting }
     }
 
     /// Works until all shards are drained: those that are there, and those that come.
@@ -241,7 +261,12 @@ impl Source {
             return warm.swap_remove(index);
         }
         let wire = Wire::new(self.sim.clone());
-        let counter = Counter::new(self.subject, wire.client());
+        let layout = match self.layout {
+            LayoutOf::All(layout) => layout,
+            LayoutOf::Each if self.sim.with(|world| world.rng.bool()) => StatLayout::Lanes,
+            LayoutOf::Each => StatLayout::Sums,
+        };
+        let counter = Counter::new(self.subject, layout, wire.client());
         Instance { wire, counter }
     }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use stats_aggregator::Aggregator;
+use store::clicks::StatLayout;
 
 use crate::baselines::Baseline;
 use crate::mutations::{Mutant, Rule};
@@ -35,6 +36,18 @@ pub enum Subject {
     RepairUnclaimed,
     /// The function, and an operator whose redrives do not mark what they have counted.
     RedriveUnmarked,
+    /// The function, and a folder that adds what lanes keep in one request and takes it from them in another. To be played with lanes.
+    FoldApart,
+}
+
+/// Where the function counts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// Into the statistics themselves.
+    Sums,
+    /// Into the lanes, from where a folder takes it to the statistics. In one history of four, each instance counts one way or the other: a
+    /// table on which the layout is being switched on, or off.
+    Lanes,
 }
 
 /// What of the statistics a subject is held to.
@@ -73,11 +86,13 @@ enum Kind {
 impl Counter {
     /// A cold one, which counts into [`TABLE`].
     #[must_use]
-    pub fn new(subject: Subject, client: Client) -> Self {
+    pub fn new(subject: Subject, layout: StatLayout, client: Client) -> Self {
         Self(match subject {
-            Subject::Tidemark | Subject::RepairUnconditioned | Subject::RepairUnclaimed | Subject::RedriveUnmarked => {
-                Kind::Function(Box::new(Aggregator::new(client, TABLE)))
-            }
+            Subject::Tidemark
+            | Subject::RepairUnconditioned
+            | Subject::RepairUnclaimed
+            | Subject::RedriveUnmarked
+            | Subject::FoldApart => Kind::Function(Box::new(Aggregator::new(client, TABLE, layout))),
             Subject::SeedHandler => Kind::Baseline(Baseline { client, claims: false }),
             Subject::ClaimPerRecord => Kind::Baseline(Baseline { client, claims: true }),
             Subject::Unweakened => Kind::Mutant(Mutant::new(client, Rule::Unweakened)),

@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use engine::{Engine, Options};
-use tidemark_sim::{Database, Embedded, Fault, Outcome, Subject, Tally, play};
+use tidemark_sim::{Database, Embedded, Fault, Layout, Outcome, Subject, Tally, play};
 
 /// Plays the histories of some seeds on two threads.
-fn play_all(subject: Subject, seeds: std::ops::Range<u64>) -> Vec<Outcome> {
+fn play_all(subject: Subject, layout: Layout, seeds: std::ops::Range<u64>) -> Vec<Outcome> {
     let half = |seeds: Vec<u64>| {
-        let play = |seed| play(seed, subject, Box::new(Embedded::new().unwrap()), false).unwrap();
+        let play = |seed| play(seed, subject, layout, Box::new(Embedded::new().unwrap()), false).unwrap();
         move || seeds.into_iter().map(play).collect::<Vec<_>>()
     };
     let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
@@ -27,7 +27,11 @@ fn play_all(subject: Subject, seeds: std::ops::Range<u64>) -> Vec<Outcome> {
 /// How many of the histories a subject gets wrong. Where nothing went wrong on the way it has to be right: then it is the
 /// faults that it cannot stand, and not the simulation that is unfair to it.
 fn caught(subject: Subject) -> usize {
-    let outcomes = play_all(subject, 1..17);
+    caught_in(subject, Layout::Sums)
+}
+
+fn caught_in(subject: Subject, layout: Layout) -> usize {
+    let outcomes = play_all(subject, layout, 1..17);
     for calm in outcomes.iter().filter(|outcome| outcome.faults.total() == 0) {
         assert_eq!(calm.miscounts, [""; 0], "seed {}", calm.seed);
     }
@@ -38,7 +42,7 @@ fn caught(subject: Subject) -> usize {
 fn the_statistics_are_exact_in_every_history() {
     let mut faults = Tally::default();
     let mut calm = 0;
-    for outcome in play_all(Subject::Tidemark, 1..301) {
+    for outcome in play_all(Subject::Tidemark, Layout::Sums, 1..301) {
         assert!(outcome.miscounts.is_empty(), "make sim SEED={}: {:#?}", outcome.seed, outcome.miscounts);
         faults.add(&outcome.faults);
         calm += usize::from(outcome.faults.total() == 0);
@@ -49,6 +53,22 @@ fn the_statistics_are_exact_in_every_history() {
     }
     assert_eq!(faults.of(Fault::Timeout), 0, "the function is to answer before Lambda ends it");
     assert!(calm > 0, "every history had faults");
+}
+
+#[test]
+fn the_statistics_are_exact_in_every_history_in_which_lanes_keep_their_sums() {
+    let (mut faults, mut folds) = (Tally::default(), 0);
+    for outcome in play_all(Subject::Tidemark, Layout::Lanes, 1..41) {
+        assert!(outcome.miscounts.is_empty(), "make sim LAYOUT=lanes SEED={}: {:#?}", outcome.seed, outcome.miscounts);
+        faults.add(&outcome.faults);
+        folds += outcome.folds;
+    }
+    assert!(folds > 60 && faults.of(Fault::Repair) > 0 && faults.of(Fault::Split) > 0, "{folds} folds, {faults}");
+}
+
+#[test]
+fn a_folder_that_adds_and_takes_away_in_two_requests_is_caught() {
+    assert!(caught_in(Subject::FoldApart, Layout::Lanes) > 3);
 }
 
 #[test]
@@ -105,7 +125,7 @@ fn without_bodies(mut outcome: Outcome) -> Outcome {
 }
 
 fn trace(seed: u64, database: Box<dyn Database>) -> Outcome {
-    without_bodies(play(seed, Subject::Tidemark, database, true).unwrap())
+    without_bodies(play(seed, Subject::Tidemark, Layout::Lanes, database, true).unwrap())
 }
 
 /// Shows where two histories part, and not all of both.
@@ -173,7 +193,7 @@ impl Database for Served {
 #[test]
 fn the_statistics_are_exact_behind_the_engines_own_server() {
     for seed in 1..4 {
-        let outcome = play(seed, Subject::Tidemark, Box::new(Served::start()), false).unwrap();
+        let outcome = play(seed, Subject::Tidemark, Layout::Sums, Box::new(Served::start()), false).unwrap();
         assert!(outcome.clicks > 0);
         assert_eq!(outcome.miscounts, [""; 0], "seed {seed}");
     }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use stats_aggregator::Aggregator;
 use store::clicks::{
     DateShards, Ending, Kept, KnownClaims, Lane, Markers, Measured, Quarantine, Recounter, Redriven, Redriver,
-    RepairError, Repaired, Repairer,
+    RepairError, Repaired, Repairer, StatLayout,
 };
 use tidemark_tests::Database;
 use tokio::sync::Notify;
@@ -74,11 +74,15 @@ struct Source {
 
 impl Source {
     async fn of(db: &Database) -> Self {
+        Self::in_layout(db, StatLayout::Sums).await
+    }
+
+    async fn in_layout(db: &Database, layout: StatLayout) -> Self {
         let table = db.client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
         Self {
             stream_arn: table.latest_stream_arn.unwrap(),
             streams: db.streams(),
-            aggregator: Aggregator::new(db.client.clone(), Database::CLICKS),
+            aggregator: Aggregator::new(db.client.clone(), Database::CLICKS, layout),
             iterators: BTreeMap::new(),
         }
     }

@@ -59,6 +59,16 @@ impl Scope {
         }
     }
 
+    /// Whether a statistic is among those that are looked at.
+    pub fn compares(self, period: Period) -> bool {
+        match (self, period) {
+            (Self::All, _) => true,
+            (_, Period::Day(day)) => self.contains(day),
+            (Self::Month(month), Period::Month(of)) => of == month,
+            _ => false,
+        }
+    }
+
     /// The statistics that a click of that day belongs to.
     fn periods_of(self, day: Date) -> impl Iterator<Item = Period> {
         let month = (!matches!(self, Self::Day(_))).then(|| Period::Month(YearMonth::of(day)));

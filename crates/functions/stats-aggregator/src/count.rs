@@ -1,4 +1,4 @@
-//! Counting a batch: claims, then one transaction for each part.
+//! Counting a batch: claims, then one commit for each part.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use backon::{ExponentialBuilder, Retryable};
 use domain::clicks::{Part, SequenceNumber, Standing, parts};
 use jiff::{SignedDuration, Timestamp};
 use store::StoreError;
-use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine};
+use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine, StatLayout};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
@@ -51,10 +51,10 @@ pub(crate) struct Counted<'a> {
 }
 
 impl Aggregator {
-    /// Counts into `table`.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str) -> Self {
+    /// Counts into `table`, in the given layout.
+    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, layout: StatLayout) -> Self {
         Self {
-            lanes: Lanes::new(client.clone(), table),
+            lanes: Lanes::new(client.clone(), table).in_layout(layout),
             markers: Markers::new(client.clone(), table),
             quarantine: Quarantine::new(client, table),
             known: Mutex::default(),

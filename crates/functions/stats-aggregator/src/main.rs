@@ -4,14 +4,16 @@ use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
 use stats_aggregator::{Aggregator, handle};
+use store::clicks::StatLayout;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("CLICKS_TABLE")?;
+    let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or lanes", Some)?;
     let client = Client::new(&aws::config().await);
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
     store::clicks::connect(&client, &table).await?;
-    let aggregator = Aggregator::new(client, &table);
+    let aggregator = Aggregator::new(client, &table, layout);
     stream::run(|event, context| handle(&aggregator, event, context.deadline(), Timestamp::now())).await
 }

@@ -1,7 +1,10 @@
-//! Lanes: up to where each shard has been counted, and the one transaction that counts further.
+//! Lanes: up to where each shard has been counted, and the one write that counts further.
+
+use std::str::FromStr;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use domain::clicks::{ClickKey, Correction, LaneId, Period, SequenceNumber, StatDelta};
@@ -11,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::keys::{
     DAILY, Item, MONTHLY, PARTITION_KEY, TOTAL, TOTAL_SORT, date_key, key, lane_partition, month_key, n, s,
 };
+use super::unfolded;
 use crate::{StoreError, error};
 
 /// How long a lane is kept after it last moved. Its stream forgets its records after 24 hours, so nothing comes back for it.
@@ -62,7 +66,7 @@ impl Lane {
         &self.shard_id
     }
 
-    fn key(&self) -> Item {
+    pub(super) fn key(&self) -> Item {
         key(lane_partition(&self.stream_arn), &self.shard_id)
     }
 
@@ -71,6 +75,34 @@ impl Lane {
         (self.stream_arn != OPERATOR).then(|| now + LANE_RETENTION)
     }
 }
+
+/// Where a commit adds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StatLayout {
+    /// To the statistics themselves, in one transaction with the lane.
+    #[default]
+    Sums,
+    /// To the lane's own item, which nobody else writes; [`super::Folder`] takes the sums from there to the statistics.
+    /// `docs/decisions/0023-sums-that-a-lane-keeps.md` has the argument.
+    Lanes,
+}
+
+/// The layouts are spelled `sums` and `lanes`.
+impl FromStr for StatLayout {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "sums" => Ok(Self::Sums),
+            "lanes" => Ok(Self::Lanes),
+            _ => Err(()),
+        }
+    }
+}
+
+/// The most days and months of a part that a lane keeps for itself. Clicks of now have two of each at the most; a foreign client's import
+/// may have a hundred, and would make the lane's item large, which is paid for with each commit.
+const KEPT_STATS_MAX: usize = 8;
 
 /// Why a commit had no effect.
 #[derive(Debug, thiserror::Error)]
@@ -83,17 +115,23 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
-/// Reads lanes and moves them. Its requests are `GetItem` and `TransactWriteItems` of updates.
+/// Reads lanes and moves them. Its requests are `GetItem`, `UpdateItem`, and `TransactWriteItems` of updates.
 #[derive(Debug, Clone)]
 pub struct Lanes {
     client: Client,
     table: String,
+    layout: StatLayout,
 }
 
 impl Lanes {
     /// The lanes in `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), layout: StatLayout::default() }
+    }
+
+    /// The same in another layout, which may change from commit to commit: what a lane keeps is added up with everything else.
+    pub fn in_layout(self, layout: StatLayout) -> Self {
+        Self { layout, ..self }
     }
 
     /// The last record that this lane has counted; `None` before the first. Consistent.
@@ -105,7 +143,7 @@ impl Lanes {
         number.map(Some).ok_or_else(|| StoreError::unreadable("a lane without a sequence number"))
     }
 
-    /// Adds `delta` to the statistics and moves the lane from where it was read to `to`: both or neither.
+    /// Counts `delta`, where the layout says, and moves the lane from where it was read to `to`: both or neither.
     pub async fn commit(
         &self,
         lane: &Lane,
@@ -114,7 +152,37 @@ impl Lanes {
         delta: &StatDelta,
         now: Timestamp,
     ) -> Result<(), CommitError> {
+        if self.layout == StatLayout::Lanes && delta.days.len() + delta.months.len() <= KEPT_STATS_MAX {
+            return self.keep(lane, from, to, delta, now).await;
+        }
         self.commit_with(lane, from, to, delta, None, now).await
+    }
+
+    /// Adds to the sums in the lane's own item and moves it. One item, so no transaction is needed, and nobody is in the way.
+    async fn keep(
+        &self,
+        lane: &Lane,
+        from: Option<SequenceNumber>,
+        to: SequenceNumber,
+        delta: &StatDelta,
+        now: Timestamp,
+    ) -> Result<(), CommitError> {
+        let update = self.lane_update(lane, from, to, now);
+        let update = unfolded::add(update, additions(delta)).build();
+        let update = update.map_err(|error| StoreError::Refused(error.to_string()))?;
+        let request = self.client.update_item().table_name(update.table_name).set_key(Some(update.key));
+        let request = request
+            .update_expression(update.update_expression)
+            .set_condition_expression(update.condition_expression)
+            .set_expression_attribute_names(update.expression_attribute_names)
+            .set_expression_attribute_values(update.expression_attribute_values);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => CommitError::LaneMoved,
+                _ => CommitError::Store(error.into()),
+            }),
+        }
     }
 
     /// The same, and what else belongs to it.
@@ -127,15 +195,7 @@ impl Lanes {
         also: Option<UpdateBuilder>,
         now: Timestamp,
     ) -> Result<(), CommitError> {
-        let total = (delta.total_clicks > 0).then_some((Period::Total, delta.total_clicks, 0));
-        let days = delta.days.iter().map(|(day, sums)| (Period::Day(*day), sums.clicks, sums.unique_users));
-        let months = delta.months.iter().map(|(month, sums)| (Period::Month(*month), sums.clicks, sums.unique_users));
-        let additions = total.into_iter().chain(days).chain(months).map(|(period, clicks, users)| Correction {
-            period,
-            clicks: clicks.into(),
-            unique_users: users.into(),
-        });
-        self.add(lane, from, to, additions, also, now).await
+        self.add(lane, from, to, additions(delta), also, now).await
     }
 
     /// Adds to statistics, moves the lane, and does what else belongs to it: all of it or nothing.
@@ -148,8 +208,18 @@ impl Lanes {
         also: Option<UpdateBuilder>,
         now: Timestamp,
     ) -> Result<(), CommitError> {
+        self.write(self.lane_update(lane, from, to, now), also, additions).await
+    }
+
+    /// One transaction: a lane's change, on its condition, what else belongs to it, and what is added to statistics.
+    pub(super) async fn write(
+        &self,
+        lane: UpdateBuilder,
+        also: Option<UpdateBuilder>,
+        additions: impl IntoIterator<Item = Correction>,
+    ) -> Result<(), CommitError> {
         let additions = additions.into_iter().map(|addition| self.stat_update(&addition));
-        let updates = std::iter::once(self.lane_update(lane, from, to, now)).chain(also).chain(additions);
+        let updates = std::iter::once(lane).chain(also).chain(additions);
         let actions = updates.map(|update| {
             let update = update.build().map_err(|error| StoreError::Refused(error.to_string()))?;
             Ok(TransactWriteItem::builder().update(update).build())
@@ -224,4 +294,16 @@ impl Lanes {
             .update_expression(format!("{SET}, uniqueUsers :users"))
             .expression_attribute_values(":users", n(addition.unique_users))
     }
+}
+
+/// What a part adds, by period.
+fn additions(delta: &StatDelta) -> impl Iterator<Item = Correction> {
+    let total = (delta.total_clicks > 0).then_some((Period::Total, delta.total_clicks, 0));
+    let days = delta.days.iter().map(|(day, sums)| (Period::Day(*day), sums.clicks, sums.unique_users));
+    let months = delta.months.iter().map(|(month, sums)| (Period::Month(*month), sums.clicks, sums.unique_users));
+    total.into_iter().chain(days).chain(months).map(|(period, clicks, users)| Correction {
+        period,
+        clicks: clicks.into(),
+        unique_users: users.into(),
+    })
 }

@@ -7,13 +7,14 @@
 //! | month's statistic | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
 //! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
 //! | marker: who saw a user first in a month and on its days | `SEEN#<user>` | `<month>` | no |
-//! | lane: up to where a shard is counted | `LANE#<stream ARN>` | shard id | no |
+//! | lane: up to where a shard is counted, and sums that it keeps until they are folded | `LANE#<stream ARN>` | shard id | no |
 //! | lane of all repairs | `LANE#operator` | `repair` | no |
 //! | lane of a click counted from the quarantine | `LANE#operator` | `redrive#<hash of its key>` | no |
 //! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
 //!
 //! The first four are the promise to readers (the table's own clients); the others are ours, and cost nothing in the index.
 
+mod fold;
 mod image;
 mod keys;
 mod lanes;
@@ -32,12 +33,14 @@ mod redrive;
 mod repair;
 #[cfg(feature = "recount")]
 mod snapshot;
+mod unfolded;
 mod watch;
 mod writer;
 
+pub use fold::{Folder, Unfolded};
 pub use image::{ClickImage, UnreadableClick};
 pub use keys::{DateShards, RESERVED_PREFIXES};
-pub use lanes::{CommitError, Lane, Lanes};
+pub use lanes::{CommitError, Lane, Lanes, StatLayout};
 pub use markers::{KnownClaims, Markers};
 pub use quarantine::{Ending, Kept, Quarantine, QuarantinedRecord};
 pub use reader::{ClickPosition, ClicksReader, Stat, StoredClick};

@@ -15,6 +15,7 @@ use domain::clicks::{
     ClickKey, Difference, LaneId, Mark, Scope, SequenceNumber, TableClick, Visitor, differences, recount,
 };
 
+use super::fold::stream_arn;
 use super::image::ClickImage;
 use super::keys::{CLICK_PREFIX, CLICK_PREFIX_END, DATE_INDEX, DateShards, Item, SORT_KEY, s};
 use super::lanes::Lane;
@@ -135,7 +136,7 @@ impl Recounter {
 
     /// Compares a scope's statistics with its clicks, once. `progress` hears of each page that is read.
     pub async fn measure(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, StoreError> {
-        let stream_arn = self.stream_arn().await?;
+        let stream_arn = stream_arn(&self.client, &self.table).await?;
         let Snapshot { lanes, stored } = self.snapshot(&stream_arn, scope).await?;
 
         let mut clicks = Vec::new();
@@ -212,12 +213,6 @@ impl Recounter {
             }
         }
         Err(StoreError::unreadable("the quarantine does not end"))
-    }
-
-    async fn stream_arn(&self) -> Result<String, StoreError> {
-        let table = self.client.describe_table().table_name(&self.table).send().await?.table;
-        let arn = table.and_then(|table| table.latest_stream_arn);
-        arn.ok_or_else(|| StoreError::Refused(format!("the table {} has no stream", self.table)))
     }
 
     async fn read_day(

@@ -10,6 +10,7 @@ use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SO
 use super::lanes::Lane;
 use super::reader::Stat;
 use super::recount::{Recounter, pages, sorted_between};
+use super::unfolded;
 use crate::StoreError;
 
 /// How often the lanes and the statistics are read until no lane moved meanwhile, and how long to wait in between.
@@ -30,6 +31,8 @@ pub(super) type Checkpoints = BTreeMap<String, SequenceNumber>;
 pub(super) struct AllLanes {
     pub(super) stream: Checkpoints,
     pub(super) operator: Checkpoints,
+    /// What the stream's lanes keep, lane by lane.
+    unfolded: Vec<(Period, Sums)>,
 }
 
 impl AllLanes {
@@ -64,13 +67,19 @@ impl Recounter {
         Ok(stored)
     }
 
-    /// Reads until no lane has moved around the reading of the statistics, so that both are of one moment.
+    /// Reads until no lane has moved or was folded around the reading of the statistics, so that all are of one moment. What lanes keep is
+    /// part of what is stored.
     pub(super) async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
         let mut before = self.lanes(stream_arn).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let stored = self.stored(scope).await?;
+            let mut stored = self.stored(scope).await?;
             let after = self.lanes(stream_arn).await?;
             if after == before {
+                for (period, kept) in after.unfolded.iter().filter(|(period, _)| scope.compares(*period)) {
+                    let sums = stored.entry(*period).or_default();
+                    sums.clicks += kept.clicks;
+                    sums.unique_users += kept.unique_users;
+                }
                 return Ok(Snapshot { lanes: after, stored });
             }
             before = after;
@@ -82,17 +91,19 @@ impl Recounter {
     }
 
     async fn lanes(&self, stream_arn: &str) -> Result<AllLanes, StoreError> {
-        let operator = self.checkpoints(Lane::repair().stream_arn()).await?;
-        Ok(AllLanes { stream: self.checkpoints(stream_arn).await?, operator })
+        let (operator, _) = self.checkpoints(Lane::repair().stream_arn()).await?;
+        let (stream, unfolded) = self.checkpoints(stream_arn).await?;
+        Ok(AllLanes { stream, operator, unfolded })
     }
 
-    async fn checkpoints(&self, stream_arn: &str) -> Result<Checkpoints, StoreError> {
+    async fn checkpoints(&self, stream_arn: &str) -> Result<(Checkpoints, Vec<(Period, Sums)>), StoreError> {
         let query = self.partition(PARTITION_KEY, &lane_partition(stream_arn)).consistent_read(true);
-        let mut checkpoints = BTreeMap::new();
+        let (mut checkpoints, mut kept) = (BTreeMap::new(), Vec::new());
         let mut unreadable = false;
         pages(query, |items, _| {
             for item in items {
                 let text = |name| item.get(name).and_then(|value| value.as_s().ok());
+                kept.push(unfolded::read(item));
                 match (text(SORT_KEY), text("sequenceNumber").and_then(|number| number.parse().ok())) {
                     (Some(shard), Some(number)) => drop(checkpoints.insert(shard.clone(), number)),
                     _ => unreadable = true,
@@ -103,7 +114,8 @@ impl Recounter {
         if unreadable {
             return Err(StoreError::unreadable("a lane without a sequence number"));
         }
-        Ok(checkpoints)
+        let kept = kept.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok((checkpoints, kept.into_iter().flatten().collect()))
     }
 
     async fn stat(&self, partition: &str, sort: &str) -> Result<Sums, StoreError> {

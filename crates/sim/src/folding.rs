@@ -1,0 +1,78 @@
+//! The schedule of `stats-folder`: runs of it, which may meet each other, and each of which a fault may kill.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use store::clicks::Folder;
+
+use crate::mutations::fold_apart;
+use crate::subject::{Layout, Subject};
+use crate::table::TABLE;
+use crate::wire::Wire;
+use crate::world::Sim;
+
+/// How long it is between two runs, milliseconds; on AWS a minute.
+const REST_MS: std::ops::Range<u64> = 50..20_000;
+
+/// How often the last run is begun again at the most: nobody is in its way.
+const LAST_RUNS_MAX: usize = 3;
+
+/// Somebody who starts runs.
+pub(crate) struct Folding {
+    sim: Sim,
+    subject: Subject,
+    layout: Layout,
+    folds: Arc<AtomicU64>,
+}
+
+impl Folding {
+    pub(crate) fn new(sim: Sim, subject: Subject, layout: Layout) -> Self {
+        Self { sim, subject, layout, folds: Arc::default() }
+    }
+
+    /// Works as long as clicks are to come.
+    pub(crate) async fn run(self) -> Self {
+        while self.layout == Layout::Lanes && self.sim.with(|world| world.is_open) {
+            self.sim.pause(REST_MS).await;
+            if self.sim.with(|world| world.rng.u8(..4) == 0) {
+                tokio::join!(self.once(), self.once());
+            } else {
+                self.once().await;
+            }
+        }
+        self
+    }
+
+    /// Folds what is left when all has been counted, and tells how many lanes were folded in all.
+    pub(crate) async fn finish(self) -> anyhow::Result<u64> {
+        if self.layout == Layout::Lanes {
+            let folder = Folder::new(Wire::new(self.sim.clone()).client(), TABLE);
+            for _ in 0..LAST_RUNS_MAX {
+                let report = stats_folder::handle(&folder).await?;
+                self.folds.fetch_add(report.lanes, Ordering::Relaxed);
+            }
+            anyhow::ensure!(folder.waiting().await?.is_empty(), "something cannot be folded");
+        }
+        Ok(self.folds.load(Ordering::Relaxed))
+    }
+
+    /// One run, unless it dies or fails.
+    async fn once(&self) {
+        let wire = Wire::new(self.sim.clone());
+        let run = async {
+            if self.subject == Subject::FoldApart {
+                return fold_apart(wire.client()).await;
+            }
+            Ok(stats_folder::handle(&Folder::new(wire.client(), TABLE)).await?.lanes)
+        };
+        let outcome = tokio::select! {
+            biased;
+            () = wire.killed() => Err(anyhow::anyhow!("it is dead")),
+            outcome = run => outcome,
+        };
+        match outcome {
+            Ok(folds) => drop(self.folds.fetch_add(folds, Ordering::Relaxed)),
+            Err(error) => self.sim.with(|world| world.trace(|| format!("a folder fails: {error:#}"))),
+        }
+    }
+}
