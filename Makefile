@@ -25,6 +25,8 @@ SEED ?=
 SUBJECT ?= tidemark
 # How long `make soak` hurts the stack.
 MINUTES ?= 10
+# Where `make sim` has it count to: sums or lanes.
+LAYOUT ?= sums
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
 # How many random requests `make attack` makes for each operation and attacker.
@@ -44,7 +46,7 @@ test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, 
 	scripts/test-engine
 
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
