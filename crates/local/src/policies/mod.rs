@@ -133,3 +133,65 @@ impl Gate for Policies {
         self.allow(caller, &Request { action, resource, context: BTreeMap::from([(LEADING_KEYS, leading_keys)]) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const TEMPLATE: &str = "
+Resources:
+  Function:
+    Type: AWS::Serverless::Function
+    Metadata: { BuildProperties: { Binary: worker } }
+    Properties: { FunctionName: the-worker, Runtime: provided.al2023, Role: !GetAtt Role.Arn }
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument: {}
+      Policies:
+        - PolicyName: own
+          PolicyDocument:
+            Statement:
+              - { Effect: Allow, Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: ['arn:a', 'arn:b'] }
+              - { Effect: Allow, Action: 'dynamodb:GetItem', Resource: 'arn:a' }
+";
+
+    fn policies() -> Policies {
+        Policies::new(&crate::template::read(TEMPLATE, &BTreeMap::new()).unwrap())
+    }
+
+    fn request(action: &str, resource: &str) -> Request {
+        Request { action: action.to_owned(), resource: resource.to_owned(), ..Request::default() }
+    }
+
+    #[test]
+    fn what_no_statement_allows_is_refused_in_the_words_of_aws_and_noted() {
+        let policies = policies();
+        let refused = policies.allow("worker", &request("dynamodb:PutItem", "arn:c")).unwrap_err();
+        assert_eq!(
+            refused,
+            "User: arn:aws:sts::000000000000:assumed-role/tidemark-local-Role/the-worker is not authorized to perform: dynamodb:PutItem on \
+             resource: arn:c because no identity-based policy allows the dynamodb:PutItem action"
+        );
+        let denied = &policies.accounts()[0].denied;
+        assert_eq!((denied.len(), &*denied[0].resource), (1, "arn:c"));
+        assert_eq!(policies.allow("somebody", &request("dynamodb:PutItem", "arn:c")), Ok(()));
+    }
+
+    #[test]
+    fn a_grant_is_needed_by_a_call_that_nothing_else_allows() {
+        let policies = policies();
+        // Both statements allow the first; only one each of the others.
+        for (action, resource) in
+            [("dynamodb:GetItem", "arn:a"), ("dynamodb:GetItem", "arn:b"), ("dynamodb:PutItem", "arn:b")]
+        {
+            policies.allow("worker", &request(action, resource)).unwrap();
+        }
+        let statements = policies.accounts().remove(0).statements;
+        let counts = |counts: &[(&str, u64)]| counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        assert_eq!(statements[0].actions, counts(&[("dynamodb:GetItem", 1), ("dynamodb:PutItem", 1)]));
+        assert_eq!(statements[0].resources, counts(&[("arn:a", 0), ("arn:b", 2)]));
+        assert_eq!(statements[1].actions, counts(&[("dynamodb:GetItem", 0)]));
+    }
+}

@@ -1,6 +1,7 @@
 //! What is read from small templates, and what is refused.
 #![allow(clippy::unwrap_used)]
 
+mod policies;
 mod sockets;
 
 use std::collections::BTreeMap;
