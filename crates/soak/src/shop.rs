@@ -17,6 +17,8 @@ use crate::world::{Request, Said, World};
 const SYSTEM: &str = "shop";
 const PRODUCTS: [&str; 5] = ["bowl", "cup", "lamp", "plate", "vase"];
 const SHOPPERS: u32 = 12;
+/// How long goods are kept for those who do not mean it; for the others, longer than any soak lasts.
+const SHORT_S: u32 = 2;
 
 /// What somebody asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,8 @@ struct Change {
     deed: Deed,
     product: &'static str,
     name: String,
+    /// Whether the table may have deleted it since: a reservation that has expired.
+    may_be_gone: bool,
     said: Said,
 }
 
@@ -96,8 +100,7 @@ impl Shop {
     /// Goods are kept for an order, and then it is paid, given up, or forgotten.
     async fn order(&self, world: &World, rng: &mut Rng, product: &'static str) {
         let order = Uuid::now_v7().to_string();
-        let body =
-            json!({"orderId": order, "quantity": rng.u32(1..=5), "expiresInSeconds": ([2, 900][rng.usize(..2)])});
+        let body = json!({"orderId": order, "quantity": rng.u32(1..=5), "expiresInSeconds": ([SHORT_S, 86_400][rng.usize(..2)])});
         let said = self.change(world, rng, (Deed::Reserve, product, order.clone()), "reservations", &body).await;
         let (deed, end) = match rng.u8(..3) {
             _ if !matches!(said, Said::Done(_)) => return,
@@ -122,7 +125,8 @@ impl Shop {
         let said = world.ask(rng, &Request { system: SYSTEM, method: Method::POST, path: &path, key, body }).await;
         world.note(SYSTEM, &said);
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.push(Change { deed, product, name, said: said.clone() });
+        let may_be_gone = deed == Deed::Reserve && body["expiresInSeconds"] == SHORT_S;
+        changes.push(Change { deed, product, name, may_be_gone, said: said.clone() });
         said
     }
 
@@ -203,6 +207,7 @@ fn effect(change: &Change, books: &Books) -> Option<&'static str> {
         Deed::Release => usize::from(matches!(state, "RELEASED" | "EXPIRED")),
     };
     let wanted = match &change.said {
+        Said::Done(_) if change.may_be_gone => 0..=1,
         // It costs that already.
         Said::Done(answer) if answer["changed"] == false => 0..=0,
         Said::Done(_) => 1..=1,
