@@ -4,7 +4,7 @@ import type { Dictionary } from '../shared/i18n.svelte.ts';
 const en = {
   title: 'Tidemark',
   heading: 'Come in, the tide is right',
-  lead: 'Press the buoy, draw for your friends, look into the shop, take your medicine, read what happened. No server waits behind it, and still everything is counted exactly once.',
+  lead: 'Press the buoy, draw for your friends, look into the shop, take your medicine, read what happened. No server waits behind it, and still every click is counted exactly once.',
   footer: 'Nothing on this page needs an account.',
   unread: 'Cannot be read right now. The page behind it may still work.',
 
@@ -45,7 +45,7 @@ const en = {
 const ja: typeof en = {
   title: 'Tidemark',
   heading: 'ようこそ、潮はちょうど満ちています',
-  lead: 'ブイを押す。友だちと絵を当てる。商品をのぞく。今日の薬を記録する。最近のできごとを読む。どれもサーバーを置かずに動き、必ず一度だけ数えられます。',
+  lead: 'ブイを押す。友だちと絵を当てる。商品をのぞく。今日の薬を記録する。最近のできごとを読む。どれもサーバーを置かずに動き、クリックは必ず一度だけ数えられます。',
   footer: 'このページにアカウントは要りません。',
   unread: '今は読み込めません。リンク先は使えるかもしれません。',
 
