@@ -40,7 +40,8 @@ test('the keyboard reaches everything in reading order, beginning with the way p
   await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
   /** @type {(string | undefined)[]} */
   const stops = [];
-  for (let i = 0; i < 26; i++) {
+  // As far as the last of those below; the bound ends a test that never comes there.
+  for (let i = 0; i < 60 && stops.at(-1) !== 'Who clicked'; i++) {
     await page.keyboard.press('Tab');
     stops.push(
       await page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.tagName),
