@@ -9,7 +9,7 @@ use serde_json::Value;
 use tidemark_tests::repository;
 
 /// What each crate may depend on within the suite. Functions are one kind.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
@@ -25,6 +25,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("tidemark-sim", &["*"]),
     ("tidemark-bench", &["*"]),
     ("tidemark-soak", &["*"]),
+    // A model: it knows what the bench has measured, and no code.
+    ("tidemark-scale", &[]),
 ];
 
 fn metadata() -> Value {

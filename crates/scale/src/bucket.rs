@@ -1,0 +1,35 @@
+//! A token bucket, as DynamoDB's partitions and API Gateway's throttles have them.
+
+/// What is let through as long as something is left; a request may take it into debt.
+#[derive(Debug, Clone, Copy)]
+pub struct Bucket {
+    per_s: f64,
+    level: f64,
+}
+
+impl Bucket {
+    /// One that has nothing saved up: what it takes in the long run.
+    pub fn new(per_s: f64) -> Self {
+        Self { per_s, level: 0.0 }
+    }
+
+    /// One that has a second's worth.
+    pub fn full(per_s: f64) -> Self {
+        Self { per_s, level: per_s }
+    }
+
+    /// Some time goes by.
+    pub fn refill(&mut self, seconds: f64) {
+        self.level = (self.level + self.per_s * seconds).min(self.per_s);
+    }
+
+    /// Whether there is something left.
+    pub fn has_room(&self) -> bool {
+        self.level > 0.0
+    }
+
+    /// Takes what something costs.
+    pub fn take(&mut self, units: f64) {
+        self.level -= units;
+    }
+}
