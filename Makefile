@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine sim sim-games sim-shop soak attack bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test test-engine sim sim-games sim-shop soak attack bench lint build invoke watch screenshots deploy delete tools page requires scale
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -60,6 +60,8 @@ soak: ## Hurt the whole stack under traffic, and look whether every promise was 
 
 attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
 	scripts/attack $(EXAMPLES) $(SEED)
+scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/scale.md
+	cargo run --locked --quiet --package tidemark-scale
 
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
