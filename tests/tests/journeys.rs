@@ -272,3 +272,35 @@ async fn the_sharded_layout_counts_and_lists_as_the_plain_one() {
     let listed = stack.get_as_admin(&format!("/days/{}/clicks", today())).await.unwrap().json();
     assert_eq!(listed["items"].as_array().unwrap().len(), 30);
 }
+
+#[tokio::test]
+async fn lanes_keep_their_sums_until_the_folder_takes_them_to_the_statistics() {
+    let stack = Stack::with(&["--parameter", "StatLayout=lanes"]).await.unwrap();
+    let client = stack.dynamodb();
+    let (mut posted, mut is_kept) = (0, false);
+    // The schedule may fold at any moment; one of so many clicks is seen in its lane.
+    for _ in 0..200 {
+        let answer = stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap();
+        assert_eq!(answer.status, 201);
+        posted += 1;
+        let scan = client.scan().table_name("qit-db-local").send().await.unwrap();
+        is_kept = scan.items().iter().any(|item| item.contains_key("clicks:total"));
+        if is_kept {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(is_kept, "no lane keeps anything");
+    let mut total = json!(null);
+    for _ in 0..200 {
+        stack.invoke("stats-folder", &json!({})).await.unwrap().unwrap();
+        total = stack.get("/stats/total").await.unwrap().json();
+        if total == json!({"totalClicks": posted}) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(total, json!({"totalClicks": posted}));
+    let day = stack.get(&format!("/stats/daily/{}", today())).await.unwrap().json();
+    assert_eq!(day["uniqueUsers"], json!(1));
+}

@@ -105,7 +105,6 @@ pub(crate) async fn rows(effort: Effort) -> anyhow::Result<Vec<Row>> {
             .pictured("Write units of a whole game of ten", "Tidemark"),
         count("reads", "RRU", own.read_units),
         count("time", "min", own.minutes),
-        count("bytes out", "MB", own.bytes_out / 1e6),
         count("money", "$", own.dollars()).beside(Better::Lower, SEED, seed.dollars()).at_most(DOLLARS_MAX),
         count("when nobody ever guesses it: messages", "", longest.messages()),
         count("when nobody ever guesses it: writes", "WRU", longest.write_units),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod differences;
+mod folding;
 mod redrive;
 mod repair;
 
