@@ -192,9 +192,9 @@ impl Database for Served {
 
 #[test]
 fn the_statistics_are_exact_behind_the_engines_own_server() {
-    for seed in 1..4 {
-        let outcome = play(seed, Subject::Tidemark, Layout::Sums, Box::new(Served::start()), false).unwrap();
-        assert!(outcome.clicks > 0);
+    for (seed, layout) in [(1, Layout::Sums), (2, Layout::Lanes), (3, Layout::Sums), (4, Layout::Lanes)] {
+        let outcome = play(seed, Subject::Tidemark, layout, Box::new(Served::start()), false).unwrap();
+        assert!(outcome.clicks > 0 && (outcome.folds > 0) == (layout == Layout::Lanes));
         assert_eq!(outcome.miscounts, [""; 0], "seed {seed}");
     }
 }
