@@ -60,6 +60,7 @@ soak: ## Hurt the whole stack under traffic, and look whether every promise was 
 
 attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
 	scripts/attack $(EXAMPLES) $(SEED)
+
 scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/scale.md
 	cargo run --locked --quiet --package tidemark-scale
 
