@@ -188,10 +188,18 @@ async fn dose(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut D
     };
     let path = format!("/okusuri/api/doses/{date}/08:00/{medicine}");
     match send(world, rng, browser, method, &path, &body).await {
-        Said::Done(_) => drop(diary.doses.insert(name, Some(is_there))),
+        Said::Done(_) => {
+            diary.doses.insert(name, Some(is_there));
+        }
+        // As with a log.
+        Said::Refused(problem) if !is_there && problem.ends_with("not-found") => {
+            diary.doses.insert(name, Some(false));
+        }
         Said::Refused(_) => {}
         Said::Unknown if was == Some(Some(is_there)) => {}
-        Said::Unknown => drop(diary.doses.insert(name, None)),
+        Said::Unknown => {
+            diary.doses.insert(name, None);
+        }
     }
 }
 
@@ -201,8 +209,14 @@ impl Diary {
         let states = self.days.entry(date).or_insert_with(|| States::from([None]));
         match said {
             Said::Done(_) => *states = States::from([state]),
+            // A function whose transaction's reply was lost decides anew, and finds gone what it has deleted itself: the answer is true.
+            Said::Refused(problem) if state.is_none() && problem.ends_with("not-found") => {
+                *states = States::from([None])
+            }
             Said::Refused(_) => {}
-            Said::Unknown => drop(states.insert(state)),
+            Said::Unknown => {
+                states.insert(state);
+            }
         }
     }
 }
