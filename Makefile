@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine sim sim-games sim-shop soak attack bench lint build invoke watch screenshots deploy delete tools page requires scale
+.PHONY: help run test test-engine sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -29,8 +29,11 @@ MINUTES ?= 10
 LAYOUT ?= sums
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
-# How many random requests `make attack` makes for each operation and attacker.
+# How many random requests `make attack` makes for each operation and attacker, and for how long `make fuzz` fuzzes each target, in seconds.
 EXAMPLES ?= 50
+SECONDS ?= 60
+# Which fuzz targets; all when empty.
+TARGETS ?=
 export STAGE STACK ARCHITECTURE PARAMETERS DATA
 
 help: ## List the commands
@@ -63,6 +66,9 @@ attack: page ## Attack the API with requests made from its document: EXAMPLES=50
 
 scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/scale.md
 	cargo run --locked --quiet --package tidemark-scale
+
+fuzz: ## Fuzz what reads texts from outside: SECONDS=60 for each target, or TARGETS="csv_import ..."
+	scripts/fuzz $(SECONDS) $(TARGETS)
 
 bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))

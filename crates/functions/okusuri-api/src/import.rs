@@ -136,6 +136,16 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     Ok(rows)
 }
 
+/// The rows of a file, each with its line and its day, and its log or what is wrong with it. For the fuzz target alone.
+///
+/// # Errors
+/// The file as a whole cannot be read.
+#[cfg(fuzzing)]
+pub fn rows(file: &[u8], today: Date) -> Result<Vec<(usize, Option<Date>, Result<Log, &'static str>)>, Problem> {
+    let row = |row: Row| (row.line, row.date, row.read.map(|entry| entry.log).map_err(|(problem, _)| problem));
+    Ok(read(file, today, uuid::Uuid::nil)?.into_iter().map(row).collect())
+}
+
 fn is_empty(record: &StringRecord) -> bool {
     record.iter().all(|field| field.trim().is_empty())
 }

@@ -34,6 +34,8 @@ use push::Notices;
 use sign_in::{Mailer, Providers};
 
 pub use config::Config;
+#[cfg(fuzzing)]
+pub use import::rows as import_rows;
 pub use sign_in::Provider;
 
 /// The largest body of those that hold a few short texts.

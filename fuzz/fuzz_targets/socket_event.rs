@@ -1,0 +1,31 @@
+//! An event of the WebSocket API.
+
+#![no_main]
+
+use lambda_kit::socket::SocketEvent;
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|event: &str| {
+    let Ok(read) = serde_json::from_str::<SocketEvent>(event) else { return };
+    // What was read is what stands in the JSON, and nothing is made up. Of a member that is there twice, Value keeps one alone.
+    let Ok(json) = serde_json::from_str::<Value>(event) else { panic!("it was read, and is no JSON") };
+    if json.is_array() {
+        return;
+    }
+    let context = &json["requestContext"];
+    if context.is_object() {
+        assert_eq!(context["connectionId"], read.connection_id());
+        assert_eq!(context["routeKey"], read.route());
+    }
+    match read.text() {
+        Some(text) => assert_eq!((&json["body"], json["isBase64Encoded"] == true), (&Value::from(text), false)),
+        None => assert!(json["body"].is_null() || json["isBase64Encoded"] == true),
+    }
+    let ticket = read.query("ticket");
+    assert_ne!(ticket, Some(""), "an empty parameter counts as missing");
+    if let Some(ticket) = ticket {
+        assert_eq!(json["queryStringParameters"]["ticket"], ticket);
+    }
+    let _ = read.close_code();
+});

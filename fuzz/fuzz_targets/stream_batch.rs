@@ -1,0 +1,85 @@
+//! A batch of a DynamoDB stream, read with the rows of each table that has consumers.
+
+#![no_main]
+
+use domain::clicks::SequenceNumber;
+use futures::executor::block_on;
+use lambda_kit::stream::{Progress, Read, StreamEvent, StreamRecord, StreamReply};
+use libfuzzer_sys::fuzz_target;
+use serde_json::value::RawValue;
+use serde_json::{Value, to_value};
+use store::clicks::{ClickImage, Watched, WatchedImage};
+use store::game::{GameChange, GameImage};
+use store::shop::{ShopChange, ShopImage};
+
+/// Each record is either handled or left out, and none is lost on the way.
+fn nothing_is_lost<T>(records: usize, read: Vec<Read<'_, T>>) {
+    assert_eq!(read.len(), records);
+    let readable = read.iter().filter(|read| read.content.is_ok()).count();
+    let mut handled = 0;
+    let progress = Progress::through(
+        read,
+        |_: &String| false,
+        async |_| {
+            handled += 1;
+            Ok(())
+        },
+    );
+    let progress = block_on(progress).expect("nothing fails");
+    assert_eq!((handled, progress.failed_from), (readable, None));
+    assert_eq!(progress.unreadable, u64::try_from(records - readable).expect("few"));
+}
+
+/// Where the first readable record fails, the answer says so, and nothing behind it is touched.
+fn goes_on_where_it_failed<T>(read: Vec<Read<'_, T>>) -> Option<String> {
+    let mut handled = 0;
+    let progress = Progress::through(
+        read,
+        |_: &String| false,
+        async |_| {
+            handled += 1;
+            Err::<(), _>("no".to_owned())
+        },
+    );
+    let progress = block_on(progress).expect("what could be read has a number");
+    assert_eq!(handled > 0, progress.failed_from.is_some());
+    assert!(handled <= 1);
+    progress.failed_from
+}
+
+fn click(record: &StreamRecord<'_, ClickImage<'_>>) -> Result<(), String> {
+    let number = &record.change.sequence_number;
+    let number = number.parse::<SequenceNumber>().map_err(|error| error.to_string())?;
+    let _ = (record.change.made_at(), record.is_expiry());
+    let Some(image) = &record.change.new_image else { return Ok(()) };
+    image.click(number).map(drop).map_err(|why| why.to_string())
+}
+
+fuzz_target!(|event: &[u8]| {
+    let Ok(event) = serde_json::from_slice::<Box<RawValue>>(event) else { return };
+    let Ok(event) = StreamEvent::parse::<String>(&event) else { return };
+    let records = event.records.len();
+    nothing_is_lost(records, event.read(click));
+    let watched = |record: &StreamRecord<'_, WatchedImage, WatchedImage>| {
+        Watched::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
+    };
+    nothing_is_lost(records, event.read(watched));
+    let shop = |record: &StreamRecord<'_, ShopImage, ShopImage>| {
+        ShopChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref(), record.is_expiry())
+    };
+    nothing_is_lost(records, event.read(shop));
+    let game = |record: &StreamRecord<'_, GameImage, GameImage>| {
+        GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
+    };
+    nothing_is_lost(records, event.read(game));
+
+    let failed = goes_on_where_it_failed(event.read(game));
+    let answer = to_value(StreamReply::new(&event, failed.clone())).expect("JSON");
+    let failures = answer["batchItemFailures"].as_array().expect("a list");
+    assert_eq!(failures.first().map(|failure| failure["itemIdentifier"].clone()), failed.map(Value::from));
+    // A number of more digits than a float holds is given back all the same: as raw text.
+    if let Some(state) = event.state {
+        let answer = serde_json::to_string(&StreamReply::new(&event, None)).expect("JSON");
+        assert!(answer.contains(state.get()));
+    }
+});

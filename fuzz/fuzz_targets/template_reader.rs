@@ -1,0 +1,23 @@
+//! The local stack's reader of templates: whatever it is given, it says either what to run or where what is wrong.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use tidemark_local::template::read;
+
+fuzz_target!(|yaml: &str| {
+    let parameters = BTreeMap::from([("Stage".to_owned(), "fuzz".to_owned())]);
+    let stack = read(yaml, &parameters);
+    assert_eq!(stack, read(yaml, &parameters), "a template is read the same twice");
+    let Err(error) = stack else { return };
+    assert!(!error.problems.is_empty());
+    assert!(error.problems.is_sorted());
+    // A file's end is a line of its own.
+    let lines = yaml.split(['\n', '\r']).count() + 1;
+    for problem in error.problems {
+        assert!(problem.line <= lines, "{problem}: the template has {lines} lines");
+        assert!(!problem.message.is_empty());
+    }
+});
