@@ -65,13 +65,11 @@ async fn sums_are_folded_once_and_none_that_came_since_are_thrown_away() {
 async fn the_layout_may_change_at_any_time_and_a_part_of_many_days_does_not_stay_in_the_lane() {
     let db = Database::start().await.unwrap();
     let first: Date = DAY.parse().unwrap();
-    let mut n = 0;
-    for layout in [StatLayout::Sums, StatLayout::Lanes, StatLayout::Sums] {
+    for (n, layout) in (0..).zip([StatLayout::Sums, StatLayout::Lanes, StatLayout::Sums]) {
         // From the beginning each time: what has been counted is not counted again.
         let mut source = Source::in_layout(&db, layout).await;
         put(&db, "ann", n).await;
         source.drain().await;
-        n += 1;
     }
     assert_eq!(stats(&db).await, [2, 1, 2, 1, 2], "one is in the lane");
     let mut source = Source::in_layout(&db, StatLayout::Lanes).await;
