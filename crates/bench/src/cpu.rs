@@ -38,7 +38,9 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<Row>> {
 async fn measure(effort: Effort) -> Result<Vec<Row>> {
     let table = Arc::new(Table::default());
     let aggregator = Aggregator::new(wire::client(table.clone()), "clicks", StatLayout::Sums);
-    let batch = |first| events::batch("shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)));
+    let batch = |first| {
+        events::batch(events::STREAM, "shardId-000", first, (0..RECORDS).map(|n| format!("user-{:04}", n % USERS)))
+    };
     // The first batch makes the claims; the second one is what a warm instance gets all day.
     handle(&aggregator, batch(1).as_bytes()).await?;
     let (event, counted) = (batch(1 + RECORDS as u64), table.checkpoint());

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 /// The day on which all clicks of the bench happen.
 pub(crate) const DAY: &str = "2025-10-02";
 
-/// The stream that all batches come from.
+/// The stream of batches whose table has none of its own.
 pub(crate) const STREAM: &str =
     "arn:aws:dynamodb:us-east-1:000000000000:table/qit-db-local/stream/2025-10-01T00:00:00.000";
 
-/// A batch of one shard: one record for each of `users`, in order, numbered from `first` on.
-pub(crate) fn batch(shard: &str, first: u64, users: impl IntoIterator<Item = String>) -> String {
-    let records: Vec<Value> = (first..).zip(users).map(|(number, user)| record(number, &user)).collect();
+/// A batch of one shard of a stream: one record for each of `users`, in order, numbered from `first` on.
+pub(crate) fn batch(stream: &str, shard: &str, first: u64, users: impl IntoIterator<Item = String>) -> String {
+    let records: Vec<Value> = (first..).zip(users).map(|(number, user)| record(stream, number, &user)).collect();
     json!({
         "Records": records,
         "shardId": shard,
-        "eventSourceARN": STREAM,
+        "eventSourceARN": stream,
         "window": {"start": "2025-10-02T10:30:00Z", "end": "2025-10-02T10:31:00Z"},
         "state": {},
         "isFinalInvokeForWindow": false,
@@ -24,7 +24,7 @@ pub(crate) fn batch(shard: &str, first: u64, users: impl IntoIterator<Item = Str
     .to_string()
 }
 
-fn record(number: u64, user: &str) -> Value {
+fn record(stream: &str, number: u64, user: &str) -> Value {
     let millisecond = number % 1_000;
     let time = format!("{DAY}T10:{:02}:{:02}.{millisecond:03}Z", number / 60_000 % 60, number / 1_000 % 60);
     json!({
@@ -48,7 +48,7 @@ fn record(number: u64, user: &str) -> Value {
             "SizeBytes": 260,
             "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
-        "eventSourceARN": STREAM,
+        "eventSourceARN": stream,
     })
 }
 

@@ -164,7 +164,7 @@ impl Side<'_> {
             }
             "stats-aggregator" => {
                 let users = (0..RECORDS).map(|record| format!("{name}-visitor-{}", record % USERS));
-                events::batch(&format!("shardId-{name}"), events * RECORDS as u64, users)
+                events::batch(events::STREAM, &format!("shardId-{name}"), events * RECORDS as u64, users)
             }
             _ => {
                 let path = format!("/stats/daily/{}", events::DAY);

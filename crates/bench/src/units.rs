@@ -109,12 +109,13 @@ async fn consumed(subject: Subject, layout: StatLayout, shape: &Shape) -> anyhow
     TABLE.clone_into(&mut table.name);
     table.create_table["TableName"] = TABLE.into();
     local::tables::ensure(&stack::client(&engine), &table).await?;
+    let stream = stack::stream(&stack::client(&engine), TABLE).await?;
     let meter = Arc::new(Meter::new(engine.url()));
     let client = wire::client(meter.clone());
 
     let count = async |first: u64, users: &mut dyn Iterator<Item = usize>| {
         let users = users.map(|user| format!("user-{user:04}"));
-        let event = events::batch("shardId-000", first, users);
+        let event = events::batch(&stream, "shardId-000", first, users);
         Counter::new(subject, layout, client.clone()).invoke(event, SystemTime::now() + TIME, Timestamp::now()).await
     };
     if shape.known > 0 {
