@@ -54,6 +54,7 @@ async fn play(stack: Arc<Stack>, provider: OidcProvider, service: PushService) {
     rare::days_of_the_journal_have_grown(&stack).await;
     sample_events(&stack).await;
     rare::a_visitor_has_a_very_long_name(&stack).await;
+    rare::a_lane_keeps_sums(&stack).await;
     rare::two_activities_have_one_id(&stack).await;
     rare::a_reservation_expires(&stack).await;
     rare::a_seat_is_taken_over(&stack).await;

@@ -2,12 +2,15 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use bots::Server;
+use domain::calendar::YearMonth;
+use domain::clicks::{StatDelta, Sums};
 use domain::game::{Command, Line, LineId, LineKind, Talk};
 use domain::journal::{EntryId, Stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::json;
+use store::clicks::{Lane, Lanes, StatLayout};
 use store::game::{CHAT_LINES_MAX, Chat, StoredLine};
 use store::okusuri::{ReminderChange, Reminders};
 use tidemark_tests::browser::Browser;
@@ -44,6 +47,24 @@ pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
     ];
     let put = attributes.into_iter().fold(put, |put, (name, text)| put.item(name, AttributeValue::S(text)));
     put.send().await.unwrap();
+}
+
+/// A lane keeps sums, and while they are folded another transaction is always faster; and then none is.
+pub async fn a_lane_keeps_sums(stack: &Stack) {
+    let client = stack.dynamodb();
+    let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
+    let lane = Lane::new(table.latest_stream_arn.unwrap(), "shardId-kept");
+    let (day, sums) = ("2025-10-02".parse().unwrap(), Sums { clicks: 2, unique_users: 1 });
+    let (days, months) = ([(day, sums)].into(), [(YearMonth::of(day), sums)].into());
+    let kept = StatDelta { total_clicks: 2, days, months };
+    let lanes = Lanes::new(client, Database::CLICKS).in_layout(StatLayout::Lanes);
+    lanes.commit(&lane, None, "1".parse().unwrap(), &kept, Timestamp::now()).await.unwrap();
+    let always = json!({ "engine": { "transaction_conflicts": { "probability": 1 } } });
+    for (faults, left) in [(always, 1), (json!({}), 0)] {
+        stack.set_faults(&faults).await.unwrap();
+        let report = stack.invoke("stats-folder", &sample_event("stats-folder", "usual")).await.unwrap().unwrap();
+        assert_eq!(report["left"], left, "{report}");
+    }
 }
 
 /// Two users tell of something under the same id at the same moment with one product.
