@@ -11,9 +11,6 @@ const GAME: &str = "Cost of a game on AWS: 10 players, 10 rounds, 100 turns of a
 const BATCH_CLICKS: f64 = 1_000.0;
 const BATCH_USERS: f64 = 300.0;
 
-/// Reckoned by DynamoDB's rules: one update of one item of less than a kilobyte, which is in no index.
-const KEEP_UNITS: f64 = 1.0;
-
 /// Reckoned from the bench's players: nine guess right after 8 s and 22 s more on average each, or the 80 s of the drawing are over; with
 /// choosing and reveal that makes 76 s for each of 100 turns.
 const GAME_MINUTES: f64 = 127.0;
@@ -23,7 +20,7 @@ const GAME_MINUTES: f64 = 127.0;
 pub struct Measured {
     /// Write units of a batch's transaction: lane, day, month and total, and their places in the index.
     pub commit_units: f64,
-    /// Write units of a batch that the lane keeps. Reckoned.
+    /// Write units of a batch that the lane keeps.
     pub keep_units: f64,
     /// Write units of folding what one lane keeps: a transaction of the same four items as a batch's.
     pub fold_units: f64,
@@ -70,8 +67,8 @@ impl Measured {
         let none_new = batch("none new: writes")?;
         Ok(Self {
             commit_units: none_new * BATCH_CLICKS,
-            keep_units: KEEP_UNITS,
-            fold_units: none_new * BATCH_CLICKS,
+            keep_units: batch("none new, kept by the lane: writes")? * BATCH_CLICKS,
+            fold_units: value(CLICK, "folding what a lane keeps, each time: writes")?,
             claim_units: (batch("all new: writes")? - none_new) * BATCH_CLICKS / BATCH_USERS,
             read_units: batch("10 % new: reads")?,
             hot_day: [
