@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use serde_with::skip_serializing_none;
 
-use super::keys::{self, Key, sha256_hex, sortable};
+use super::keys::{self, Key, sha256_hex};
 use super::rows::{Row, item, read};
 use super::vault::Vault;
 use crate::StoreError;
@@ -51,8 +51,8 @@ impl Row for OauthState {
         &self.state_hash
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.state_hash)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     fn expires_at(&self) -> Option<Timestamp> {

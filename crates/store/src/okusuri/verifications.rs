@@ -9,7 +9,7 @@ use serde_bytes::ByteBuf;
 use serde_with::skip_serializing_none;
 use subtle::ConstantTimeEq;
 
-use super::keys::{self, Key, n, s, sortable};
+use super::keys::{self, Key, n, s};
 use super::rows::{Row, read};
 use super::set::Set;
 use super::vault::Vault;
@@ -57,8 +57,8 @@ impl Row for Verification {
         &self.email
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.email)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     /// Later than the code's end: what is counted outlives it.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
-use crate::okusuri::keys::{self, Key, sortable};
+use crate::okusuri::keys::{self, Key};
 
 /// A day's log: `USER#<user id>` `MEDICATION#<date>`, so there is one for each day.
 #[skip_serializing_none]
@@ -42,6 +42,10 @@ impl Row for MedicationLog {
 
     fn owner(&self) -> &str {
         &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     fn listed_by(&self) -> String {
@@ -134,7 +138,7 @@ impl Row for LogSummary {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }

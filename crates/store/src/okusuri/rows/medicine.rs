@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
-use crate::okusuri::keys::{self, Key, sortable};
+use crate::okusuri::keys::{self, Key};
 
 /// A medicine with its times: `USER#<user id>` `MEDICINE#<id>`.
 #[skip_serializing_none]
@@ -45,8 +45,8 @@ impl Row for Medicine {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -97,6 +97,10 @@ impl Row for Dose {
 
     fn owner(&self) -> &str {
         &self.user_id
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     fn listed_by(&self) -> String {

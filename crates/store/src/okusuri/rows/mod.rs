@@ -17,7 +17,9 @@ pub use self::log::{LogSummary, MedicationLog};
 pub use self::medicine::{Dose, DoseMark, Medicine};
 pub use self::notice::{NotificationSetting, PushSubscription, Reminder};
 pub use self::user::{Account, AccountOwner, EmailOwner, Session, User, UserImage, UserSession};
-use super::keys::{self, Item, Key, PARTITION_KEY, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT, index_shard, n, s};
+use super::keys::{
+    self, Item, Key, PARTITION_KEY, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT, index_shard, n, s, sortable,
+};
 use crate::StoreError;
 
 /// What every row tells of itself.
@@ -34,8 +36,13 @@ pub trait Row: Serialize + DeserializeOwned {
     /// Whose it is: the user's id, or what else its partition is named after.
     fn owner(&self) -> &str;
 
+    /// When it was made.
+    fn created_at(&self) -> Timestamp;
+
     /// What the listing of its type is sorted by: the time of its creation, where there is nothing better.
-    fn listed_by(&self) -> String;
+    fn listed_by(&self) -> String {
+        format!("{}#{}", sortable(self.created_at()), self.owner())
+    }
 
     /// When TTL may remove it. Until then, and after it too, it is the row's reader who refuses what has expired.
     fn expires_at(&self) -> Option<Timestamp> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
-use crate::okusuri::keys::{self, Key, sortable};
+use crate::okusuri::keys::{self, Key};
 
 /// When a user is reminded: `USER#<user id>` `REMINDER`.
 #[skip_serializing_none]
@@ -45,8 +45,8 @@ impl Row for Reminder {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -78,8 +78,8 @@ impl Row for NotificationSetting {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -124,7 +124,7 @@ impl Row for PushSubscription {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }

@@ -6,7 +6,7 @@ use serde_bytes::ByteBuf;
 use serde_with::skip_serializing_none;
 
 use super::{Row, of_user};
-use crate::okusuri::keys::{self, Key, sortable};
+use crate::okusuri::keys::{self, Key};
 
 /// A user: `USER#<user id>` `PROFILE`.
 #[skip_serializing_none]
@@ -46,8 +46,8 @@ impl Row for User {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -79,8 +79,8 @@ impl Row for UserImage {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -108,8 +108,8 @@ impl Row for EmailOwner {
         &self.email
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.email)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -147,8 +147,8 @@ impl Row for Session {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
@@ -190,8 +190,8 @@ impl Row for UserSession {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
@@ -239,8 +239,8 @@ impl Row for Account {
         &self.user_id
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.user_id)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
 
@@ -270,7 +270,7 @@ impl Row for AccountOwner {
         &self.subject
     }
 
-    fn listed_by(&self) -> String {
-        format!("{}#{}", sortable(self.created_at), self.subject)
+    fn created_at(&self) -> Timestamp {
+        self.created_at
     }
 }
