@@ -1,5 +1,6 @@
 //! What a game costs on AWS: messages, units, money; beside the layout that rewrites the drawing in the room's item.
 
+use scale::price;
 use store::game::CHAT_LINES_MAX;
 
 use crate::Effort;
@@ -19,19 +20,6 @@ const ROUNDS: u16 = 10;
 const MESSAGES_MAX: f64 = 240_000.0;
 const WRITE_UNITS_MAX: f64 = 15_000.0;
 const DOLLARS_MAX: f64 = 0.30;
-
-/// List prices in us-east-1, dollars; docs/benchmarks.md names their pages.
-mod price {
-    pub(super) const MESSAGE: f64 = 1.00e-6;
-    pub(super) const CONNECTION_MINUTE: f64 = 0.25e-6;
-    pub(super) const WRITE_UNIT: f64 = 0.625e-6;
-    pub(super) const READ_UNIT: f64 = 0.125e-6;
-    pub(super) const INVOCATION: f64 = 0.20e-6;
-    /// On arm64.
-    pub(super) const GB_SECOND: f64 = 0.000_013_333_4;
-    /// To the internet.
-    pub(super) const GB_OUT: f64 = 0.09;
-}
 
 /// Memory of `ws-message` and `game-archiver` in the template.
 const MEMORY_GB: f64 = 0.5;
