@@ -63,7 +63,8 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     assert_eq!(offered, json!({ "items": [{ "id": "example", "name": "Example" }] }));
 
     // Somebody new, with an address that the provider vouches for.
-    let entered = sign_in(&provider, &mut ann, &format!("{FROM}?returnTo=/okusuri/%23settings"), "ann").await;
+    let entered =
+        sign_in(&provider, &mut ann, &format!("{FROM}?timeZone=Asia/Tokyo&returnTo=/okusuri/%23settings"), "ann").await;
     assert_eq!(
         (entered.status.as_u16(), &*entered.location),
         (302, "http://okusuri.example/okusuri/#settings"),
@@ -71,8 +72,8 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     );
     let me = ann.get("/okusuri/api/me").await.unwrap().json();
     assert_eq!(
-        (&me["email"], &me["emailVerified"], &me["name"]),
-        (&json!("ann@example.com"), &json!(true), &json!("ann"))
+        (&me["email"], &me["emailVerified"], &me["name"], &me["timeZone"]),
+        (&json!("ann@example.com"), &json!(true), &json!("ann"), &json!("Asia/Tokyo"))
     );
     let accounts = ann.get("/okusuri/api/me/accounts").await.unwrap().json();
     assert_eq!(

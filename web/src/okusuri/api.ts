@@ -211,10 +211,28 @@ export async function getLogs(cursor: string | null): Promise<Page<Log>> {
   return page(await ask(`logs?${query}`), decodeLog);
 }
 
+/** Where one goes to sign in at a provider, which leads back to `returnTo`. */
+export function signInAt(provider: string, returnTo: string): string {
+  return departure(provider, { returnTo, timeZone: zoneHere() });
+}
+
+/** Where one goes to add a login at a provider to who is signed in. */
+export function linkAt(provider: string, returnTo: string): string {
+  return departure(provider, { returnTo, link: '1' });
+}
+
+function departure(provider: string, query: Readonly<Record<string, string>>): string {
+  return `${API}sign-in/oauth/${encodeURIComponent(provider)}?${new URLSearchParams(query)}`;
+}
+
+/** The browser's time zone: a new user's days go by it. */
+function zoneHere(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 /** `POST sign-in/email/verify`: signs in. */
 export async function verifyCode(email: string, code: string, locale: string): Promise<User> {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const body = { email, code, timeZone, locale };
+  const body = { email, code, timeZone: zoneHere(), locale };
   const answer = await requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
   return decodeUser(answer);
 }

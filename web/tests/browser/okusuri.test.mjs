@@ -313,7 +313,7 @@ test('what a provider’s answer came to is told once, and leaves the address', 
   assert.ok(page.url().endsWith('/okusuri/'));
   assert.equal(
     await page.getByRole('link', { name: 'Continue with LINE' }).getAttribute('href'),
-    '/okusuri/api/sign-in/oauth/line?returnTo=%2Fokusuri%2F',
+    '/okusuri/api/sign-in/oauth/line?returnTo=%2Fokusuri%2F&timeZone=Asia%2FTokyo',
   );
   await close();
 });

@@ -32,6 +32,8 @@ pub struct OauthState {
     pub verifier: ByteBuf,
     /// The page to go back to.
     pub return_to: Option<String>,
+    /// The browser's time zone, for a user who is new.
+    pub time_zone: Option<String>,
     /// To whom the login is to be linked: a hash of state and user id, so that nothing here outlives the user.
     pub link_to: Option<String>,
     /// From then on it is refused.
@@ -71,6 +73,8 @@ pub struct Attempt {
     pub verifier: SecretString,
     /// The page to go back to.
     pub return_to: Option<String>,
+    /// The browser's time zone, for a user who is new.
+    pub time_zone: Option<String>,
     /// To whom the login is to be linked; see [`Attempt::link_to`].
     pub link_to: Option<String>,
 }
@@ -99,10 +103,12 @@ impl Attempts {
     /// Remembers an attempt by its state, which nobody can guess.
     pub async fn begin(&self, state: &str, attempt: Attempt, now: Timestamp) -> Result<(), StoreError> {
         let state_hash = sha256_hex(state.as_bytes());
-        let Attempt { provider, nonce, verifier, return_to, link_to } = attempt;
+        let Attempt { provider, nonce, verifier, return_to, time_zone, link_to } = attempt;
         let verifier = ByteBuf::from(self.vault.seal_verifier(&state_hash, verifier.expose_secret()));
         let expires_at = now + ATTEMPT_LIFETIME;
-        let row = OauthState { state_hash, provider, nonce, verifier, return_to, link_to, expires_at, created_at: now };
+        let created_at = now;
+        let row =
+            OauthState { state_hash, provider, nonce, verifier, return_to, time_zone, link_to, expires_at, created_at };
         let put = self.client.put_item().table_name(&self.table).set_item(Some(item(&row)?));
         put.send().await?;
         Ok(())
@@ -114,12 +120,12 @@ impl Attempts {
         let key = keys::oauth_state(&state_hash).item();
         let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key));
         let Some(item) = delete.return_values(ReturnValue::AllOld).send().await?.attributes else { return Ok(None) };
-        let OauthState { provider, nonce, verifier, return_to, link_to, expires_at, .. } = read(item)?;
+        let OauthState { provider, nonce, verifier, return_to, time_zone, link_to, expires_at, .. } = read(item)?;
         // TTL takes days at times.
         if expires_at <= now {
             return Ok(None);
         }
         let verifier = self.vault.open_verifier(&state_hash, &verifier).map_err(StoreError::unreadable)?;
-        Ok(Some(Attempt { provider, nonce, verifier, return_to, link_to }))
+        Ok(Some(Attempt { provider, nonce, verifier, return_to, time_zone, link_to }))
     }
 }

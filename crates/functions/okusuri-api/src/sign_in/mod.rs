@@ -23,10 +23,15 @@ use crate::problems::failed;
 /// Where somebody lives who does not say so.
 const TIME_ZONE_DEFAULT: &str = "UTC";
 
+/// Whether days can be told by it.
+fn is_time_zone(name: &str) -> bool {
+    TimeZone::get(name).is_ok()
+}
+
 impl Okusuri {
     /// What a new user would be, with the time zone of the browser if there is such a one.
     fn new_user(&self, name: Option<String>, time_zone: Option<&str>) -> Result<NewUser, Problem> {
-        let known = time_zone.filter(|name| TimeZone::get(name).is_ok());
+        let known = time_zone.filter(|name| is_time_zone(name));
         let id = UserId::new((self.new_id)().to_string()).map_err(|_| lambda_kit::problem::INTERNAL)?;
         Ok(NewUser { id, name, time_zone: known.unwrap_or(TIME_ZONE_DEFAULT).to_owned() })
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use store::okusuri::{ATTEMPT_LIFETIME, Attempt, Linked, LoginError, SignInError};
 use subtle::ConstantTimeEq;
 
+use super::is_time_zone;
 use super::provider::ProviderError;
 use crate::Okusuri;
 use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, failed};
@@ -105,6 +106,7 @@ pub(crate) fn providers(okusuri: &Okusuri) -> Reply {
 pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
     let return_to = request.query("returnTo").map(page).transpose()?;
+    let time_zone = request.query("timeZone").filter(|name| is_time_zone(name)).map(str::to_owned);
     let state = okusuri.random_text();
     let link_to = match request.query("link") {
         None => None,
@@ -127,7 +129,7 @@ pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply
         }
     };
     let (nonce, verifier) = (departure.nonce, departure.verifier);
-    let attempt = Attempt { provider: provider.id.clone(), nonce, verifier, return_to, link_to };
+    let attempt = Attempt { provider: provider.id.clone(), nonce, verifier, return_to, time_zone, link_to };
     okusuri.attempts.begin(&state, attempt, (okusuri.now)()).await.map_err(failed)?;
     Ok(Reply::redirect(&departure.url).cookie(&attempt_cookie(request, &state)))
 }
@@ -163,7 +165,7 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
     }
     let code = short("code").ok_or(Refused::InvalidAnswer)?.to_owned();
     let redirect = redirect_url(okusuri, request, &provider.id)?;
-    let Attempt { nonce, verifier, return_to, link_to, .. } = attempt;
+    let Attempt { nonce, verifier, return_to, time_zone, link_to, .. } = attempt;
     let arrival = okusuri.providers.arrive(provider, redirect, code, nonce, &verifier, now).await?;
     let page = format!("{}{}", origin(okusuri, request), return_to.as_deref().unwrap_or(PAGE));
     if let Some(link_to) = link_to {
@@ -180,7 +182,7 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
             Linked::NoUser => Err(Refused::NotSignedIn.into()),
         };
     }
-    let new = okusuri.new_user(arrival.name, None)?;
+    let new = okusuri.new_user(arrival.name, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
     match okusuri.sign_ins.with_login(&arrival.login, &okusuri.vault, &new, &session, now).await {
         Ok(_) => Ok(Reply::redirect(&page).cookie(&cookie(request, &token))),
