@@ -93,6 +93,19 @@ fn each_function_has_events_and_is_in_the_template() {
 }
 
 #[test]
+fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let (_, resources) = template.split_once("\nResources:\n").unwrap();
+    let (resources, dashboard) = resources.split_once("AWS::CloudWatch::Dashboard").unwrap();
+    let is_function = |line: &&str| line.starts_with("  ") && !line.starts_with("   ") && line.ends_with("Function:");
+    let named: Vec<_> = resources.lines().filter(is_function).map(|line| line.trim().trim_end_matches(':')).collect();
+    assert_eq!(named.len(), functions().len());
+    for name in named {
+        assert!(dashboard.matches(&format!("${{{name}}}")).count() >= 2, "{name}");
+    }
+}
+
+#[test]
 fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
     let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
     let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();

@@ -101,6 +101,16 @@ fn problem(answer: &(u16, Value)) -> (u16, &str) {
 }
 
 #[tokio::test]
+async fn a_code_that_could_not_be_mailed_is_said_and_is_no_way_around_the_limit() {
+    let world = World::new().await;
+    let ask = || async {
+        world.json("nobody", "POST /okusuri/api/sign-in/email", &[], json!({ "email": "carol@example.com" })).await
+    };
+    assert_eq!(problem(&ask().await), (503, "mail-not-sent"));
+    assert_eq!(problem(&ask().await), (429, "too-many-codes"));
+}
+
+#[tokio::test]
 async fn a_day_is_logged_by_the_calendar_on_its_users_wall() {
     let world = World::new().await;
     let put = async |who, date, body| world.json(who, &format!("PUT {LOG}"), &[date], body).await;

@@ -74,6 +74,8 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
           'OnFailureDestinationDeliveredEventCount',
           now.mappings.map((of) => line(of.name, of.metrics['OnFailureDestinationDeliveredEventCount'], 'sum')),
         ),
+        line('CodesNotMailed', named('okusuri-api')['CodesNotMailed'], 'sum'),
+        line('RemindersFailed', named('okusuri-reminder')['RemindersFailed'], 'sum'),
       ];
     case 'counted':
       return [line('ClicksCounted', named('stats-aggregator')['ClicksCounted'], 'sum')];

@@ -5,6 +5,7 @@ use domain::okusuri::sign_in::{Code, GuessError, SendError};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
+use metrics::counter;
 use serde::Deserialize;
 use store::okusuri::{CheckError, IssueError, RightCode, SignInError};
 
@@ -51,6 +52,7 @@ pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     okusuri.mailer.send_code(&email, &code, Locale::of(locale.as_deref())).await.map_err(|error| {
         // Without the address: SES says in its own log whom it was for.
         tracing::error!(error, "a code could not be mailed");
+        counter!("CodesNotMailed").increment(1);
         MAIL_NOT_SENT.detail("ask for another one in a minute")
     })?;
     Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
