@@ -110,6 +110,8 @@ export interface Calls {
   readonly quarantined: number;
   /** Batches in the queues of failures. */
   readonly failed: number;
+  /** Mails with a code that were not taken, and reminders that could not be read or claimed, lately. */
+  readonly unsent: number;
   /** Invocations that failed, lately. */
   readonly errors: number;
   /** Requests that a function's or a table's limit refused, lately. */
@@ -123,6 +125,7 @@ export function callsOf(now: Snapshot): Calls {
   return {
     quarantined: sum(now.functions, 'RecordsQuarantined', 'RecordsUnreadable'),
     failed: now.mappings.reduce((total, of) => total + (of.queue?.messages ?? 0), 0),
+    unsent: sum(now.functions, 'CodesNotMailed', 'RemindersFailed'),
     errors: sum(now.functions, 'Errors'),
     throttled: sum(now.functions, 'Throttles') + sum(now.tables, 'ThrottledRequests'),
   };

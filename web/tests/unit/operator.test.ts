@@ -84,6 +84,7 @@ test('what waits for a person is summed over functions, queues and tables', () =
     {
       'stats-aggregator': { RecordsQuarantined: series({ 0: 2 }), Errors: series({ 0: 4 }) },
       'stock-watch': { RecordsUnreadable: series({ 1: 1 }), Throttles: series({ 1: 5 }) },
+      'okusuri-api': { CodesNotMailed: series({ 3: 7 }) },
     },
     {
       mappings: [
@@ -93,8 +94,8 @@ test('what waits for a person is summed over functions, queues and tables', () =
       tables: [{ table: 't', index: null, metrics: { ThrottledRequests: series({ 2: 6 }) } }],
     },
   );
-  assert.deepEqual(callsOf(now), { quarantined: 3, failed: 3, errors: 4, throttled: 11 });
-  assert.deepEqual(callsOf(snapshot({})), { quarantined: 0, failed: 0, errors: 0, throttled: 0 });
+  assert.deepEqual(callsOf(now), { quarantined: 3, failed: 3, unsent: 7, errors: 4, throttled: 11 });
+  assert.deepEqual(callsOf(snapshot({})), { quarantined: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
 });
 
 test('every chart can be drawn of a stack that has nothing yet', () => {
