@@ -373,7 +373,7 @@ const ja: Words = {
   remove: '削除',
   undo: '取り消す',
 
-  signInHeading: '毎日のおくすりを、ひと押しで',
+  signInHeading: '毎日のお薬を、ひと押しで',
   signInLead: '一日一回押すだけ。続いた日数と休薬期間を数え、夜にお知らせします。',
   email: 'メールアドレス',
   sendCode: 'コードを受け取る',
