@@ -1,0 +1,76 @@
+//! More who are due than a run takes.
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
+    let scene = Scene::new().await;
+    for number in 0..50 {
+        scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
+    }
+    let bounds = Bounds { users_max: 20, ..Bounds::default() };
+    let reminding = scene.reminding.clone().within(bounds);
+    let mut runs = Vec::new();
+    for minutes in [0, 5, 10, 15] {
+        let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
+        runs.push((report.reminded, report.has_more));
+    }
+    assert_eq!(runs, [(20, true), (20, true), (10, false), (0, false)]);
+    let mut reminded = scene.reminded();
+    reminded.sort();
+    reminded.dedup();
+    assert_eq!(reminded.len(), 50);
+
+    let nothing =
+        handle(&reminding.within(Bounds { time: Duration::ZERO, ..bounds }), at("2026-11-23T13:00:00Z")).await;
+    assert_eq!(nothing.unwrap(), Report { has_more: true, ..Report::default() });
+}
+
+#[tokio::test]
+async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_stays_due() {
+    let scene = Scene::new().await;
+    let (pattern, _) = scene.reminders.with_profile(&scene.user("user-0", "Asia/Tokyo").await).await.unwrap();
+    let pattern = pattern.unwrap();
+    for numbers in (1..10_000).collect::<Vec<_>>().chunks(25) {
+        let rows = numbers.iter().map(|number| {
+            let user = UserId::new(format!("user-{number}")).unwrap();
+            let row = Reminder {
+                user_id: user.to_string(),
+                due_partition: Some(due_partition(number % 4)),
+                ..pattern.clone()
+            };
+            let put = PutRequest::builder().set_item(Some(store::okusuri::item(&row).unwrap())).build().unwrap();
+            WriteRequest::builder().put_request(put).build()
+        });
+        let request = scene.db.client.batch_write_item().request_items(Database::OKUSURI, rows.collect());
+        assert!(request.send().await.unwrap().unprocessed_items.unwrap_or_default().is_empty());
+    }
+    let reminding = scene.reminding.clone().within(Bounds { users_max: 600, ..Bounds::default() });
+    // Most have no profile: a user who has gone is taken out of the index, and that is all.
+    for (runs, minutes) in [(1, 0), (2, 5)] {
+        let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
+        assert_eq!((report.reminded + report.left_out, report.has_more), (600, true));
+        assert_eq!(still_due(&scene.reminders).await, 10_000 - runs * 600);
+    }
+}
+
+/// The part of the index in which [`EVENING`] lies.
+fn due_partition(shard: i32) -> String {
+    format!("DUE#13#{shard}")
+}
+
+async fn still_due(reminders: &Reminders) -> usize {
+    let mut users = HashSet::new();
+    for part in DuePartition::all(at(EVENING)) {
+        let mut from = None;
+        loop {
+            let due = reminders.due(&part, at(EVENING), from).await.unwrap();
+            users.extend(due.users.into_iter().map(|user| user.to_string()));
+            from = due.next;
+            if from.is_none() {
+                break;
+            }
+        }
+    }
+    users.len()
+}

@@ -1,0 +1,238 @@
+//! Who is reminded, when, and how often.
+
+use super::*;
+
+#[tokio::test]
+async fn a_user_is_reminded_in_the_evening_of_each_day_and_not_before() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    assert_eq!(scene.run("2026-11-22T12:59:59Z").await, Report::default());
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, ..Report::default() });
+    assert_eq!(scene.run("2026-11-22T13:05:00Z").await, Report::default());
+    assert_eq!(scene.run("2026-11-23T13:04:00Z").await.reminded, 1);
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-22"), was("ann", "2026-11-23")]);
+
+    let first = scene.service.received().unwrap().remove(0);
+    assert_eq!(first.content, json!({ "kind": "reminder", "date": "2026-11-22", "time": "22:00" }));
+    assert_eq!((first.time_to_live.as_str(), first.topic.as_str()), ("7200", "reminder"));
+    assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-24T13:00:00Z")));
+    assert_eq!(scene.device(&ann).await.last_sent_at, Some(at("2026-11-23T13:04:00Z")));
+}
+
+#[tokio::test]
+async fn each_is_reminded_by_the_users_own_clock() {
+    let scene = Scene::new().await;
+    for (id, zone) in [
+        ("adelaide", "Australia/Adelaide"),
+        ("berlin", "Europe/Berlin"),
+        ("honolulu", "Pacific/Honolulu"),
+        ("kathmandu", "Asia/Kathmandu"),
+        ("kiritimati", "Pacific/Kiritimati"),
+        ("new-york", "America/New_York"),
+    ] {
+        scene.user(id, zone).await;
+    }
+    // From the morning of Tokyo's 22nd on, each at 22:00 of their own day.
+    let expected = [
+        ("2026-11-22T03:00:00Z", was("new-york", "2026-11-21")),
+        ("2026-11-22T08:00:00Z", was("honolulu", "2026-11-21")),
+        ("2026-11-22T08:00:00Z", was("kiritimati", "2026-11-22")),
+        ("2026-11-22T11:30:00Z", was("adelaide", "2026-11-22")),
+        ("2026-11-22T16:15:00Z", was("kathmandu", "2026-11-22")),
+        ("2026-11-22T21:00:00Z", was("berlin", "2026-11-22")),
+        ("2026-11-23T03:00:00Z", was("new-york", "2026-11-22")),
+        ("2026-11-23T08:00:00Z", was("honolulu", "2026-11-22")),
+        ("2026-11-23T08:00:00Z", was("kiritimati", "2026-11-23")),
+    ];
+    for (count, (moment, _)) in expected.iter().enumerate() {
+        let before = handle(&scene.reminding, at(moment) - SignedDuration::from_secs(1)).await.unwrap();
+        let is_first = count == 0 || expected[count - 1].0 != *moment;
+        assert!(!is_first || before == Report::default(), "before {moment}: {before:?}");
+        scene.run(moment).await;
+        let mut reminded = scene.reminded();
+        reminded.sort();
+        let mut due: Vec<_> = expected.iter().filter(|(at, _)| at <= moment).map(|(_, who)| who.clone()).collect();
+        due.sort();
+        assert_eq!(reminded, due, "{moment}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_logged_the_day_is_not_reminded() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    put(&scene.db.client, &log(&ann, "2026-11-22")).await.unwrap();
+    let bob = scene.user("bob", "Asia/Tokyo").await;
+    put(&scene.db.client, &log(&bob, "2026-11-21")).await.unwrap();
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, logged: 1, ..Report::default() });
+    assert_eq!(scene.reminded(), [was("bob", "2026-11-22")]);
+    // The next evening is another day.
+    scene.run("2026-11-23T13:00:00Z").await;
+    assert_eq!(scene.reminded().len(), 3);
+}
+
+#[tokio::test]
+async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    let logs = Logs::new(scene.db.client.clone(), Database::OKUSURI);
+    for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
+        let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
+        logs.put(&ann, &Entry { log, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
+    }
+    for day in 22..=25 {
+        let report = scene.run(&format!("2026-11-{day}T13:00:00Z")).await;
+        assert_eq!(report, Report { resting: 1, ..Report::default() }, "{day}");
+    }
+    scene.run("2026-11-26T13:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-26")]);
+}
+
+#[tokio::test]
+async fn instances_that_run_at_once_remind_each_user_once() {
+    let scene = Scene::new().await;
+    for number in 0..20 {
+        scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
+    }
+    let instances = (0..4).map(|_| handle(&scene.reminding, at(EVENING)));
+    let reports: Vec<_> = join_all(instances).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(reports.iter().map(|report| report.reminded).sum::<usize>(), 20);
+    let mut reminded = scene.reminded();
+    reminded.sort();
+    reminded.dedup();
+    assert_eq!(reminded.len(), 20);
+    assert_eq!(scene.service.received().unwrap().len(), 20);
+}
+
+#[tokio::test]
+async fn an_instance_that_dies_anywhere_reminds_nobody_twice() {
+    let scene = Scene::new().await;
+    for number in 0..20 {
+        scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
+    }
+    // Cut off after so many milliseconds, wherever it is then.
+    for time in [1, 3, 6, 10, 15, 25] {
+        drop(tokio::time::timeout(Duration::from_millis(time), handle(&scene.reminding, at(EVENING))).await);
+    }
+    scene.run(EVENING).await;
+    let mut reminded = scene.reminded();
+    let all = reminded.len();
+    reminded.sort();
+    reminded.dedup();
+    assert_eq!(reminded.len(), all, "somebody was reminded twice");
+    for number in 0..20 {
+        let user = UserId::new(format!("user-{number}")).unwrap();
+        assert_eq!(scene.reminder(&user).await.due_at, Some(at("2026-11-23T13:00:00Z")));
+    }
+}
+
+#[tokio::test]
+async fn a_claim_whose_answer_is_lost_is_not_given_twice() {
+    let scene = Scene::new().await;
+    scene.user("ann", "Asia/Tokyo").await;
+    // The client tries again by itself, and finds the claim taken: by itself, which it cannot know.
+    scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
+    let report = scene.run(EVENING).await;
+    assert_eq!((report.reminded, report.elsewhere), (0, 1));
+    scene.run("2026-11-22T13:05:00Z").await;
+    assert_eq!(scene.reminded(), []);
+    scene.run("2026-11-23T13:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-23")]);
+}
+
+#[tokio::test]
+async fn runs_that_did_not_take_place_are_caught_up_for_two_hours() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    assert_eq!(scene.run("2026-11-22T15:00:00Z").await.reminded, 1);
+    // After midnight it is still about the evening before.
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-22")]);
+    assert_eq!(scene.run("2026-11-23T15:00:01Z").await, Report { left_out: 1, ..Report::default() });
+    assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-24T13:00:00Z")));
+    // Days later, at another hour.
+    assert_eq!(scene.run("2026-11-29T04:00:00Z").await, Report { left_out: 1, ..Report::default() });
+    assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-29T13:00:00Z")));
+    assert_eq!(scene.reminded().len(), 1);
+}
+
+#[tokio::test]
+async fn who_puts_the_time_off_after_the_reminder_has_had_the_days_and_a_later_time_counts_from_then() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    let set = async |time: &str, now: &str| {
+        let change = ReminderChange { is_enabled: None, time: Some(time.parse().unwrap()) };
+        scene.reminders.change(&ann, change, &TimeZone::get("Asia/Tokyo").unwrap(), at(now)).await.unwrap().due_at
+    };
+    assert_eq!(set("22:30", "2026-11-22T12:00:00Z").await, Some(at("2026-11-22T13:30:00Z")));
+    assert_eq!(scene.run(EVENING).await, Report::default());
+    assert_eq!(scene.run("2026-11-22T13:30:00Z").await.reminded, 1);
+    assert_eq!(set("23:00", "2026-11-22T13:40:00Z").await, Some(at("2026-11-23T14:00:00Z")));
+    assert_eq!(scene.run("2026-11-22T14:00:00Z").await, Report::default());
+}
+
+#[tokio::test]
+async fn a_day_that_is_lived_twice_over_the_date_line_has_one_reminder() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    scene.run(EVENING).await;
+    // To Honolulu, where it is the morning of the same day.
+    let honolulu = TimeZone::get("Pacific/Honolulu").unwrap();
+    user(&scene.db.client, "ann", "Pacific/Honolulu").await.unwrap();
+    scene.reminders.follow(&ann, &honolulu, at("2026-11-22T18:00:00Z")).await.unwrap();
+    scene.run("2026-11-23T08:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-22")]);
+    scene.run("2026-11-24T08:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-22"), was("ann", "2026-11-23")]);
+}
+
+#[tokio::test]
+async fn a_reminder_that_was_left_behind_in_another_zone_follows_its_user() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    user(&scene.db.client, "ann", "Europe/Berlin").await.unwrap();
+    assert_eq!(scene.run(EVENING).await, Report { left_out: 1, ..Report::default() });
+    let reminder = scene.reminder(&ann).await;
+    assert_eq!((reminder.time_zone.as_str(), reminder.due_at), ("Europe/Berlin", Some(at("2026-11-22T21:00:00Z"))));
+    scene.run("2026-11-22T21:00:00Z").await;
+    assert_eq!(scene.reminded(), [was("ann", "2026-11-22")]);
+}
+
+#[tokio::test]
+async fn who_is_switched_off_who_is_going_and_who_has_gone_hear_nothing() {
+    let scene = Scene::new().await;
+    let off = scene.user("off", "Asia/Tokyo").await;
+    let change = ReminderChange { is_enabled: Some(false), time: None };
+    scene.reminders.change(&off, change, &TimeZone::get("Asia/Tokyo").unwrap(), at(EVENING)).await.unwrap();
+    assert_eq!(scene.reminder(&off).await.due_at, None);
+
+    let going = scene.user("going", "Asia/Tokyo").await;
+    let (_, profile) = scene.reminders.with_profile(&going).await.unwrap();
+    put(&scene.db.client, &User { deleting: Some(at(EVENING)), ..profile.unwrap() }).await.unwrap();
+    let gone = UserId::new("gone").unwrap();
+    scene.switch_on(&gone, "Asia/Tokyo", at("2026-11-22T00:00:00Z")).await;
+
+    scene.user("muted", "Asia/Tokyo").await;
+    scene
+        .notifications
+        .set(&UserId::new("muted").unwrap(), domain::okusuri::Platform::Web, false, at(EVENING))
+        .await
+        .unwrap();
+    assert_eq!(scene.run(EVENING).await, Report { left_out: 2, unreached: 1, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report::default());
+    assert_eq!(scene.reminded(), []);
+}
+
+#[tokio::test]
+async fn a_reminder_that_cannot_be_read_holds_nobody_up_and_does_not_come_again() {
+    let scene = Scene::new().await;
+    let bad = scene.user("bad", "Asia/Tokyo").await;
+    scene.user("good", "Asia/Tokyo").await;
+    let key = [("PK", format!("USER#{bad}")), ("SK", "REMINDER".to_owned())];
+    let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    let spoil = scene.db.client.update_item().table_name(Database::OKUSURI).set_key(Some(key.into()));
+    let spoil = spoil.update_expression("SET #Time = :Time").expression_attribute_names("#Time", "Time");
+    let nonsense = AttributeValue::S("half past never".to_owned());
+    spoil.expression_attribute_values(":Time", nonsense).send().await.unwrap();
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, set_aside: 1, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report::default());
+}

@@ -1,0 +1,152 @@
+//! Goods that are kept for an order, until it takes them, gives them up or comes too late.
+
+use super::*;
+
+#[tokio::test]
+async fn goods_that_are_kept_for_an_order_leave_with_it_and_with_nobody_else() {
+    let db = with_cups(10).await;
+    let wanted = reservation("o-1", 4, 900, 0);
+    let Changed::Now(kept) = reservations(&db).reserve(&wanted).await.unwrap() else { panic!("not now") };
+    assert_eq!(reservations(&db).get(&cup(), &order("o-1")).await.unwrap(), Some(kept.clone()));
+    assert_eq!(level(&db).await, (10, 4));
+    assert!(matches!(
+        stock(&db).change(&movement("OUT", 7, "too many", 1)).await,
+        Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Insufficient(_))))
+    ));
+    assert!(matches!(
+        stock(&db).change(&movement("COUNT", 3, "too few", 1)).await,
+        Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Reserved(_))))
+    ));
+    assert_eq!(reservations(&db).reserve(&wanted).await.unwrap(), Changed::Before(kept));
+    for other in [reservation("o-1", 5, 900, 1), reservation("o-1", 4, 901, 1)] {
+        assert!(matches!(reservations(&db).reserve(&other).await, Err(ChangeError::Reused(Reused::Order))));
+    }
+
+    let commit = || async { reservations(&db).commit(&cup(), &order("o-1"), at(10), Uuid::now_v7()).await };
+    assert!(matches!(commit().await, Ok(Changed::Now(_))));
+    assert!(matches!(commit().await, Ok(Changed::Before(_))));
+    assert_eq!(level(&db).await, (6, 0));
+    let row = ledger(&db).await.pop().unwrap();
+    assert_eq!((row.change_type, row.quantity, row.order_id), (ChangeType::Out, -4, Some(order("o-1"))));
+    // The ledger knows the order: a movement for it is the one that has been made.
+    assert!(matches!(stock(&db).change(&for_order("OUT", 4, "o-1", 20)).await, Ok(Changed::Before(_))));
+    let Err(ChangeError::Refused(Unsettled::Settled(why))) =
+        reservations(&db).release(&cup(), &order("o-1"), at(20)).await
+    else {
+        panic!("released")
+    };
+    assert_eq!(why, SettleError::Settled(Settlement::Committed, at(10)));
+    assert_sound(&db).await;
+}
+
+#[tokio::test]
+async fn an_order_whose_goods_have_left_in_another_way_does_not_take_its_reserved_ones_too() {
+    let db = with_cups(10).await;
+    reservations(&db).reserve(&reservation("o-1", 4, 900, 0)).await.unwrap();
+    stock(&db).change(&for_order("OUT", 4, "o-1", 1)).await.unwrap();
+    let commit = reservations(&db).commit(&cup(), &order("o-1"), at(2), Uuid::now_v7()).await;
+    assert!(matches!(commit, Err(ChangeError::Reused(Reused::Order))), "{commit:?}");
+    assert_eq!(settled(reservations(&db).release(&cup(), &order("o-1"), at(3)).await.unwrap()), "RELEASED");
+    assert_eq!(level(&db).await, (6, 0));
+}
+
+#[tokio::test]
+async fn goods_that_an_order_gives_up_are_free_at_once() {
+    let db = with_cups(4).await;
+    reservations(&db).reserve(&reservation("o-1", 4, 900, 0)).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(settled(reservations(&db).release(&cup(), &order("o-1"), at(1)).await.unwrap()), "RELEASED");
+    }
+    assert_eq!(level(&db).await, (4, 0));
+    let commit = reservations(&db).commit(&cup(), &order("o-1"), at(2), Uuid::now_v7()).await;
+    let why = SettleError::Settled(Settlement::Released, at(1));
+    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(found))) if found == why));
+    let nobody = reservations(&db).release(&cup(), &order("o-2"), at(1)).await;
+    assert!(matches!(nobody, Err(ChangeError::Refused(Unsettled::NotFound))));
+    assert_eq!(ledger(&db).await.len(), 1);
+}
+
+#[tokio::test]
+async fn overdue_goods_go_to_whoever_wants_them_and_not_to_the_order_any_more() {
+    let db = with_cups(10).await;
+    for n in 0..5 {
+        reservations(&db).reserve(&reservation(&format!("o-{n}"), 2, 60 + n, 0)).await.unwrap();
+    }
+    // At 62 s three are overdue: six may go, and a seventh may not.
+    assert!(stock(&db).change(&movement("OUT", 7, "seven", 62)).await.is_err());
+    assert_eq!(level(&db).await, (10, 4));
+    assert!(stock(&db).change(&movement("OUT", 6, "six", 62)).await.is_ok());
+    assert_sound(&db).await;
+    let commit = reservations(&db).commit(&cup(), &order("o-0"), at(62), Uuid::now_v7()).await;
+    let why = SettleError::Expired(at(60));
+    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(found))) if found == why));
+    assert_eq!(settled(reservations(&db).release(&cup(), &order("o-0"), at(63)).await.unwrap()), "EXPIRED");
+
+    // Another order finds goods in the same way, and a count may take what nobody is promised any more.
+    reservations(&db).reserve(&reservation("late", 2, 60, 63)).await.unwrap();
+    assert!(stock(&db).change(&movement("COUNT", 2, "count", 64)).await.is_ok());
+    assert_eq!(kept(&db).await["o-4"].0, "EXPIRED");
+    assert_sound(&db).await;
+}
+
+#[tokio::test]
+async fn more_overdue_reservations_than_one_transaction_takes_are_given_back_in_turn() {
+    let db = with_cups(120).await;
+    for n in 0..120 {
+        reservations(&db).reserve(&reservation(&format!("o-{n}"), 1, 60, 0)).await.unwrap();
+    }
+    assert_eq!(level(&db).await, (120, 120));
+    stock(&db).change(&movement("OUT", 120, "all", 60)).await.unwrap();
+    assert_eq!(level(&db).await, (0, 0));
+    assert_sound(&db).await;
+}
+
+#[tokio::test]
+async fn an_order_that_comes_too_late_is_refused_before_anybody_has_cleaned_up() {
+    let db = with_cups(4).await;
+    reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap();
+    let commit = reservations(&db).commit(&cup(), &order("o-1"), at(60), Uuid::now_v7()).await;
+    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(SettleError::Expired(_))))));
+    assert_eq!(level(&db).await, (4, 4));
+    let end = Moment::new(at(60).timestamp() - SignedDuration::from_nanos(1)).unwrap();
+    assert!(matches!(reservations(&db).commit(&cup(), &order("o-1"), end, Uuid::now_v7()).await, Ok(Changed::Now(_))));
+}
+
+#[tokio::test]
+async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
+    let db = with_cups(10).await;
+    let kept = |changed| match changed {
+        Changed::Now(reservation) | Changed::Before(reservation) => reservation,
+    };
+    let first: Reservation = kept(reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap());
+    let delete = || async {
+        let key = |text: &str| AttributeValue::S(text.to_owned());
+        let delete = db.client.delete_item().table_name(Database::SHOP).key("PK", key("PRODUCT#cup"));
+        delete.key("SK", key("RESERVATION#o-1")).send().await.unwrap();
+    };
+    delete().await;
+    let give_back = |of: Reservation| {
+        let db = &db;
+        async move { reservations(db).give_back_deleted(&cup(), &of, at(200)).await.unwrap() }
+    };
+    // Twice at once, as when the first invocation is thought to be dead, and once more.
+    let told = futures::future::join(give_back(first.clone()), give_back(first.clone())).await;
+    assert!(told.0 != told.1, "{told:?}");
+    assert!(!give_back(first.clone()).await);
+    assert_eq!(level(&db).await, (10, 0));
+    let known = reservations(&db).get(&cup(), &order("o-1")).await.unwrap().unwrap();
+    assert_eq!(known.state, ReservationState::Settled(Settlement::Expired, at(200)));
+
+    // The order makes another one before the stream tells of the first.
+    let db = with_cups(10).await;
+    let first = kept(reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap());
+    let key = |text: &str| AttributeValue::S(text.to_owned());
+    let delete = db.client.delete_item().table_name(Database::SHOP).key("PK", key("PRODUCT#cup"));
+    delete.key("SK", key("RESERVATION#o-1")).send().await.unwrap();
+    reservations(&db).reserve(&reservation("o-1", 3, 60, 100)).await.unwrap();
+    for _ in 0..2 {
+        reservations(&db).give_back_deleted(&cup(), &first, at(110)).await.unwrap();
+    }
+    assert_eq!(level(&db).await, (10, 3));
+    assert_sound(&db).await;
+}

@@ -1,0 +1,211 @@
+/** The medication log without a network: what it keeps, what waits, its worker, and what is pushed to it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { viewports } from '../chromium.mjs';
+import { act, changesReach, logChanges, stored, useOkusuri } from './okusuri-page.mjs';
+import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
+import { named } from './shop-server.mjs';
+
+const { open } = useOkusuri();
+
+test('what is written without a network waits, and is sent later, in order, once', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server);
+  await page.getByTestId('take').waitFor();
+  await context.setOffline(true);
+  await page.getByText('You are offline.').waitFor();
+  await page.getByRole('button', { name: /Fri 20 Nov/ }).click();
+  await page.getByTestId('day-sheet').getByText('Taken, with bleeding').click();
+  await page.getByRole('textbox', { name: 'Note' }).fill('On the train');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByTestId('take-bleeding').click();
+  await act(page).getByText('With bleeding · waits to be sent').waitFor();
+  await act(page).getByRole('button', { name: 'No bleeding after all' }).click();
+  await act(page).getByText('No bleeding · waits to be sent').waitFor();
+  await page.getByText('2 entries wait to be sent.').waitFor();
+  assert.deepEqual(logChanges(server), []);
+
+  await context.setOffline(false);
+  await changesReach(page, server, 2);
+  await act(page).getByText('No bleeding', { exact: true }).waitFor();
+  assert.deepEqual(logChanges(server), [`PUT logs/${dayAt(-1)}`, `PUT logs/${today}`]);
+  assert.deepEqual(server.logs.get(dayAt(-1))?.['note'], 'On the train');
+  assert.ok(!(await stored(page)).includes('tidemark.okusuri.writes'));
+  await close();
+});
+
+test('the page opens without a network, shows what was known, and takes what is written', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server, { serviceWorkers: 'allow', viewport: viewports.phone });
+  for (const [screen, sign] of [
+    ['Calendar', page.locator('[data-state=taken]').first()],
+    ['History', page.getByTestId('history').locator('li').first()],
+    ['Today', page.getByRole('img', { name: '23 days in a row; your best is 31.' })],
+  ]) {
+    await page.getByRole('link', { name: String(screen) }).click();
+    await /** @type {import('playwright-core').Locator} */ (sign).waitFor();
+  }
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+
+  server.isDown = true;
+  await context.setOffline(true);
+  await page.reload();
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
+  await page.getByText('You are offline.').waitFor();
+  await page.getByTestId('as-of').waitFor();
+  await page.getByTestId('take').click();
+  await act(page).getByText('No bleeding · waits to be sent').waitFor();
+  await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
+  await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waits to be sent' }).waitFor();
+  await page.getByRole('link', { name: 'History' }).click();
+  assert.equal(await page.getByTestId('history').locator('li').count(), 51);
+  assert.deepEqual(logChanges(server), []);
+
+  server.isDown = false;
+  await context.setOffline(false);
+  await changesReach(page, server, 1);
+  await page.getByText('waits to be sent').first().waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByTestId('sign-out').click();
+  await page.getByLabel('E-mail address').waitFor();
+
+  server.isDown = true;
+  await context.setOffline(true);
+  await page.goto(new URL('/okusuri/', page.url()).href);
+  await page.getByText('Signing in needs the network.').waitFor();
+  assert.equal(await page.getByTestId('take').count(), 0);
+  await close();
+});
+
+test('the page can be installed, and its worker keeps nothing of anybody', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { serviceWorkers: 'allow' });
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+  const client = await page.context().newCDPSession(page);
+  const { installabilityErrors } = await client.send('Page.getInstallabilityErrors');
+  assert.deepEqual(
+    installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
+    [],
+  );
+  const keptPaths = await page.evaluate(async () => {
+    const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+    return requests.flat().map(({ url }) => new URL(url).pathname);
+  });
+  assert.ok(keptPaths.includes('/okusuri/'), keptPaths.join(' '));
+  assert.deepEqual(
+    keptPaths.filter((path) => path.startsWith('/okusuri/api/')),
+    [],
+  );
+  // The other pages of the suite are none of its business.
+  assert.equal(
+    await page.evaluate(async () => (await navigator.serviceWorker.ready).scope.endsWith('/okusuri/')),
+    true,
+  );
+  await close();
+});
+
+test('a push is shown in the language of the page, whatever it says', async () => {
+  const server = new OkusuriServer();
+  const { page, context, close } = await open(server, {
+    ...{ serviceWorkers: 'allow', locale: 'ja-JP', permissions: ['notifications'] },
+  });
+  await page.getByTestId('take').waitFor();
+  await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+  await page.waitForFunction(async () => (await caches.match('/okusuri/language')) !== undefined);
+  const client = await context.newCDPSession(page);
+  /** @type {Promise<string>} */
+  const registrationId = new Promise((resolve) =>
+    client.on('ServiceWorker.workerRegistrationUpdated', ({ registrations: [first] }) => {
+      if (first) resolve(first.registrationId);
+    }),
+  );
+  await client.send('ServiceWorker.enable');
+  const { origin } = new URL(page.url());
+  for (const [data, tag, body] of [
+    [
+      JSON.stringify({ kind: 'reminder', date: today, time: '22:00' }),
+      'reminder',
+      '今日の記録がまだです。ひと押しで記録できます。',
+    ],
+    ['not JSON', 'reminder', '今日の記録がまだです。ひと押しで記録できます。'],
+    [JSON.stringify({ kind: 'test' }), 'test', 'お知らせはこのように届きます。'],
+  ]) {
+    const sent = { origin, registrationId: await registrationId, data: String(data) };
+    await client.send('ServiceWorker.deliverPushMessage', sent);
+    await page.waitForFunction(
+      async ([tag, body]) => {
+        const all = await (await navigator.serviceWorker.ready).getNotifications({ tag: String(tag) });
+        const isShown = all.length === 1 && all[0]?.body === body;
+        if (isShown) all[0]?.close();
+        return isShown;
+      },
+      [tag, body],
+    );
+  }
+  await close();
+});
+
+test('notifications tell how they stand: to be allowed, blocked, or out of the browser’s reach', async () => {
+  const server = new OkusuriServer();
+  server.answers['GET push/key'] = (route) => route.fulfill({ json: { publicKey: 'BA'.padEnd(87, 'A') } });
+  const at = '/okusuri/?view=settings';
+  const { page, close } = await open(server, { at, serviceWorkers: 'allow', permissions: ['notifications'] });
+  await page.getByText('This device shows no notifications yet.').waitFor();
+  // Such a key is no point of the curve, and this browser has no push service.
+  await page.getByRole('button', { name: 'Allow notifications here' }).click();
+  await page.getByText('This browser does not reach its push service.').waitFor();
+  await close();
+
+  const denied = await open(server, {
+    at,
+    prepare: async (page) => {
+      await server.install(page);
+      await page.addInitScript(() => Object.defineProperty(Notification, 'permission', { get: () => 'denied' }));
+    },
+  });
+  await denied.page.getByText('Notifications are blocked for this page.').waitFor();
+  await denied.close();
+  const without = await open(server, {
+    at,
+    prepare: async (page) => {
+      await server.install(page);
+      await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'PushManager'));
+    },
+  });
+  await without.page.getByText('This browser cannot show notifications.').waitFor();
+  await without.close();
+});
+
+test('a write whose answer is lost is sent again, and stays waiting until it has one', async () => {
+  const server = new OkusuriServer();
+  let isDown = true;
+  const put = `PUT logs/${today}`;
+  server.answers[put] = (route) =>
+    isDown ? route.fulfill({ status: 502 }) : (delete server.answers[put], route.fallback());
+  const { page, close } = await open(server);
+  await page.getByTestId('take').click();
+  await act(page).getByText('waits to be sent').waitFor();
+  isDown = false;
+  server.answers[put] = (route) => {
+    delete server.answers[put];
+    server.note(false);
+    return route.fulfill({ json: { log: server.logs.get(today), status: server.status } });
+  };
+  await page.reload();
+  await act(page).getByText('No bleeding', { exact: true }).waitFor();
+  await close();
+});
+
+test('what the server refuses is told, and does not pretend to have happened', async () => {
+  const server = new OkusuriServer();
+  server.answers[`PUT logs/${today}`] = (route) => route.fulfill(named(400, 'date-in-the-future', 'It is to come'));
+  const { page, close } = await open(server);
+  await page.getByTestId('take').click();
+  await page.getByText('1 entry was not taken').waitFor();
+  await page.getByText(`${today}: This day is still to come.`).waitFor();
+  await act(page).getByText('Taken today?').waitFor();
+  await page.getByRole('button', { name: 'All right' }).click();
+  await page.getByText('1 entry was not taken').waitFor({ state: 'detached' });
+  await close();
+});
