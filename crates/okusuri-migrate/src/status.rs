@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     let (mut json, mut text) = (Map::new(), Vec::new());
     for phase in PHASES {
         let report: Option<Value> = run.read(&crate::run::report_of(phase))?;
-        text.push(format!("{phase}: {}", if report.is_some() { "done" } else { "-" }));
+        text.push(format!("{phase}: {}", state(phase, report.as_ref())));
         json.insert(phase.to_owned(), report.unwrap_or_default());
     }
     let progress: Option<Value> = run.read(PROGRESS)?;
@@ -32,4 +32,31 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     text.extend(loaded.map(|loaded| format!("items loaded: {loaded}")));
     json.insert("loaded".to_owned(), loaded.into());
     Ok(Report { outcome: Outcome::Done, json: Value::Object(json), text: text.join("\n") })
+}
+
+/// How far a phase is. A shift has a report from its first step on, and tells with it where it stands.
+fn state(phase: &str, report: Option<&Value>) -> String {
+    match report {
+        None => "-".to_owned(),
+        Some(report) if phase == "shift" => {
+            let at = report["phase"].as_str().unwrap_or("begun");
+            report["percent"].as_u64().map_or_else(|| at.to_owned(), |percent| format!("{at}, {percent}%"))
+        }
+        Some(_) => "done".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_shift_tells_where_it_stands_and_the_others_that_they_are_done() {
+        assert_eq!(state("load", None), "-");
+        assert_eq!(state("load", Some(&json!({ "phase": "load" }))), "done");
+        assert_eq!(state("shift", Some(&json!({ "phase": "capture", "run": "0" }))), "capture");
+        assert_eq!(state("shift", Some(&json!({ "phase": "percent", "percent": 10 }))), "percent, 10%");
+    }
 }
