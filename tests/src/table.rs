@@ -167,7 +167,7 @@ impl Table {
     /// The game as it lies in the table.
     pub async fn game(&self) -> Result<Game> {
         let live = self.live().await?;
-        let words = Rooms::new(self.db.client.clone(), Database::GAMES).words(self.game_id).await?;
+        let words = Rooms::new(self.db.client.clone(), Database::GAMES).words(&live.room).await?;
         Ok(Game::assemble(live.room, live.secret, words)?)
     }
 }

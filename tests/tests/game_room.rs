@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::game::Settings;
 use serde_json::{Value, json};
 use store::game::Role;
 use tidemark_tests::table::{connection, player};
@@ -313,4 +315,22 @@ async fn every_reveal_that_was_slept_through_is_a_version_of_its_own() {
         format!("{}.{}", number(&round["roundNumber"]), number(&round["currentTurn"]["M"]["turnNumber"]))
     });
     assert_eq!(reveals.collect::<Vec<_>>(), ["1.1", "1.2", "2.1", "2.2", "3.1", "3.2"]);
+}
+
+#[tokio::test]
+async fn a_lobby_that_is_used_for_days_keeps_what_it_hides_as_long_as_itself() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+    let table = Table::with(2, Settings::default(), &["りんご", "くじら", "えんぴつ"]).await.unwrap();
+    for seat in 2..6 {
+        table.pass(2 * DAY_MS);
+        table.sit_down(seat).await.unwrap();
+    }
+    let game = format!("GAME#{}", table.game_id);
+    let ends = async |sort: &str| {
+        let get = table.db.client.get_item().table_name(Database::GAMES);
+        let get = get.key("PK", AttributeValue::S(game.clone())).key("SK", AttributeValue::S(sort.to_owned()));
+        get.send().await.unwrap().item.unwrap()["ttl"].as_n().unwrap().parse::<u64>().unwrap()
+    };
+    let room = ends("META").await;
+    assert!(ends("LIVE#ANSWER").await >= room && ends("WORDS").await >= room);
 }

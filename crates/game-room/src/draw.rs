@@ -1,4 +1,4 @@
-//! Strokes: relayed at once, stored about once a second, and read by who has missed some.
+//! Strokes: relayed at once, stored every two seconds, and read by who has missed some.
 
 use domain::game::TurnId;
 use domain::game::drawing::Batch;

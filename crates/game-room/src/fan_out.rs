@@ -32,12 +32,16 @@ impl Parcel {
     }
 }
 
+fn late() -> PostError {
+    PostError::Failed("no answer in time".to_owned())
+}
+
 /// Posts all of it, and returns the connections that are gone.
 pub async fn deliver(sockets: &impl Sockets, parcels: Vec<Parcel>) -> Vec<String> {
     let posts = parcels.into_iter().map(|parcel| async move {
         for message in &parcel.messages {
             let post = timeout(POST_TIMEOUT, sockets.post(&parcel.connection_id, message.clone()));
-            match post.await.unwrap_or_else(|_| Err(PostError::Failed("no answer in time".to_owned()))) {
+            match post.await.unwrap_or_else(|_| Err(late())) {
                 Ok(()) => {}
                 Err(PostError::Gone) => return Some(parcel.connection_id),
                 Err(PostError::Failed(error)) => {
@@ -47,10 +51,11 @@ pub async fn deliver(sockets: &impl Sockets, parcels: Vec<Parcel>) -> Vec<String
                 }
             }
         }
-        if parcel.is_last
-            && let Err(PostError::Failed(error)) = sockets.close(&parcel.connection_id).await
-        {
-            tracing::warn!(connection_id = parcel.connection_id, error, "a connection could not be closed");
+        if parcel.is_last {
+            let close = timeout(POST_TIMEOUT, sockets.close(&parcel.connection_id)).await;
+            if let Err(PostError::Failed(error)) = close.unwrap_or_else(|_| Err(late())) {
+                tracing::warn!(connection_id = parcel.connection_id, error, "a connection could not be closed");
+            }
         }
         None
     });

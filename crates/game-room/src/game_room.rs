@@ -153,15 +153,12 @@ impl<S: Sockets> GameRoom<S> {
         Ok(connection.game_id)
     }
 
-    /// The words that a game brought along. Most bring none.
+    /// The words that a game brought along.
     pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
-        if room.custom_words == 0 {
-            return Ok(Arc::default());
-        }
         if let Some(words) = lock(&self.words).get(&room.id) {
             return Ok(words.clone());
         }
-        let words = self.rooms.words(room.id).await?;
+        let words = self.rooms.words(room).await?;
         remember(&self.words, room.id, words.clone());
         Ok(words)
     }

@@ -1,6 +1,5 @@
 //! Making a game, and taking a seat in one.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Room};
@@ -79,7 +78,7 @@ async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, usize)>, Probl
     let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(failed)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
     let spectators = spectators(&listeners);
-    let words = if room.custom_words == 0 { Arc::default() } else { api.rooms.words(game_id).await.map_err(failed)? };
+    let words = api.rooms.words(&room).await.map_err(failed)?;
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, spectators)))
 }
 

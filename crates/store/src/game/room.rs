@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::connections::Listener;
 use super::keys::{
-    ANSWER, CREATED_PREFIX, GAME_TTL_S, Item, LISTENER_PREFIX, LIVE_PREFIX, META, PARTITION_KEY, SORT_KEY, TTL,
-    WAITING, WORDS, expires, game, key, n, player, s,
+    ANSWER, ARCHIVE_TTL_S, CREATED_PREFIX, GAME_TTL_S, Item, LISTENER_PREFIX, LIVE_PREFIX, META, PARTITION_KEY,
+    SORT_KEY, TTL, WAITING, WORDS, expires, game, key, n, player, s,
 };
 use super::rows::{AnswerRow, MetaRow, Status, word};
 use crate::StoreError;
@@ -22,6 +22,9 @@ use crate::item::between;
 
 /// The pages that answer, listeners and room may take. A megabyte holds thousands of listeners.
 const PAGES_MAX: usize = 4;
+
+/// A day, in milliseconds.
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// How fresh a read has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,10 +113,15 @@ impl Rooms {
         }
     }
 
-    /// The words that a game brought along. They never change.
-    pub async fn words(&self, game_id: GameId) -> Result<Arc<[Hiragana]>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(game(game_id), WORDS)));
-        let Some(item) = request.send().await?.item else { return Ok(Arc::default()) };
+    /// The words that a game brought along. Most bring none, and are not asked for them. They never change.
+    pub async fn words(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
+        if room.custom_words == 0 {
+            return Ok(Arc::default());
+        }
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(game(room.id), WORDS)));
+        // Consistent, for it is asked once and remembered: of a game that has just been made, a replica may know nothing yet.
+        let item = request.consistent_read(true).send().await?.item;
+        let item = item.ok_or_else(|| StoreError::unreadable("a game without its words"))?;
         let row: WordsRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
         row.words.iter().map(|text| word(text)).collect()
     }
@@ -152,8 +160,7 @@ impl Rooms {
         ];
         writes.extend(room.players.iter().map(|player| Write::Put(self.put_of(seat(room, player)))));
         if !new.words.is_empty() {
-            let row = WordsRow { words: new.words.iter().map(ToString::to_string).collect() };
-            writes.push(Write::Put(self.put_of(item(room, WORDS, row)?)));
+            writes.push(Write::Put(self.put_of(words(new)?)));
         }
         Ok(writes)
     }
@@ -164,8 +171,13 @@ impl Rooms {
         // has read, and decides again.
         let meta = self.put_of(meta(room)?).condition_expression("version = :read");
         let mut writes = vec![Write::Put(meta.expression_attribute_values(":read", n(before.room.version)))];
-        if before.secret != after.secret {
+        // An item's life counts from its own write: what the room cannot do without is written again on each day on which it changes.
+        let is_new_day = before.room.updated_at_ms / DAY_MS != room.updated_at_ms / DAY_MS;
+        if is_new_day || before.secret != after.secret {
             writes.push(Write::Put(self.put_of(answer(after)?)));
+        }
+        if is_new_day && !after.words.is_empty() {
+            writes.push(Write::Put(self.put_of(words(after)?)));
         }
         let came = room.players.iter().filter(|player| before.room.player(player.id).is_none());
         writes.extend(came.map(|player| Write::Put(self.put_of(seat(room, player)))));
@@ -268,7 +280,19 @@ fn meta(room: &Room) -> Result<Item, StoreError> {
 }
 
 fn answer(game: &Game) -> Result<Item, StoreError> {
-    item(&game.room, ANSWER, AnswerRow::from(&game.secret))
+    let item = item(&game.room, ANSWER, AnswerRow::from(&game.secret))?;
+    Ok(outliving(item, &game.room))
+}
+
+fn words(game: &Game) -> Result<Item, StoreError> {
+    let row = WordsRow { words: game.words.iter().map(ToString::to_string).collect() };
+    Ok(outliving(item(&game.room, WORDS, row)?, &game.room))
+}
+
+/// Stays a day longer than the room, which may change until the day's end without it.
+fn outliving(mut item: Item, room: &Room) -> Item {
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, ARCHIVE_TTL_S)));
+    item
 }
 
 /// That a player is in a game, for the index that finds a player's games.
