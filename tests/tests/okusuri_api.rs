@@ -242,6 +242,9 @@ async fn doses_are_taken_skipped_put_off_and_missed() {
     assert_eq!(problem(&bobs), (404, "medicine-not-found"));
     let bobs = world.json("bob", "PUT /okusuri/api/medicines/{medicineId}", &[id], form).await;
     assert_eq!(problem(&bobs), (404, "medicine-not-found"));
+    let no_key = "m".repeat(2_000);
+    let gone = world.json("ann", "DELETE /okusuri/api/medicines/{medicineId}", &[&no_key], json!({})).await;
+    assert_eq!(problem(&gone), (404, "medicine-not-found"));
     assert_eq!(world.json("ann", "DELETE /okusuri/api/medicines/{medicineId}", &[id], json!({})).await.0, 200);
     assert_eq!(problem(&mark("2026-11-22", "08:00", taken).await), (404, "medicine-not-found"));
 }

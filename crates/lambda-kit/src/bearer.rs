@@ -35,7 +35,7 @@ impl AdminToken {
 }
 
 /// The token in an `Authorization` header of the scheme `Bearer`.
-pub(crate) fn token(header: &str) -> Option<&str> {
+pub fn token(header: &str) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }

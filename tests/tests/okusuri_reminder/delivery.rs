@@ -32,6 +32,18 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
 }
 
 #[tokio::test]
+async fn a_browser_that_subscribes_while_its_user_is_deleted_is_not_kept() {
+    let scene = Scene::new().await;
+    let ann = scene.user("ann", "Asia/Tokyo").await;
+    let device = scene.device(&ann).await;
+    let everything = store::okusuri::Everything::new(scene.db.client.clone(), Database::OKUSURI);
+    everything.delete(&ann, at(EVENING), || true).await.unwrap();
+    let late = scene.notifications.subscribe(&ann, &device).await;
+    assert!(matches!(late, Err(store::okusuri::WriteError::NoUser)), "{late:?}");
+    assert_eq!(scene.notifications.of(&ann).await.unwrap().subscriptions, []);
+}
+
+#[tokio::test]
 async fn a_push_service_that_cannot_now_is_asked_again_a_little_later_and_not_for_ever() {
     let scene = Scene::new().await;
     for id in ["soon", "late", "broken", "mended"] {

@@ -16,7 +16,7 @@ use store::okusuri::rows::PushSubscription;
 use store::okusuri::{Notifications, NotificationsOf, Reminders};
 
 use crate::Okusuri;
-use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, failed};
+use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, failed, unwritten};
 
 /// The largest body: an endpoint of 2 KB, and two keys.
 const BODY_BYTES_MAX: usize = 8 * 1024;
@@ -108,7 +108,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
         created_at: now,
         updated_at: now,
     };
-    let is_new = notifications.subscribe(&signed_in.id, &row).await.map_err(failed)?;
+    let is_new = notifications.subscribe(&signed_in.id, &row).await.map_err(unwritten)?;
     Ok(Reply::json(if is_new { 201 } else { 200 }, &device(&row)))
 }
 

@@ -6,6 +6,7 @@ use domain::UserId;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use lambda_kit::bearer;
 use lambda_kit::http::{Cookie, Request};
 use lambda_kit::problem::{INTERNAL, Problem};
 use percent_encoding::percent_decode_str;
@@ -85,7 +86,7 @@ impl Okusuri {
 
 /// The token that a request carries: of a script in its header, of a browser in its cookie.
 pub(crate) fn token(request: &Request) -> Option<String> {
-    let scripts = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
+    let scripts = request.header("authorization").and_then(bearer::token).map(str::to_owned);
     let ours = || request.cookie(COOKIE).filter(|token| !token.is_empty()).map(str::to_owned);
     let before = || COOKIES_BEFORE.iter().find_map(|name| token_before(request.cookie(name)?));
     scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)

@@ -37,6 +37,9 @@ const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// Push services close a connection that is idle for longer; so does the time that a frozen function spends asleep.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 
+/// How long a name may take to be resolved where nothing is sent: whoever names it may run its name server, too.
+const CHECK_MAX: Duration = Duration::from_secs(3);
+
 /// What a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -145,7 +148,7 @@ impl Outbound {
     /// # Errors
     /// [`Refusal`].
     pub async fn check(&self, uri: &Uri) -> Result<(), Refusal> {
-        self.gate.addresses(uri).await.map(drop)
+        timeout(CHECK_MAX, self.gate.addresses(uri)).await.unwrap_or(Err(Refusal::Unresolved)).map(drop)
     }
 }
 

@@ -8,10 +8,9 @@ use domain::journal::{Entry, EntryId, Message, Stream};
 use jiff::civil::Date;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::StoreError;
 pub(super) use crate::item::{Item, n, s};
+use crate::{StoreError, series};
 
 pub(super) const PARTITION_KEY: &str = "PK";
 pub(super) const SORT_KEY: &str = "SK";
@@ -52,9 +51,7 @@ impl JournalShards {
 
     /// Where an entry lies.
     pub(super) fn shard(self, id: EntryId) -> u8 {
-        let hash = Sha256::digest(id.uuid().as_bytes());
-        // Of a number below 101 nothing is lost.
-        (u16::from_be_bytes([hash[0], hash[1]]) % u16::from(self.0)) as u8
+        series::shard(id.uuid().as_bytes(), self.0)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
-use super::keys::{self, Key, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
+use super::keys::{self, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::rows::{NotificationSetting, PushSubscription, Row, read};
 use super::set::{Set, taken};
+use super::transaction::{Transaction, WriteError};
 use crate::StoreError;
 
 /// Pages of a user's notifications: one holds far more than a user can have.
@@ -83,13 +83,6 @@ impl Notifications {
         Ok(found)
     }
 
-    /// The setting of one platform, as of the last write.
-    pub async fn setting(&self, user: &UserId, platform: Platform) -> Result<Option<NotificationSetting>, StoreError> {
-        let key = Key::new(keys::user(user), format!("{NOTIFICATION_PREFIX}{platform}")).item();
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
-        request.send().await?.item.map(read).transpose()
-    }
-
     /// Switches a platform on or off.
     pub async fn set(
         &self,
@@ -106,11 +99,14 @@ impl Notifications {
 
     /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
     /// those that have not been renewed for longest. `true` when the browser was not there before.
-    pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, StoreError> {
-        let request = Set::new(row)?.request(&self.client, &self.table);
-        let before = request.return_values(ReturnValue::AllOld).send().await?.attributes;
-        // Of an item that was not there, some engines give the key back.
-        let is_new = before.is_none_or(|before| !before.contains_key("CreatedAt"));
+    ///
+    /// # Errors
+    /// [`WriteError::NoUser`] when the user was deleted meanwhile: then nothing is kept.
+    pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, WriteError> {
+        let is_new = !self.of(user).await?.subscriptions.iter().any(|one| one.key() == row.key());
+        if Transaction::of_user(&self.table, user)?.set(row)?.write(&self.client).await?.is_some() {
+            return Err(WriteError::NoUser);
+        }
         let mut all = self.of(user).await?.subscriptions;
         // The new one stays, whatever clocks say.
         all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::keys::{self, Key, PROFILE};
 use super::rows::{Row, item};
 use super::set::{Set, Values, named, names};
+use super::sign_ins::ALIVE;
 use crate::StoreError;
 use crate::error::canceled;
 
@@ -60,8 +61,7 @@ impl<'a> Transaction<'a> {
     /// Of what is a user's: the first action insists that the user is there.
     pub(super) fn of_user(table: &'a str, user: &UserId) -> Result<Self, StoreError> {
         // Stops something from being written behind the back of who deletes everything of this user at the same time.
-        let is_there = "attribute_exists(PK) AND attribute_not_exists(Deleting)";
-        Self::new(table).check(&Key::new(keys::user(user), PROFILE), is_there, Vec::new())
+        Self::new(table).check(&Key::new(keys::user(user), PROFILE), ALIVE, Vec::new())
     }
 
     /// Puts a row where there is none.

@@ -115,13 +115,6 @@ pub struct RightCode {
     pub(super) code_hash: Vec<u8>,
 }
 
-impl RightCode {
-    /// The address that it was sent to, and which is so proved to be read by the sender.
-    pub fn email(&self) -> &Email {
-        &self.email
-    }
-}
-
 /// The codes of a table. Its requests are `GetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Codes {

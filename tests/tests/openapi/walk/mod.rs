@@ -21,7 +21,7 @@ const NOT_SHOWN: [(&str, u16, &str, &str); 5] = [
         DELETE_ME,
         202,
         JSON,
-        "takes more items than are deleted in 15 seconds; the store's tests have them die on the way",
+        "takes more items than are deleted in 7 seconds; the store's tests have them die on the way",
     ),
 ];
 

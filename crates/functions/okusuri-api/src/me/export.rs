@@ -56,7 +56,7 @@ impl Table {
                 ("medicine_id", "medicineId"),
                 ("state", "state"),
                 ("at", "at"),
-                ("note", "note"),
+                ("snoozed_until", "snoozedUntil"),
             ],
         }
     }

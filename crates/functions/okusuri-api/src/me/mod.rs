@@ -25,7 +25,7 @@ use crate::session::{cookie, token};
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 /// The longest name, in characters.
-const NAME_CHARS_MAX: usize = 100;
+pub(crate) const NAME_CHARS_MAX: usize = 100;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -50,7 +50,7 @@ pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
         IssueError::Store(error) => failed(error),
     })?;
     okusuri.mailer.send_code(&email, &code, Locale::of(locale.as_deref())).await.map_err(|error| {
-        // Without the address: SES says in its own log whom it was for.
+        // Without the address; SES says in its own log whom it was for.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);
         MAIL_NOT_SENT.detail("ask for another one in a minute")

@@ -1,7 +1,7 @@
 //! The mail with a code.
 
 use aws_sdk_sesv2::Client;
-use aws_sdk_sesv2::error::DisplayErrorContext;
+use aws_sdk_sesv2::error::ProvideErrorMetadata;
 use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message};
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{CODE_LIFETIME, Code};
@@ -42,7 +42,8 @@ impl Mailer {
         let request = self.client.send_email().from_email_address(&self.from);
         let request = request.destination(Destination::builder().to_addresses(email.as_str()).build());
         let sent = request.content(EmailContent::builder().simple(message).build()).send().await;
-        sent.map(drop).map_err(|error| DisplayErrorContext(error).to_string())
+        // SES names addresses in its messages: its code alone is for the log.
+        sent.map(drop).map_err(|error| error.code().map_or_else(|| error.to_string(), str::to_owned))
     }
 }
 

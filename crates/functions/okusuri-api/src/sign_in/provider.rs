@@ -21,6 +21,8 @@ use serde::Deserialize;
 use store::okusuri::Login;
 use tokio::sync::Mutex;
 
+use crate::me::NAME_CHARS_MAX;
+
 /// How long what a provider says of itself is believed without asking again. Keys that are new are asked for at once.
 const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
@@ -29,6 +31,9 @@ const METADATA_REFRESH: Duration = Duration::from_secs(60);
 
 /// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of API Gateway.
 const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 512 * 1024 };
+
+/// The longest `sub` there is.
+const SUBJECT_BYTES_MAX: usize = 255;
 
 /// How an ID token may be signed: by a key that only the provider has. Not with the client's secret, which both have, and never not at all.
 const ALGORITHMS: [Algorithm; 7] = [
@@ -199,6 +204,13 @@ impl Providers {
                         is_verified = user.email_verified() == Some(true);
                         name = name.or_else(|| Some(user.name()?.get(None)?.to_string()));
                     }
+                    // OpenID Connect Core 1.0, section 2.
+                    if claims.subject().len() > SUBJECT_BYTES_MAX {
+                        return Err(ProviderError::Invalid("the subject is too long".to_owned()));
+                    }
+                    let plain =
+                        |name: String| name.chars().filter(|char| !char.is_control()).take(NAME_CHARS_MAX).collect();
+                    let name = name.map(plain);
                     let secret = |text: &str| Some(SecretString::from(text));
                     let lifetime = tokens.expires_in().and_then(|lifetime| SignedDuration::try_from(lifetime).ok());
                     let scopes = tokens.scopes().map(|scopes| scopes.iter().map(|scope| scope.as_str()));
