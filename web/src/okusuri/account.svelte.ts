@@ -47,6 +47,8 @@ class Account {
       await this.refresh();
     } catch (failure) {
       const error = asApiError(failure);
+      // Somebody has signed in while the answer was on its way.
+      if (!before && this.user !== null) return;
       if (error.problem?.status === 401) this.end(before ? 'ended' : null);
       else if (!before) {
         this.phase = 'out';
@@ -65,6 +67,14 @@ class Account {
     if (this.user && this.user.id !== user.id) kept.forget();
     kept.write('me', body, Date.now());
     this.#enter(user);
+  }
+
+  /** Somebody looks at the page again. Who is signed in comes first: it may be somebody else by now, and what waits is not theirs to send. */
+  async comeBack(): Promise<void> {
+    if (this.phase === 'out') return this.start();
+    await this.refresh().catch(() => {});
+    this.flush();
+    this.changed();
   }
 
   /** Somebody has signed in. */

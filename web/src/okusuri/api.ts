@@ -24,6 +24,8 @@ export interface Log {
 
 /** How the course stands. */
 export interface Status {
+  /** The day that it is of. */
+  readonly today: string;
   readonly streak: number;
   readonly bestStreak: number;
   readonly consecutiveBleedingDays: number;
@@ -126,6 +128,7 @@ export const decodeLog = (body: JsonObject): Log => ({
 
 /** Reads how the course stands. */
 export const decodeStatus = (body: JsonObject): Status => ({
+  today: text(body, 'today'),
   streak: count(body, 'streak'),
   bestStreak: count(body, 'bestStreak'),
   consecutiveBleedingDays: count(body, 'consecutiveBleedingDays'),

@@ -1,5 +1,6 @@
 /** What the server last said, with what somebody has written since laid over it. */
-import type { Day, Dose, DoseState, Log } from './api.ts';
+import { dayCount } from '../shared/days.ts';
+import type { Day, Dose, DoseState, Log, Status } from './api.ts';
 import type { Write } from './writes.ts';
 
 /** A thing that may be on its way. */
@@ -18,6 +19,16 @@ export function dayWith(day: Day, today: string, waiting: readonly Write[]): Sho
   const log = logOf(write, day.date, day.log);
   const state = log === null ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
   return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isWaiting: true };
+}
+
+/** What a standing that was told on an earlier day means on this one, as without a network: a rest goes on by itself, and comes to its end. */
+export function statusOn(status: Status, today: string): Status {
+  const nights = Math.max(0, dayCount({ from: status.today, to: today }) - 1);
+  if (nights === 0) return status;
+  // A rest that had not begun begins the day after.
+  const rested = status.isResting ? nights : nights - 1;
+  const restDaysLeft = Math.max(0, status.restDaysLeft - rested);
+  return { ...status, today, isResting: restDaysLeft > 0, restDaysLeft };
 }
 
 /** The log that a write makes of the one before; `null` when it removes it. A note that is not spoken of stays. */

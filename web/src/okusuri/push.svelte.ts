@@ -16,8 +16,10 @@ class Push {
     } else if (Notification.permission === 'denied') {
       this.state = 'denied';
     } else {
-      const isOn = Notification.permission === 'granted' && (await subscription()) !== null;
-      this.state = isOn ? 'on' : 'off';
+      const made = Notification.permission === 'granted' ? await subscription() : null;
+      // The server may have given this browser up meanwhile, or belong to somebody else's session now: to tell it again changes nothing else.
+      if (made) await tell(made).catch(() => {});
+      this.state = made ? 'on' : 'off';
     }
   }
 
@@ -37,8 +39,8 @@ class Push {
     // One that was made with another key can never be sent to.
     if (before && !sameBytes(before.options.applicationServerKey, key)) await before.unsubscribe();
     const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-    await post('push/subscriptions', { ...made.toJSON(), platform: 'web' });
-    await this.look();
+    await tell(made);
+    this.state = 'on';
   }
 
   /** Ends it, on the server too as far as that can be reached: what is sent nowhere disables itself. */
@@ -54,6 +56,11 @@ class Push {
 
 /** The one device that this page runs on. */
 export const push = new Push();
+
+/** Tells the server where to send. */
+async function tell(made: PushSubscription): Promise<void> {
+  await post('push/subscriptions', { ...made.toJSON(), platform: 'web' });
+}
 
 async function registration(): Promise<ServiceWorkerRegistration> {
   const made = await navigator.serviceWorker.getRegistration(SCOPE);

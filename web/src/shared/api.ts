@@ -105,8 +105,8 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
     signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
     // Statistics change by the second; a stored answer would be a wrong one.
     cache: 'no-store',
-    // What was sent is finished even when the page is left.
-    keepalive: request.method !== undefined && request.method !== 'GET',
+    // What was sent is finished even when the page is left. Not a file: of that kind, browsers refuse more than 64 KiB.
+    keepalive: request.method !== undefined && request.method !== 'GET' && request.content === undefined,
   };
   if (request.body !== undefined) init.body = JSON.stringify(request.body);
   else if (request.content !== undefined) init.body = request.content;

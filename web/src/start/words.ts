@@ -59,7 +59,7 @@ const ja: typeof en = {
     `${from}から${to}までの日別クリック数を水面の高さで表した図。最も多い日は${highest}。`,
 
   game: 'お絵かき当て',
-  gamesWait: (_, count) => `${count}つのゲームが参加者を待っています`,
+  gamesWait: (_, count) => `${count}件のゲームが参加者を待っています`,
   gameOf: (host) => `${host}さんが待っています`,
   noGames: '紙はまだ真っ白です',
   noGamesLead: 'ゲームを作ってリンクを送りましょう。日本語でも英語でも、十人まで遊べます。',

@@ -9,7 +9,7 @@ import type { Batch, InkMessage } from './protocol.ts';
 const ASK_AFTER_MS = 500;
 /** ...up to this. A gap closes when the drawer's next chunk is stored, about two seconds later. */
 const ASK_AGAIN_MS_MAX = 8_000;
-/** Batches this far ahead are not kept: a turn has at most 2,000. */
+/** Batches this far ahead are not kept: a turn has at most 3,000. */
 const AHEAD_MAX = 4_096;
 
 export interface IncomingWorld {
