@@ -153,13 +153,15 @@ impl<S: Sockets> GameRoom<S> {
         Ok(connection.game_id)
     }
 
-    /// The words that a game brought along.
+    /// The words that a game brought along. Most bring none: those take no place in what is remembered.
     pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
         if let Some(words) = lock(&self.words).get(&room.id) {
             return Ok(words.clone());
         }
         let words = self.rooms.words(room).await?;
-        remember(&self.words, room.id, words.clone());
+        if !words.is_empty() {
+            remember(&self.words, room.id, words.clone());
+        }
         Ok(words)
     }
 

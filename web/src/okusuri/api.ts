@@ -229,7 +229,7 @@ function departure(provider: string, query: Readonly<Record<string, string>>): s
 }
 
 /** The browser's time zone: a new user's days go by it. */
-function zoneHere(): string {
+export function zoneHere(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 

@@ -14,7 +14,7 @@ use store::okusuri::rows::{self, DoseMark};
 use store::okusuri::{DayDoses, DoseName};
 
 use crate::Okusuri;
-use crate::medicines::unmade;
+use crate::medicines::{is_id, unmade};
 use crate::problems::{DOSE_NOT_FOUND, failed, unloggable};
 
 const BODY_BYTES_MAX: usize = 1_024;
@@ -147,8 +147,8 @@ fn tell(body: &mut Value, adherence: Adherence) {
 
 fn name(request: &Request) -> Result<DoseName, Problem> {
     let medicine_id = request.path_parameter("medicineId");
-    // What it is checked against is the user's medicines; here it only has to be possible as the end of a key.
-    if !(1..=64).contains(&medicine_id.len()) || medicine_id.contains('#') {
+    // What it is checked against is the user's medicines.
+    if !is_id(medicine_id) {
         return Err(invalid("medicineId", "is not the id of a medicine"));
     }
     Ok(DoseName {

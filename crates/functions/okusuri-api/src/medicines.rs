@@ -77,14 +77,16 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     Ok(Reply::json(200, &to_json(&changed.map_err(unmade)?)))
 }
 
-/// No id of a medicine is longer; a key has at most 1,024 bytes.
-const ID_BYTES_MAX: usize = 64;
+/// Whether a text can be the id of a medicine, and so the end of a key.
+pub(crate) fn is_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && !text.contains('#')
+}
 
 /// Deletes one.
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let id = request.path_parameter("medicineId");
-    if id.len() > ID_BYTES_MAX {
+    if !is_id(id) {
         return Err(MEDICINE_NOT_FOUND);
     }
     let is_gone = okusuri.medicines.delete(&signed_in.id, id).await.map_err(failed)?;
