@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 
 /** @import { Browser, BrowserContextOptions, Page } from 'playwright-core' */
@@ -58,6 +60,13 @@ export async function violations(page) {
     const results = await run(document, { runOnly: tags });
     return results.violations.map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join(' | ')}`);
   });
+}
+
+/** Waits until something outside the page is as wanted: what a page shows at once reaches its server later. @template T @param {() => T} read @param {T} wanted */
+export async function becomes(read, wanted) {
+  const until = Date.now() + PATIENCE_MS;
+  while (!isDeepStrictEqual(read(), wanted) && Date.now() < until) await setTimeout(20);
+  assert.deepEqual(read(), wanted);
 }
 
 /** Waits until the live figures are there, and gives them. @param {Page} page */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
-import { act, changesReach, logChanges, stored, useOkusuri } from './okusuri-page.mjs';
+import { becomes } from './harness.mjs';
+import { act, logChanges, stored, useOkusuri } from './okusuri-page.mjs';
 import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
 import { named } from './shop-server.mjs';
 
@@ -26,9 +27,8 @@ test('what is written without a network waits, and is sent later, in order, once
   assert.deepEqual(logChanges(server), []);
 
   await context.setOffline(false);
-  await changesReach(page, server, 2);
+  await becomes(() => logChanges(server), [`PUT logs/${dayAt(-1)}`, `PUT logs/${today}`]);
   await act(page).getByText('No bleeding', { exact: true }).waitFor();
-  assert.deepEqual(logChanges(server), [`PUT logs/${dayAt(-1)}`, `PUT logs/${today}`]);
   assert.deepEqual(server.logs.get(dayAt(-1))?.['note'], 'On the train');
   assert.ok(!(await stored(page)).includes('tidemark.okusuri.writes'));
   await close();
@@ -63,7 +63,7 @@ test('the page opens without a network, shows what was known, and takes what is 
 
   server.isDown = false;
   await context.setOffline(false);
-  await changesReach(page, server, 1);
+  await becomes(() => logChanges(server), [`PUT logs/${today}`]);
   await page.getByText('waits to be sent').first().waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByTestId('sign-out').click();

@@ -1,5 +1,4 @@
 /** The page of the medication log, opened against a scripted server, and what its tests look at. */
-import assert from 'node:assert/strict';
 import { useBrowser } from './harness.mjs';
 import { OkusuriServer } from './okusuri-server.mjs';
 
@@ -30,9 +29,3 @@ export const stored = (page) => page.evaluate(() => JSON.stringify(localStorage)
 /** The changes of logs that came. @param {OkusuriServer} server */
 export const logChanges = (server) =>
   server.changes.filter(({ path }) => path.startsWith('logs/')).map(({ method, path }) => `${method} ${path}`);
-
-/** Waits until the server has got so many changes of logs. @param {Page} page @param {OkusuriServer} server @param {number} count */
-export async function changesReach(page, server, count) {
-  for (let i = 0; i < 200 && logChanges(server).length < count; i++) await page.waitForTimeout(50);
-  assert.equal(logChanges(server).length, count);
-}

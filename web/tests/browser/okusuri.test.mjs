@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
-import { act, changesReach, logChanges, useOkusuri } from './okusuri-page.mjs';
+import { becomes } from './harness.mjs';
+import { act, logChanges, useOkusuri } from './okusuri-page.mjs';
 import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
@@ -13,13 +14,13 @@ test('one tap notes the day, another one takes it back', async () => {
   await page.getByTestId('take').click();
   await act(page).getByText('Taken today').waitFor();
   await page.getByRole('img', { name: '24 days in a row; your best is 31.' }).waitFor();
-  assert.deepEqual(server.changes.at(-1), { method: 'PUT', path: `logs/${today}`, body: { hasBleeding: false } });
+  await becomes(() => server.changes, [{ method: 'PUT', path: `logs/${today}`, body: { hasBleeding: false } }]);
   await act(page).getByRole('button', { name: 'There is bleeding after all' }).click();
   await act(page).getByText('1 day of bleeding in a row.').waitFor();
   await act(page).getByRole('button', { name: 'Undo' }).click();
   await act(page).getByText('Taken today?').waitFor();
   await page.getByRole('img', { name: '23 days in a row' }).waitFor();
-  assert.deepEqual(logChanges(server), [`PUT logs/${today}`, `PUT logs/${today}`, `DELETE logs/${today}`]);
+  await becomes(() => logChanges(server), [`PUT logs/${today}`, `PUT logs/${today}`, `DELETE logs/${today}`]);
   await close();
 });
 
@@ -79,15 +80,13 @@ test('an earlier day is added, changed and removed from the history', async () =
   await sheet.getByText('Taken', { exact: true }).click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('Forgot to note it');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await changesReach(page, server, 1);
-  assert.deepEqual(server.changes.at(-1)?.body, { hasBleeding: false, note: 'Forgot to note it' });
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: false, note: 'Forgot to note it' });
 
   await page.getByRole('button', { name: 'Edit: Fri 20 Nov' }).click();
   await sheet.getByText('Not taken').click();
   await sheet.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'Edit: Fri 20 Nov' }).waitFor({ state: 'detached' });
-  await changesReach(page, server, 2);
-  assert.deepEqual(logChanges(server), [`PUT logs/${dayAt(-59)}`, `DELETE logs/${dayAt(-1)}`]);
+  await becomes(() => logChanges(server), [`PUT logs/${dayAt(-59)}`, `DELETE logs/${dayAt(-1)}`]);
   await close();
 });
 
@@ -107,8 +106,7 @@ test('what is being typed outlives what is read meanwhile', async () => {
   await page.getByText('You are offline.').waitFor({ state: 'detached' });
   assert.equal(await sheet.getByRole('textbox', { name: 'Note' }).inputValue(), 'Half a');
   await sheet.getByRole('button', { name: 'Save' }).click();
-  await changesReach(page, server, 1);
-  assert.deepEqual(server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, note: 'Half a' });
   await close();
 });
 
@@ -125,8 +123,8 @@ test('a dose is taken, skipped, put off and taken back', async () => {
   await doses.getByText('2 drops · later until 21:05').waitFor();
   await doses.getByRole('button', { name: 'Undo: Iron, 20:00' }).click();
   await doses.getByRole('button', { name: 'Taken: Iron, 20:00' }).waitFor();
-  assert.deepEqual(
-    server.changes.map(({ method, path, body }) => [method, path, body?.state]),
+  await becomes(
+    () => server.changes.map(({ method, path, body }) => [method, path, body?.state]),
     [
       ['PUT', `doses/${today}/20:00/m1`, 'taken'],
       ['PUT', `doses/${today}/08:00/m1`, 'skipped'],
@@ -184,7 +182,6 @@ test('the page asks for the day of the person’s own zone', async () => {
   server.user['timeZone'] = 'Pacific/Kiritimati';
   const { page, close } = await open(server, { timezoneId: 'America/Los_Angeles' });
   await page.getByTestId('take').click();
-  await changesReach(page, server, 1);
-  assert.deepEqual(logChanges(server), [`PUT logs/${dayAt(1)}`]);
+  await becomes(() => logChanges(server), [`PUT logs/${dayAt(1)}`]);
   await close();
 });
