@@ -8,7 +8,7 @@ use domain::game::{
     Audience, Choice, Command, Effect, Game, GameId, Hiragana, LineId, NewGame, Participant, Phase, PlayerCount,
     PlayerId, PlayerName, RoundCount, Settings, Stage, Talk, TurnId,
 };
-use store::game::{Chat, Chunk, Persisted, Rooms, StoredLine, Strokes};
+use store::game::{Chat, Chunk, Connections, NewConnection, Persisted, Role, Rooms, StoredLine, Strokes};
 use uuid::Uuid;
 
 /// A game on its way.
@@ -41,12 +41,9 @@ fn id(n: u64) -> Uuid {
 /// The names of the players by number.
 pub const NAMES: [&str; 10] = ["あんず", "ぼたん", "ちとせ", "Dan", "えま", "ふみ", "Gus", "はな", "いく", "じゅん"];
 
-/// The name of a player by number.
-///
-/// # Panics
-/// When there is none.
+/// The name of a player by number; from 10 on they come again.
 pub fn name(n: u8) -> PlayerName {
-    PlayerName::new(NAMES[usize::from(n)]).expect("a name")
+    PlayerName::new(NAMES[usize::from(n) % NAMES.len()]).expect("a name")
 }
 
 /// Settings with so many rounds and seats.
@@ -232,6 +229,22 @@ impl Play {
         }
         Ok(())
     }
+}
+
+/// Lets so many look on, player 100 and those after, as `$connect` and hello do.
+///
+/// # Errors
+/// When that cannot be stored.
+pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: usize) -> Result<()> {
+    let connections = Connections::new(client.clone(), table);
+    for n in (100..=u8::MAX).take(spectators) {
+        let (connection_id, name) = (format!("spectator-{n}"), name(n));
+        let connection_id = connection_id.as_str();
+        let new = NewConnection { connection_id, player_id: player(n), game_id, role: Role::Spectator, name: &name };
+        connections.connect(&new, 0).await?;
+        ensure!(connections.greet(game_id, connection_id).await?, "{connection_id} is gone");
+    }
+    Ok(())
 }
 
 /// The games that the sample events ask for, with ids 1 to 5: one that waits, a full one, a finished one, one that has kicked

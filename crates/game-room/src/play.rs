@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
 use store::StoreError;
-use store::game::{Freshness, Listener, Live, Persisted, StoredLine};
+use store::game::{Freshness, Listener, Live, Persisted, StoredLine, spectators};
 
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::protocol::{BUSY, GAME_NOT_FOUND, HELLO_FIRST, Problem};
 use crate::sockets::Sockets;
-use crate::tell::{News, spectators, stored_line};
+use crate::tell::{News, stored_line};
 
 /// How often somebody who was slower decides again. Ten players guess at once, and each try is some milliseconds.
 const TRIES_MAX: u32 = 12;

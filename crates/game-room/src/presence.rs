@@ -3,9 +3,9 @@
 //! So it does not matter who notices that a connection has begun or ended, and whether a function died on the way from the one to the
 //! other: whoever next has something to do with the game finds the two apart and puts the room right.
 
-use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
+use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room, SPECTATORS_MAX};
 use store::StoreError;
-use store::game::{Connection, Listener};
+use store::game::{Connection, Listener, spectators};
 
 use crate::fan_out::{Parcel, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, Handled};
@@ -27,7 +27,7 @@ impl<S: Sockets> GameRoom<S> {
         let mut played = self.play(game_id, &Request { asker: Some(connection_id), command: None }, now_ms).await?;
         let Some(who) = played.asker.take() else { return Err(Failure::Stranger) };
         self.end_older(&played.listeners, connection_id).await;
-        if let Some(refusal) = without_seat(&played.game.room, &who) {
+        if let Some(refusal) = without_place(&played.game.room, &played.listeners, &who) {
             let listener = played.listeners.iter().find(|listener| listener.connection_id == connection_id);
             self.turn_away(connection_id, refusal.into()).await;
             return match listener {
@@ -120,9 +120,12 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// Why somebody with a player's ticket has no seat any more.
-fn without_seat(room: &Room, who: &Participant) -> Option<Refusal> {
-    let player = who.player()?;
+/// Why there is no place for somebody who holds a ticket: the seat is gone, or too many look on.
+fn without_place(room: &Room, listeners: &[Listener], who: &Participant) -> Option<Refusal> {
+    let Some(player) = who.player() else {
+        let others = listeners.iter().filter(|listener| listener.who.id() != who.id());
+        return (spectators(others) >= SPECTATORS_MAX).then_some(Refusal::TooManySpectators);
+    };
     let refusal = if room.kicked.contains(&player) { Refusal::Kicked } else { Refusal::NotSeated };
     room.player(player).is_none().then_some(refusal)
 }

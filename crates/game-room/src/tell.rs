@@ -94,12 +94,6 @@ pub(crate) fn room_for(game: &Game, who: &Participant, spectators: usize, now_ms
     RoomMessage::new(game.view(player, now_ms), spectators)
 }
 
-/// How many look on.
-pub(crate) fn spectators(listeners: &[Listener]) -> usize {
-    let looks_on = |listener: &&Listener| listener.is_greeted && listener.who.player().is_none();
-    listeners.iter().filter(looks_on).count()
-}
-
 /// The line that an effect leaves in the table.
 pub(crate) fn stored_line(effect: &Effect) -> Option<StoredLine> {
     let Effect::Chat { line, audience } = effect else { return None };

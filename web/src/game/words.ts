@@ -184,6 +184,7 @@ const en = {
   problems: {
     'game-not-found': 'There is no such game (any more).',
     'game-full': 'All seats are taken. You can watch.',
+    'too-many-spectators': 'No more can watch this game at once.',
     'game-finished': 'This game is over.',
     'invalid-name': 'This name is not possible.',
     'invalid-settings': 'These settings are not possible.',
@@ -396,6 +397,7 @@ const ja: typeof en = {
   problems: {
     'game-not-found': 'このゲームは見つかりません。',
     'game-full': '満席です。観戦はできます。',
+    'too-many-spectators': '観戦者がいっぱいです。',
     'game-finished': 'このゲームは終わりました。',
     'invalid-name': 'この名前は使えません。',
     'invalid-settings': 'この設定は使えません。',

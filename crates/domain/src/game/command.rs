@@ -238,6 +238,9 @@ pub enum Refusal {
     /// All seats are taken.
     #[error("all {0} seats are taken")]
     GameFull(u16),
+    /// So many look on that there is no place for another one.
+    #[error("{max} look on already", max = super::SPECTATORS_MAX)]
+    TooManySpectators,
     /// The asker was voted out.
     #[error("you were voted out of this game")]
     Kicked,
@@ -297,6 +300,7 @@ impl Refusal {
         match self {
             Self::NotSeated => "not-seated",
             Self::GameFull(_) => "game-full",
+            Self::TooManySpectators => "too-many-spectators",
             Self::Kicked => "kicked",
             Self::GameFinished => "game-finished",
             Self::NotWaiting => "game-started",

@@ -30,7 +30,7 @@ pub use ids::{GameId, IdError, LineId, PlayerId, TurnId};
 pub use play::{Game, NewGame, Torn};
 pub use room::{
     Award, CHOOSING_MS, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Player, Playing,
-    REVEAL_MS, Reason, Room, SEAT_HELD_MS, Solver, Stage, TURNS_PER_ROUND_MAX, Turn,
+    REVEAL_MS, Reason, Room, SEAT_HELD_MS, SPECTATORS_MAX, Solver, Stage, TURNS_PER_ROUND_MAX, Turn,
 };
 pub use scoring::{Standing, standings};
 pub use secret::{Answer, Secret, TurnSecret};

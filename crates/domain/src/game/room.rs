@@ -16,6 +16,8 @@ pub const HOST_AWAY_MS: u64 = 30_000;
 pub const SEAT_HELD_MS: u64 = 60_000;
 /// With fewer players a game does not start, and does not go on.
 pub const PLAYERS_MIN: usize = 2;
+/// How many may look on: whatever is drawn and said goes to each of them.
+pub const SPECTATORS_MAX: usize = 50;
 /// How long a game stands still with everybody away before it is finished.
 pub const PAUSE_MS_MAX: u64 = 15 * 60_000;
 /// After that many turns a round is over, though people came and went who have not drawn; so a game has an end.

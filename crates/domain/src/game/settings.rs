@@ -56,7 +56,7 @@ pub struct Settings {
     pub time_limit: TimeLimit,
     /// Of the game.
     pub round_count: RoundCount,
-    /// Seats; spectators need none.
+    /// Seats; spectators, of whom there are at most [`super::SPECTATORS_MAX`], need none.
     pub player_count: PlayerCount,
     /// Whether letters open as time passes.
     pub hints: bool,

@@ -17,7 +17,7 @@ use lambda_kit::page::Listing;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
-use store::game::{Chat, Drawings, Listener, Lobby, Rooms, Rounds, Strokes};
+use store::game::{Chat, Drawings, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
 
 pub use body::BODY_BYTES_MAX;
@@ -89,11 +89,6 @@ pub async fn handle(api: &Api, request: Request, now: Timestamp) -> Result<Reply
         "GET /players/{playerId}/games" => lists::finished(api, &request, now).await,
         _ => Err(NOT_FOUND.detail(request.target())),
     }
-}
-
-/// How many look on.
-fn spectators(listeners: &[Listener]) -> usize {
-    listeners.iter().filter(|listener| listener.is_greeted && listener.who.player().is_none()).count()
 }
 
 /// Unix milliseconds, as the rules count.

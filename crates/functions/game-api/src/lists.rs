@@ -7,10 +7,10 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::page::limit;
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
-use store::game::{Freshness, GAMES_MAX};
+use store::game::{Freshness, GAMES_MAX, spectators};
 
 use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, failed};
-use crate::{Api, millisecond, spectators};
+use crate::{Api, millisecond};
 
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;

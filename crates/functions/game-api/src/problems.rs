@@ -13,6 +13,7 @@ const KICKED: Problem = Problem::new(403, "kicked", "You were voted out of this 
 pub(crate) const GAME_NOT_FOUND: Problem = Problem::new(404, "game-not-found", "There is no such game");
 pub(crate) const DRAWING_NOT_FOUND: Problem = Problem::new(404, "drawing-not-found", "There is no such drawing");
 const GAME_FULL: Problem = Problem::new(409, "game-full", "All seats are taken");
+const TOO_MANY_SPECTATORS: Problem = Problem::new(409, "too-many-spectators", "Too many look on");
 const GAME_FINISHED: Problem = Problem::new(409, "game-finished", "The game is finished");
 
 /// What a client learns of a failed request to DynamoDB.
@@ -26,6 +27,7 @@ pub(crate) fn refused(refusal: Refusal) -> Problem {
     let problem = match refusal {
         Refusal::Kicked => KICKED,
         Refusal::GameFull(_) => GAME_FULL,
+        Refusal::TooManySpectators => TOO_MANY_SPECTATORS,
         Refusal::GameFinished => GAME_FINISHED,
         Refusal::TooFewWords => INVALID_WORDS,
         // Nothing else is asked of the rules here.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Room};
+use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Refusal, Room, SPECTATORS_MAX};
 use game_room::protocol::RoomMessage;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
@@ -10,11 +10,11 @@ use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
 use store::StoreError;
-use store::game::{Freshness, Live, Persisted, Role};
+use store::game::{Freshness, Listener, Live, Persisted, Role, spectators};
 
 use crate::body::{NewGameBody, NewSeatBody, WantedGame};
 use crate::problems::{GAME_NOT_FOUND, failed, refused};
-use crate::{Api, millisecond, spectators};
+use crate::{Api, millisecond};
 
 /// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.
 const TRIES_MAX: u32 = 10;
@@ -43,25 +43,28 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     let (name, role) = NewSeatBody::of(request)?.check()?;
     let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
     for attempt in 1..=TRIES_MAX {
-        let (before, spectators) = match load(api, game_id).await? {
+        let (before, listeners) = match load(api, game_id).await? {
             Some(loaded) => loaded,
             // Somebody wrote while it was read.
             None => continue,
         };
         if before.room.kicked.contains(&player_id) {
-            return Err(refused(domain::game::Refusal::Kicked));
+            return Err(refused(Refusal::Kicked));
         }
         if let Some(seat) = before.room.player(player_id) {
             let name = seat.name.to_string();
-            return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators, now));
+            return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators(&listeners), now));
         }
         if role == Role::Spectator {
-            return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators, now));
+            if spectators(listeners.iter().filter(|listener| listener.who.id() != player_id)) >= SPECTATORS_MAX {
+                return Err(refused(Refusal::TooManySpectators));
+            }
+            return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators(&listeners), now));
         }
         let after = seat(&before, player_id, name.clone(), now)?;
         match api.rooms.persist(&before, &after).await {
             Ok(Persisted::Yes) => {
-                return Ok(admit(api, 201, &after, player_id, role, name.as_str(), spectators, now));
+                return Ok(admit(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
             }
             Ok(Persisted::Lost) | Err(StoreError::Busy(_)) => {
                 let wait_ms = (api.chance)() % (WAIT_MS_MAX * u64::from(attempt));
@@ -73,13 +76,12 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     Err(busy())
 }
 
-/// The game as it stands, and how many look on; `None` when its parts are of different moments.
-async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, usize)>, Problem> {
+/// The game as it stands, and who gets its messages; `None` when its parts are of different moments.
+async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Listener>)>, Problem> {
     let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(failed)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
-    let spectators = spectators(&listeners);
     let words = api.rooms.words(&room).await.map_err(failed)?;
-    Ok(Game::assemble(room, secret, words).ok().map(|game| (game, spectators)))
+    Ok(Game::assemble(room, secret, words).ok().map(|game| (game, listeners)))
 }
 
 /// The game with one seat more. What time has brought meanwhile is for those at the table to find out, who are told of it; so

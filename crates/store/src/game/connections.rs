@@ -67,6 +67,12 @@ pub struct NewConnection<'a> {
     pub name: &'a PlayerName,
 }
 
+/// How many look on.
+pub fn spectators<'a>(listeners: impl IntoIterator<Item = &'a Listener>) -> usize {
+    let looks_on = |listener: &&Listener| listener.is_greeted && listener.who.player().is_none();
+    listeners.into_iter().filter(looks_on).count()
+}
+
 /// Somebody who gets a game's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
