@@ -208,8 +208,10 @@ async fn who_is_switched_off_who_is_going_and_who_has_gone_hear_nothing() {
     let going = scene.user("going", "Asia/Tokyo").await;
     let (_, profile) = scene.reminders.with_profile(&going).await.unwrap();
     put(&scene.db.client, &User { deleting: Some(at(EVENING)), ..profile.unwrap() }).await.unwrap();
-    let gone = UserId::new("gone").unwrap();
-    scene.switch_on(&gone, "Asia/Tokyo", at("2026-11-22T00:00:00Z")).await;
+    let gone = scene.user("gone", "Asia/Tokyo").await;
+    let profile = scene.db.client.delete_item().table_name(Database::OKUSURI);
+    let profile = profile.key("PK", AttributeValue::S(format!("USER#{gone}")));
+    profile.key("SK", AttributeValue::S("PROFILE".to_owned())).send().await.unwrap();
 
     scene.user("muted", "Asia/Tokyo").await;
     scene

@@ -134,7 +134,7 @@ pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let platform = request.parse_path("platform", str::parse)?;
     let SettingBody { is_enabled } = request.json(BODY_BYTES_MAX)?;
     let notifications = &okusuri.notices.notifications;
-    notifications.set(&signed_in.id, platform, is_enabled, (okusuri.now)()).await.map_err(failed)?;
+    notifications.set(&signed_in.id, platform, is_enabled, (okusuri.now)()).await.map_err(unwritten)?;
     let of = notifications.of(&signed_in.id).await.map_err(failed)?;
     Ok(Reply::json(200, &setting(platform, &of)))
 }

@@ -9,7 +9,7 @@ use store::okusuri::ReminderChange;
 use store::okusuri::rows::Reminder;
 
 use crate::Okusuri;
-use crate::problems::failed;
+use crate::problems::{failed, unwritten};
 use crate::session::SignedIn;
 
 /// The largest body.
@@ -39,7 +39,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let change = ReminderChange { is_enabled, time };
     let reminders = &okusuri.notices.reminders;
     let changed = reminders.change(&signed_in.id, change, &signed_in.time_zone, (okusuri.now)()).await;
-    Ok(Reply::json(200, &to_json(&signed_in, Some(&changed.map_err(failed)?))))
+    Ok(Reply::json(200, &to_json(&signed_in, Some(&changed.map_err(unwritten)?))))
 }
 
 fn to_json(signed_in: &SignedIn, reminder: Option<&Reminder>) -> Value {

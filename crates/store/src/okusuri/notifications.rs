@@ -84,29 +84,30 @@ impl Notifications {
     }
 
     /// Switches a platform on or off.
+    ///
+    /// # Errors
+    /// [`WriteError::NoUser`] when the user was deleted meanwhile: then nothing is kept.
     pub async fn set(
         &self,
         user: &UserId,
         platform: Platform,
         is_enabled: bool,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), WriteError> {
         let platform = platform.as_str().to_owned();
         let user_id = user.to_string();
         let row = NotificationSetting { user_id, platform, is_enabled, created_at: now, updated_at: now };
-        Set::new(&row)?.send(&self.client, &self.table).await.map(drop)
+        Transaction::of_user(&self.table, user)?.set(&row)?.write_of_user(&self.client).await.map(drop)
     }
 
     /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
     /// those that have not been renewed for longest. `true` when the browser was not there before.
     ///
     /// # Errors
-    /// [`WriteError::NoUser`] when the user was deleted meanwhile: then nothing is kept.
+    /// As [`set`](Self::set).
     pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, WriteError> {
         let is_new = !self.of(user).await?.subscriptions.iter().any(|one| one.key() == row.key());
-        if Transaction::of_user(&self.table, user)?.set(row)?.write(&self.client).await?.is_some() {
-            return Err(WriteError::NoUser);
-        }
+        Transaction::of_user(&self.table, user)?.set(row)?.write_of_user(&self.client).await?;
         let mut all = self.of(user).await?.subscriptions;
         // The new one stays, whatever clocks say.
         all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));

@@ -13,6 +13,7 @@ use super::keys::{
 };
 use super::rows::{Reminder, User, read};
 use super::set::{Set, taken};
+use super::transaction::{Transaction, WriteError};
 use crate::StoreError;
 
 /// Hours of a day, each with its partitions in the index.
@@ -66,7 +67,7 @@ pub struct Due {
 #[derive(Debug, Clone)]
 pub struct DueNext(Item);
 
-/// The reminders of a table. Changing one is `GetItem` and `UpdateItem`; working through those that are due is `Query` of the index,
+/// The reminders of a table. Changing one is `GetItem` and `TransactWriteItems`; working through those that are due is `Query` of the index,
 /// `BatchGetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Reminders {
@@ -90,29 +91,30 @@ impl Reminders {
     /// Changes a user's reminder, in the user's zone, and works out when it is due next.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when somebody else was faster five times.
+    /// [`StoreError::Busy`] when somebody else was faster five times; [`WriteError::NoUser`] when the user was deleted meanwhile: then
+    /// nothing is kept.
     pub async fn change(
         &self,
         user: &UserId,
         change: ReminderChange,
         zone: &TimeZone,
         now: Timestamp,
-    ) -> Result<Reminder, StoreError> {
+    ) -> Result<Reminder, WriteError> {
         for _ in 0..CHANGES_MAX {
             let before = self.get(user).await?;
             let row = changed(user, before.as_ref(), change, zone, now);
-            if self.replace(before.as_ref(), &row).await? {
+            if self.replace(user, before.as_ref(), &row).await? {
                 return Ok(row);
             }
         }
-        Err(StoreError::Busy("a reminder is being changed from several sides".to_owned()))
+        Err(StoreError::Busy("a reminder is being changed from several sides".to_owned()).into())
     }
 
     /// Follows a user into another zone. One who has no reminder gets none.
     ///
     /// # Errors
     /// As [`change`](Self::change).
-    pub async fn follow(&self, user: &UserId, zone: &TimeZone, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn follow(&self, user: &UserId, zone: &TimeZone, now: Timestamp) -> Result<(), WriteError> {
         if self.get(user).await?.is_some() {
             self.change(user, ReminderChange::default(), zone, now).await?;
         }
@@ -120,14 +122,14 @@ impl Reminders {
     }
 
     /// Whether `row` has taken the place of `before`.
-    async fn replace(&self, before: Option<&Reminder>, row: &Reminder) -> Result<bool, StoreError> {
+    async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
         let row = Set::new(row)?;
         // Stops two changes, or a change and a reminder that is just given, from each being worked out on the other's past.
         let row = match before {
             None => row.when("attribute_not_exists(PK)", Vec::new()),
             Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
         };
-        row.send(&self.client, &self.table).await
+        Transaction::of_user(&self.table, user)?.change(row)?.write_of_user(&self.client).await
     }
 
     /// A page of those who are due in a part of the index at `now`, the longest first.

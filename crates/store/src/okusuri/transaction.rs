@@ -155,4 +155,13 @@ impl<'a> Transaction<'a> {
             }
         }
     }
+
+    /// The same of a transaction [`of_user`](Self::of_user): whether the other actions are written, or the condition of one of them did not hold.
+    pub(super) async fn write_of_user(self, client: &Client) -> Result<bool, WriteError> {
+        match self.write(client).await? {
+            None => Ok(true),
+            Some(0) => Err(WriteError::NoUser),
+            Some(_) => Ok(false),
+        }
+    }
 }

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use store::okusuri::rows::User;
 use store::okusuri::{OWN_IMAGE, ProfileChange};
 
-use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, failed};
+use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, failed, unwritten};
 use crate::session::{cookie, token};
 use crate::{BODY_BYTES_MAX, Okusuri};
 
@@ -65,7 +65,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let user = okusuri.users.change(&signed_in.id, &change, (okusuri.now)()).await.map_err(failed)?;
     let user = user.ok_or(NOT_SIGNED_IN)?;
     if let Some(zone) = zone {
-        okusuri.notices.reminders.follow(&signed_in.id, &zone, (okusuri.now)()).await.map_err(failed)?;
+        okusuri.notices.reminders.follow(&signed_in.id, &zone, (okusuri.now)()).await.map_err(unwritten)?;
     }
     Ok(Reply::json(200, &shown(&user)))
 }
