@@ -1,7 +1,5 @@
 //! The aggregator against a real engine: batches that come twice, late, at once, and with requests that fail.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 

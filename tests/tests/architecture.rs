@@ -1,7 +1,5 @@
 //! The layout holds: who may depend on whom, and what belongs to a function.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
@@ -123,10 +121,21 @@ fn each_event_has_a_recorded_answer_and_each_answer_its_event() {
     };
     let events = functions().into_iter().flat_map(|function| {
         let cases = files(&format!("events/{function}"));
-        cases.into_iter().map(move |case| format!("sample_events__{function}__{}", case.replace(".json", ".snap")))
+        cases.into_iter().map(move |case| format!("{function}__{}", case.replace(".json", ".snap")))
     });
     let answers: BTreeSet<_> = files("tests/tests/snapshots").into_iter().collect();
     assert_eq!(events.collect::<BTreeSet<_>>(), answers);
+}
+
+#[test]
+fn each_file_of_this_suite_is_a_part_of_it() {
+    let main = std::fs::read_to_string(repository().join("tests/tests/main.rs")).unwrap();
+    for entry in std::fs::read_dir(repository().join("tests/tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_part = ["main", "snapshots"].contains(&name) || main.contains(&format!("\nmod {name};\n"));
+        assert!(is_part, "nothing runs the tests of {name}: main.rs has to name it");
+    }
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! The archiver against a real engine and its stream: games played to the end, records that come twice, late, one by one, and
 //! requests that fail.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;

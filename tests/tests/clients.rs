@@ -3,8 +3,6 @@
 //! They are installed by `make test` and found in `TIDEMARK_TOOLS`. Without it these tests say so and pass; `make test` then
 //! ends with the list of what did not run.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::PathBuf;
 use std::process::Command;
 

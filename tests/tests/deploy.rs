@@ -1,8 +1,6 @@
 //! Deploying and deleting, on an account that is played by two scripts in place of `aws` and `sam`: they keep what there is of a stack in files,
 //! write down what they are asked, and fail where they are told to.
 
-#![allow(clippy::unwrap_used)]
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -1,10 +1,8 @@
 //! Seats over HTTP, against a real engine: many who come at once, and games on which time has run on.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::game::{GameId, Phase};
+use domain::game::{GameId, Phase, SPECTATORS_MAX};
 use futures::future::join_all;
 use game_api::{Api, handle};
 use jiff::Timestamp;
@@ -12,7 +10,7 @@ use lambda_kit::http::Request;
 use lambda_kit::ticket::Tickets;
 use serde_json::{Value, json};
 use store::game::Rooms;
-use tidemark_tests::games::{Play, game, player, settings};
+use tidemark_tests::games::{Play, game, look_on, player, settings};
 use tidemark_tests::{Database, GAME_KEY};
 
 const NOW_MS: u64 = 4_000_000_000_000;
@@ -22,11 +20,15 @@ fn at(now_ms: u64) -> Timestamp {
 }
 
 async fn join(api: &Api, id: GameId, name: &str, token: Option<&str>, now_ms: u64) -> (u16, Value) {
+    come(api, id, &json!({"name": name}), token, now_ms).await
+}
+
+async fn come(api: &Api, id: GameId, body: &Value, token: Option<&str>, now_ms: u64) -> (u16, Value) {
     let mut event = json!({
         "version": "2.0", "routeKey": "POST /games/{gameId}/players", "rawPath": format!("/games/{id}/players"),
         "rawQueryString": "", "headers": {}, "pathParameters": {"gameId": id.to_string()},
         "requestContext": {"http": {"method": "POST", "path": format!("/games/{id}/players")}, "timeEpoch": 0},
-        "body": json!({"name": name}).to_string(), "isBase64Encoded": false,
+        "body": body.to_string(), "isBase64Encoded": false,
     });
     if let Some(token) = token {
         event["headers"]["authorization"] = json!(format!("Bearer {token}"));
@@ -85,4 +87,20 @@ async fn a_seat_is_taken_without_moving_time_on_for_those_at_the_table() {
     let room = Rooms::new(db.client.clone(), Database::GAMES).room(game(1)).await.unwrap().unwrap();
     assert_eq!((status, room.players.len()), (201, 3));
     assert!(matches!(room.turn().unwrap().phase, Phase::Drawing { .. }), "the reveal is for the archiver to see");
+}
+
+#[tokio::test]
+async fn when_too_many_look_on_nobody_else_may_but_who_does_may_come_back_and_players_may_play() {
+    let db = Database::start().await.unwrap();
+    Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
+    let api = api(&db);
+    let spectator = json!({"name": "はな", "role": "spectator"});
+    look_on(&db.client, Database::GAMES, game(1), SPECTATORS_MAX - 1).await.unwrap();
+    assert_eq!(come(&api, game(1), &spectator, None, NOW_MS).await.0, 201);
+    look_on(&db.client, Database::GAMES, game(1), SPECTATORS_MAX).await.unwrap();
+    assert_eq!(come(&api, game(1), &spectator, None, NOW_MS).await, (409, json!("too-many-spectators")));
+    let token = Tickets::new(GAME_KEY.into()).player_token(&player(100).to_string(), at(NOW_MS));
+    let (status, seat) = come(&api, game(1), &spectator, Some(&token), NOW_MS).await;
+    assert_eq!((status, &seat["room"]["spectators"]), (201, &json!(SPECTATORS_MAX)));
+    assert_eq!(join(&api, game(1), "ふみ", None, NOW_MS).await.0, 201);
 }

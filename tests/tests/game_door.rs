@@ -1,7 +1,5 @@
 //! Who is let in: `$connect` on a real engine.
 
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
 
 use domain::game::{PlayerId, Settings};

@@ -1,7 +1,5 @@
 //! A whole game of ten over real sockets, through the running stack: what bots hear and say, beside what the table has in the end.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,5 @@
 //! Several functions on one game at the same time, on a real engine with its faults.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use engine::{Chance, EngineFaults, FailureReply};

@@ -1,7 +1,5 @@
 //! What a connection may send that it should not: each gets a defined answer, and nothing changes.
 
-#![allow(clippy::unwrap_used)]
-
 use serde_json::{Value, json};
 use tidemark_tests::Table;
 use tidemark_tests::table::{connection, player};

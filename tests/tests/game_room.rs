@@ -1,9 +1,7 @@
 //! The game room on a real engine: who is told what, what is stored, and what is refused.
 
-#![allow(clippy::unwrap_used)]
-
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::Settings;
+use domain::game::{SPECTATORS_MAX, Settings};
 use serde_json::{Value, json};
 use store::game::Role;
 use tidemark_tests::table::{connection, player};
@@ -254,6 +252,23 @@ async fn a_spectator_sees_the_game_and_never_the_answer() {
     table.send("guest", &json!({"action": "say", "id": uuid::Uuid::now_v7().to_string(), "text": "りんご"})).await;
     assert_eq!(table.sockets.take("guest").len(), 1, "their own line comes back to them");
     assert_eq!(table.types(1), [""; 0], "and to nobody who guesses");
+}
+
+#[tokio::test]
+async fn one_spectator_too_many_is_turned_away_and_one_who_comes_back_is_not() {
+    let table = Table::with_players(2).await.unwrap();
+    for (seat, n) in (100..).zip(0..SPECTATORS_MAX) {
+        table.open_as(&format!("spectator-{n}"), seat, Role::Spectator).await.unwrap();
+        assert_eq!(table.say_hello(&format!("spectator-{n}")).await.status, 200);
+    }
+    table.open_as("guest", 9, Role::Spectator).await.unwrap();
+    table.say_hello("guest").await;
+    let refused = table.sockets.take("guest").remove(0);
+    assert_eq!(refused["error"]["type"], "urn:tidemark:problem:too-many-spectators");
+    table.open_as("again", 100, Role::Spectator).await.unwrap();
+    table.say_hello("again").await;
+    let welcome = table.sockets.take("again").remove(0);
+    assert_eq!((&welcome["type"], &welcome["room"]["spectators"]), (&json!("welcome"), &json!(SPECTATORS_MAX)));
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! What happens when a day is hotter than one index partition can take, and what the number of date shards does about it.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! What happens when a product is hotter than one partition can take, and what days and suffixes do about it.
 
-#![allow(clippy::unwrap_used)]
-
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use domain::shop::{Action, Activity, ProductId};
 use domain::{Attributes, Moment, UserId};

@@ -1,7 +1,5 @@
 //! `tidemark import`, from its flags to what lies in the tables, with the files of `examples/`.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Random histories of a journal on a real engine, against a sorted vector: what a reader gets, whatever happens between its pages.
 
-#![allow(clippy::unwrap_used)]
-
 use std::cell::Cell;
 use std::ops::Range;
 

@@ -1,7 +1,5 @@
 //! The journal on the running stack: what the suite tells of itself, and what its clients write and read.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,6 @@
 //! The article's way of reading a log backwards, a Scan over negative days and inverted ids, does not bring it backwards; and a day that is one partition is
 //! full where a day of several is not.
 
-#![allow(clippy::unwrap_used)]
-
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,

@@ -1,7 +1,5 @@
 //! Journeys through the running stack: the real binaries, the real Runtime API, a real engine, real sockets.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! A whole move from PostgreSQL with more than 100,000 awkward rows, looked at by an oracle that is written in SQL.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -1,7 +1,5 @@
 //! What stops a phase of `okusuri-migrate`, and that nothing is lost by it.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 

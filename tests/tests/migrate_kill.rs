@@ -1,7 +1,5 @@
 //! `okusuri-migrate` is killed at random moments, and begun again until it is done: the table is the one of a run that nobody disturbed.
 
-#![allow(clippy::unwrap_used)]
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! The live application moves from PostgreSQL to DynamoDB and back, while writers go on and are killed, and so is the tool.
 
-#![allow(clippy::unwrap_used)]
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

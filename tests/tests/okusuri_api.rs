@@ -1,7 +1,5 @@
 //! `okusuri-api` as its users meet it: days, medicines, doses, files, and what administrators see. One clock, the real engine.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;

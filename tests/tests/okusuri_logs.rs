@@ -1,7 +1,5 @@
 //! Logs against the engine: whatever is written, edited and deleted, by one or by several at once, the summary is what the stored logs say.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,5 @@
 //! Okusuri's sign-in at OpenID providers on the running stack: at a real one, and at one that lies.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

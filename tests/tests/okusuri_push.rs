@@ -1,7 +1,5 @@
 //! `okusuri-api`: when a user is reminded, and on which browsers, with a push service that opens what it gets.
 
-#![allow(clippy::unwrap_used)]
-
 use futures::future::join_all;
 use jiff::Timestamp;
 use lambda_kit::http::Request;

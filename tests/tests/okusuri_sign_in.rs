@@ -1,7 +1,5 @@
 //! Okusuri on the running stack: a user comes in with a code by mail, lives there, and goes with everything.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;

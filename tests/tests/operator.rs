@@ -1,7 +1,5 @@
 //! The command line of an operator, from its flags to its outcome.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -1,7 +1,5 @@
 //! Each file of `events/`, sent to its function through the running stack. The answers are snapshots beside this file.
 
-#![allow(clippy::unwrap_used)]
-
 use serde_json::{Value, json};
 use tidemark_tests::samples::{self, cases};
 use tidemark_tests::{Database, Stack, games, okusuri, sample_event, shop};
@@ -57,6 +55,12 @@ fn forget(value: &mut Value, names: &[&str]) {
     }
 }
 
+fn is_as_recorded(function: &str, case: &str, answer: &Value) {
+    insta::with_settings!({prepend_module_to_snapshot => false}, {
+        insta::assert_json_snapshot!(format!("{function}__{case}"), answer);
+    });
+}
+
 async fn check(stack: &Stack, function: &str, changing: &[&str]) {
     check_some(stack, function, changing, |_| true).await;
 }
@@ -66,7 +70,7 @@ async fn check_some(stack: &Stack, function: &str, changing: &[&str], wanted: im
     for case in cases(function).into_iter().filter(|case| wanted(case)) {
         let mut answer = reply(stack.invoke(function, &sample_event(function, &case)).await.unwrap());
         forget(&mut answer, changing);
-        insta::assert_json_snapshot!(format!("{function}/{case}").replace('/', "__"), answer);
+        is_as_recorded(function, &case, &answer);
     }
 }
 
@@ -112,7 +116,7 @@ async fn every_sample_event_of_the_sockets_is_answered_as_recorded() {
         for (number, case) in cases(function).into_iter().enumerate() {
             let event = samples::at_a_game(&stack, function, &case, number).await;
             let answer = reply(stack.invoke(function, &event).await.unwrap());
-            insta::assert_json_snapshot!(format!("{function}/{case}").replace('/', "__"), answer);
+            is_as_recorded(function, &case, &answer);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! A crowd at one product, over HTTP, through the running stack, while its functions die and its table fails. Afterwards the books are looked at.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use futures::future::join_all;

@@ -1,7 +1,5 @@
 //! The shop's stock through the running stack: the real functions, the table's stream, and TTL.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

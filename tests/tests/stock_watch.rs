@@ -1,7 +1,5 @@
 //! The watcher against a real engine and its stream: what it tells, and how often, and whose goods it gives back.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, TimeToLiveSpecification};

@@ -1,7 +1,5 @@
 //! The access patterns of activities against a real engine.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -1,7 +1,5 @@
 //! The clicks table's access patterns against a real engine.
 
-#![allow(clippy::unwrap_used)]
-
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -1,7 +1,5 @@
 //! The journal against the engine: what is stored once, and what a reader gets of it.
 
-#![allow(clippy::unwrap_used)]
-
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,5 @@
 //! The shop's access patterns against a real engine: products, prices, and every way of comparing a sort key.
 
-#![allow(clippy::unwrap_used)]
-
 use domain::ShortText;
 use domain::shop::{Amount, Currency, Money, Product, ProductForm, ProductId, ProductRefusal, RequestKey, RowId};
 use domain::{Moment, TimeRange};

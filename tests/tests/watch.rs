@@ -1,7 +1,5 @@
 //! `clicks-watch` against a real engine: what it tells the journal, once, of records put aside and of statistics set right.
 
-#![allow(clippy::unwrap_used)]
-
 use clicks_watch::handle;
 use domain::TimeRange;
 use domain::journal::{Entry, Retention, Stream};

@@ -36,12 +36,19 @@ pub struct Folder {
 pub struct Run {
     folder: PathBuf,
     /// Held until the process ends, however it ends.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     let path = path.display().to_string();
     move |error| Kind::RunFolder.because(format!("{path}: {error}"))
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // To close the file is not enough: a program that is just being started from here holds it too, until it has become that program.
+        drop(self.lock.as_ref().map(File::unlock));
+    }
 }
 
 impl Run {
@@ -55,7 +62,7 @@ impl Run {
         let path = folder.join("lock");
         let lock = options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed(&path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder, _lock: Some(lock) }),
+            Ok(()) => Ok(Self { folder, lock: Some(lock) }),
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(Kind::RunBusy.because(format!("another process works in {}", folder.display())))
             }
@@ -65,7 +72,7 @@ impl Run {
 
     /// Looks into a run, whoever works in it.
     pub fn look(folder: &Folder) -> Self {
-        Self { folder: folder.run.clone(), _lock: None }
+        Self { folder: folder.run.clone(), lock: None }
     }
 
     /// A path in it.

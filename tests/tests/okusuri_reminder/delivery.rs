@@ -32,15 +32,20 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
 }
 
 #[tokio::test]
-async fn a_browser_that_subscribes_while_its_user_is_deleted_is_not_kept() {
+async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let device = scene.device(&ann).await;
     let everything = store::okusuri::Everything::new(scene.db.client.clone(), Database::OKUSURI);
     everything.delete(&ann, at(EVENING), || true).await.unwrap();
     let late = scene.notifications.subscribe(&ann, &device).await;
-    assert!(matches!(late, Err(store::okusuri::WriteError::NoUser)), "{late:?}");
-    assert_eq!(scene.notifications.of(&ann).await.unwrap().subscriptions, []);
+    assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
+    let late = scene.notifications.set(&ann, Platform::Web, false, at(EVENING)).await;
+    assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
+    assert_eq!(scene.notifications.of(&ann).await.unwrap(), NotificationsOf::default());
+    let late = scene.reminders.change(&ann, ReminderChange::default(), &TimeZone::UTC, at(EVENING)).await;
+    assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
+    assert_eq!(scene.reminders.get(&ann).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tidemark_tests::{repository, sample_event};
 
-use crate::document::{Answered, Document, JSON};
+use crate::openapi::document::{Answered, Document, JSON};
 
 /// The functions with routes, and their route keys.
 pub(crate) fn template_routes() -> BTreeMap<String, Vec<String>> {
@@ -34,7 +34,7 @@ pub(crate) fn recorded() -> Vec<Recorded> {
         for file in repository().join("events").join(&function).read_dir().unwrap() {
             let case = file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
             let event = sample_event(&function, &case);
-            let answer = format!("tests/tests/snapshots/sample_events__{function}__{case}.snap");
+            let answer = format!("tests/tests/snapshots/{function}__{case}.snap");
             let answer = read_to_string(repository().join(answer)).unwrap();
             let mut answer: Value = serde_json::from_str(answer.splitn(3, "---\n").nth(2).unwrap()).unwrap();
             remember(&mut answer);

@@ -6,7 +6,7 @@ use serde_json::json;
 use tidemark_tests::Stack;
 
 use super::{DELETE_ME, MAIL_CODE, Walk};
-use crate::document::JSON;
+use crate::openapi::document::JSON;
 
 const ACTIVITIES: &str = "POST /users/{userId}/activities";
 const CLICKS: &str = "POST /clicks";

@@ -1,8 +1,6 @@
 //! `docs/openapi.yaml` and what it describes, held to each other in both directions: routes to the template, problems to the
 //! code and to their table, schemas to the sample events with their recorded answers and to the running stack.
 
-#![allow(clippy::unwrap_used)]
-
 mod document;
 mod recorded;
 mod walk;

@@ -1,7 +1,5 @@
 //! Reminders: the function on the real engine, and a push service that opens what it gets.
 
-#![allow(clippy::unwrap_used)]
-
 mod bounds;
 mod delivery;
 mod due;
@@ -11,6 +9,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use domain::UserId;
+use domain::okusuri::Platform;
 use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::tz::TimeZone;
@@ -21,7 +20,9 @@ use okusuri_reminder::{Bounds, Reminding, Report, handle};
 use secrecy::SecretString;
 use serde_json::json;
 use store::okusuri::rows::{MedicationLog, PushSubscription, Reminder, User};
-use store::okusuri::{DuePartition, Entry, Logs, Notifications, ReminderChange, Reminders};
+use store::okusuri::{
+    DuePartition, Entry, Logs, Notifications, NotificationsOf, ReminderChange, Reminders, WriteError,
+};
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::{put, user};
 use tidemark_tests::push::{Answer, PushService, VAPID_KEY, VAPID_SUBJECT};

@@ -1,7 +1,5 @@
 //! Okusuri's users, sessions, codes and logins on a real engine: who comes in, who does not, and what is left of whom.
 
-#![allow(clippy::unwrap_used)]
-
 mod codes;
 mod everything;
 mod logins;

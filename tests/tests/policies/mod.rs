@@ -1,8 +1,6 @@
 //! Each function's role in the template allows what the function does, and nothing besides: the stack holds functions to their roles, and keeps
 //! account of which grants they needed.
 
-#![allow(clippy::unwrap_used)]
-
 mod rare;
 
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! Recounting, repairing and redriving against a real engine and its stream, also while clicks keep arriving and the aggregator counts.
 
-#![allow(clippy::unwrap_used)]
-
 mod differences;
 mod folding;
 mod redrive;

@@ -1,7 +1,5 @@
 //! Stock and reservations against a real engine: the ledger, requests that come twice, orders that come too late, and many at once.
 
-#![allow(clippy::unwrap_used)]
-
 mod crowd;
 mod movements;
 mod reservations;
