@@ -141,12 +141,12 @@ export class OkusuriServer {
     // Of the context: a worker's requests are not the page's.
     await page.context().route(
       (url) => url.pathname.startsWith('/okusuri/api/'),
-      (route) => this.#answer(route),
+      (route) => this.answer(route),
     );
   }
 
   /** @param {Route} route */
-  async #answer(route) {
+  async answer(route) {
     const request = route.request();
     const url = new URL(request.url());
     const path = url.pathname.slice('/okusuri/api/'.length);

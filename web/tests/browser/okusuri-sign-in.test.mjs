@@ -68,7 +68,8 @@ test('what a provider’s answer came to is told once, and leaves the address', 
 test('an ended session keeps what was not sent, for the same person', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
-  await page.getByTestId('take').waitFor();
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
+  await page.waitForLoadState('networkidle');
   server.isSignedIn = false;
   await page.getByTestId('take').click();
   await page.getByText('Your session has ended.').waitFor();
@@ -86,7 +87,7 @@ test('an ended session keeps what was not sent, for the same person', async () =
 test('signing out forgets all that was kept, also when the server hears of it later', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server);
-  await page.getByTestId('take').waitFor();
+  await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
   assert.ok((await stored(page)).includes('bestStreak'));
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByTestId('devices').getByText('Safari · iPhone').waitFor();
@@ -114,7 +115,7 @@ test('signing out asks first while something is unsent', async () => {
   await page.getByText('1 entry is not sent yet and would be lost.').waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByLabel('E-mail address').waitFor();
-  assert.deepEqual(server.changes.at(-1)?.body, { everywhere: true });
+  await becomes(() => server.changes.at(-1)?.body, { everywhere: true });
   assert.equal(await stored(page), '{}');
   await close();
 });

@@ -90,13 +90,25 @@ test('an earlier day is added, changed and removed from the history', async () =
   await close();
 });
 
-test('what is being typed outlives what is read meanwhile', async () => {
+test('what is being chosen and typed outlives what is read meanwhile', async () => {
   const server = new OkusuriServer();
+  // The page has not read the day yet when the sheet is opened.
+  const calendar = 'GET calendar/2026-11';
+  /** @type {() => void} */
+  let release = () => {};
+  const released = new Promise((/** @type {(value: void) => void} */ resolve) => (release = resolve));
+  server.answers[calendar] = async (route) => {
+    await released;
+    delete server.answers[calendar];
+    return server.answer(route);
+  };
   const { page, context, close } = await open(server);
   await page.getByRole('button', { name: /Fri 20 Nov/ }).click();
   const sheet = page.getByTestId('day-sheet');
   await sheet.getByText('Taken, with bleeding').click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('Half a');
+  release();
+  await sheet.getByText('Taken', { exact: true }).first().waitFor();
   // Back from elsewhere, everything is read anew.
   await context.setOffline(true);
   await page.getByText('You are offline.').waitFor();
