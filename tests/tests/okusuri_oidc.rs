@@ -241,7 +241,7 @@ async fn a_forged_answer_lets_nobody_in() {
     let claims = |nonce: &str| {
         json!({
             "iss": liar.issuer, "sub": "ann", "aud": "okusuri", "exp": now + 600, "iat": now, "nonce": nonce,
-            "email": "ann@example.com", "email_verified": true,
+            "email": "ann@example.com", "email_verified": true, "name": format!("Ann\u{7}{}", "n".repeat(200)),
         })
     };
     let with = |name: &'static str, value: Value| {
@@ -274,6 +274,7 @@ async fn a_forged_answer_lets_nobody_in() {
         ("expired", Box::new(with("exp", json!(now - 60)))),
         ("no end", Box::new(with("exp", Value::Null))),
         ("nobody", Box::new(with("sub", Value::Null))),
+        ("somebody whose subject has no end", Box::new(with("sub", json!("x".repeat(256))))),
         ("another access token", Box::new(with("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA")))),
         ("another key", Box::new(|nonce| liar.sign(&other_key, &header, &claims(nonce)))),
         (
@@ -334,7 +335,8 @@ async fn a_forged_answer_lets_nobody_in() {
     let honest = liar.sign(&liar.key, &header, &claims(&departed["nonce"]));
     let page = liar.answer(&mut browser, &departed["state"], &honest).await;
     assert_eq!(page.location, "http://okusuri.example/okusuri/", "{page:?}");
-    assert_eq!(browser.get("/okusuri/api/me").await.unwrap().json()["email"], "ann@example.com");
+    let me = browser.get("/okusuri/api/me").await.unwrap().json();
+    assert_eq!((&me["email"], &me["name"]), (&json!("ann@example.com"), &json!(format!("Ann{}", "n".repeat(97)))));
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ pub mod running;
 pub mod schedules;
 pub mod secrets;
 pub mod stack;
+pub mod start_error;
 pub mod tables;
 pub mod template;
 pub mod websocket_api;

@@ -7,7 +7,7 @@ use axum::serve::ListenerExt;
 use tokio::net::TcpSocket;
 use tokio_util::sync::CancellationToken;
 
-use crate::running::StartError;
+use crate::start_error::StartError;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;

@@ -16,24 +16,25 @@ use engine::{Engine, EngineError, Storage};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::build::{self, BuildError};
+use crate::build;
 use crate::cli::Options;
 use crate::control::{self, Addresses, Control};
 use crate::dynamodb::{self, Identity};
-use crate::esm::{Mapping, MappingError, Source};
+use crate::esm::{Mapping, Source};
 use crate::faults::Faults;
-use crate::functions::{Endpoints, FunctionStartError, Functions, binary_in};
-use crate::http_api::{HttpApis, RouteError};
+use crate::functions::{Endpoints, Functions, binary_in};
+use crate::http_api::HttpApis;
 use crate::invoke_api;
 use crate::listen;
 use crate::mail::{self, Mails};
 use crate::metrics::Metrics;
 use crate::policies::Policies;
-use crate::schedules::{ExpressionError, Schedules};
-use crate::secrets::{self, Secrets, SecretsError};
+use crate::schedules::Schedules;
+use crate::secrets::{self, Secrets};
 use crate::stack::{Stack, StreamMapping};
-use crate::tables::{self, TableError};
-use crate::template::{self, TemplateError};
+use crate::start_error::StartError;
+use crate::tables;
+use crate::template;
 use crate::websocket_api::{self, Sockets};
 
 /// How long requests under way may take when the stack stops.
@@ -58,104 +59,6 @@ pub struct Running {
     servers: TaskTracker,
     stop_servers: CancellationToken,
     _lock: Option<std::fs::File>,
-}
-
-/// Why a stack does not come up.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The template is not there.
-    #[error("cannot read {path}: {source}")]
-    Template {
-        /// Where it was looked for.
-        path: PathBuf,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// The template is not understood.
-    #[error("{path}:\n{source}", path = .path.display())]
-    Understood {
-        /// The template.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: TemplateError,
-    },
-    /// The port of the HTTP API is taken.
-    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 takes a free one): {source}")]
-    Port {
-        /// The port.
-        port: u16,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// This machine has no such address.
-    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 takes all): {source}")]
-    Host {
-        /// The address.
-        host: Ipv4Addr,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// The port of DynamoDB is taken.
-    #[error(
-        "port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 takes a free one): {source}"
-    )]
-    DynamodbPort {
-        /// The port.
-        port: u16,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// The data folder cannot be used.
-    #[error("data folder {path}: {source}", path = .path.display())]
-    Data {
-        /// The folder.
-        path: PathBuf,
-        /// The system's words.
-        source: std::io::Error,
-    },
-    /// Another stack uses the data folder.
-    #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
-    DataInUse(PathBuf),
-    /// The embedded engine does not start.
-    #[error("DynamoDB: {0}")]
-    Engine(EngineError),
-    /// The functions do not build.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A secret cannot be kept.
-    #[error(transparent)]
-    Secrets(#[from] SecretsError),
-    /// A route cannot be served.
-    #[error(transparent)]
-    Route(#[from] RouteError),
-    /// A route of the WebSocket API cannot be served.
-    #[error(transparent)]
-    SocketRoute(#[from] websocket_api::RouteError),
-    /// A table cannot be made.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// A function does not start.
-    #[error("function {0}")]
-    Function(#[from] FunctionStartError),
-    /// A mapping is refused.
-    #[error("{mapping}: {source}")]
-    Mapping {
-        /// Its name.
-        mapping: String,
-        /// Why.
-        source: MappingError,
-    },
-    /// A mapping's table is not there, or has no stream.
-    #[error("{mapping}: the table {table} has no stream")]
-    NoStream {
-        /// The mapping's name.
-        mapping: String,
-        /// The table's logical id.
-        table: String,
-    },
-    /// A schedule is refused.
-    #[error(transparent)]
-    Schedule(#[from] ExpressionError),
 }
 
 impl Running {

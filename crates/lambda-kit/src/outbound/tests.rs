@@ -146,6 +146,14 @@ async fn a_name_that_means_nothing_may_mean_something_later() {
     assert!(error.is_transient());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_name_server_that_never_answers_is_not_waited_for() {
+    let outbound = Outbound::through(Gate::with_resolver(&[], |_| Box::pin(std::future::pending())));
+    let uri = "https://silent.example/".parse().expect("an address");
+    let checked = tokio::time::timeout(Duration::from_secs(60), outbound.check(&uri)).await;
+    assert_eq!(checked, Ok(Err(Refusal::Unresolved)));
+}
+
 #[tokio::test]
 async fn a_redirect_is_an_answer_and_is_not_followed() {
     let inside = Server::answering(answer("inside")).await;

@@ -13,7 +13,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tidemark_local::cli::Options;
 use tidemark_local::dynamodb::{Identity, client};
-use tidemark_local::running::{Running, StartError};
+use tidemark_local::running::Running;
+use tidemark_local::start_error::StartError;
 
 /// Generous, because the machine may be busy with other tests; nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(60);

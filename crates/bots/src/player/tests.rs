@@ -1,0 +1,121 @@
+//! One player, told what it hears, and asked what it does.
+
+use super::*;
+
+const ME: &str = "me";
+
+fn player() -> (Player, Instant) {
+    let pace = Pace::brisk();
+    let manner = Manner { name: "凪".to_owned(), seed: 5, pace, start_with: 3, whispers: None, journal: None };
+    let now = Instant::now();
+    (Player::new(ME, &manner, now), now)
+}
+
+/// A room of three, in which this one sits second.
+fn room(version: u64, host: &str, ready: bool, more: Value) -> Value {
+    let seat = |id, ready| json!({"playerId": id, "ready": ready, "connected": true});
+    let players = [seat("ann", true), seat(ME, ready), seat("bob", true)];
+    let mut room = json!({"version": version, "status": "waiting", "hostId": host, "players": players});
+    room.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    room
+}
+
+fn turn(drawer: &str, phase: &str) -> Value {
+    let options = json!([{"word": "りんご"}, {"word": "みかん"}, {"word": "いちご"}]);
+    let turn = json!({
+        "turnId": "01.01", "drawerId": drawer, "phase": phase, "nextMs": 20_000, "mask": "＿ん＿", "solvers": [], "options": options,
+    });
+    json!({"status": "playing", "turn": turn})
+}
+
+fn hear(player: &mut Player, kind: &str, room: Value, now: Instant) {
+    player.hear(serde_json::from_value(json!({"type": kind, "room": room})).expect("a message"), now);
+}
+
+fn actions(messages: &[Value]) -> Vec<&str> {
+    messages.iter().filter_map(|message| message["action"].as_str()).collect()
+}
+
+#[test]
+fn a_guest_gets_ready_and_says_so_again_only_while_it_has_no_effect() {
+    let (mut player, now) = player();
+    hear(&mut player, "welcome", room(1, "ann", false, json!({})), now);
+    assert_eq!(player.due(), now);
+    assert_eq!(actions(&player.act(now)), ["ready"]);
+    assert_eq!(actions(&player.act(now)), [""; 0]);
+    assert_eq!(actions(&player.act(now + AGAIN)), ["ready"]);
+    hear(&mut player, "room", room(2, "ann", true, json!({})), now);
+    assert_eq!(player.due(), now + PING);
+}
+
+#[test]
+fn nothing_is_said_before_a_welcome_and_an_older_room_changes_nothing() {
+    let (mut player, now) = player();
+    hear(&mut player, "room", room(2, "ann", false, json!({})), now);
+    assert_eq!(actions(&player.act(now)), [""; 0]);
+    hear(&mut player, "welcome", room(3, "ann", true, json!({})), now);
+    hear(&mut player, "room", room(2, "ann", false, json!({})), now);
+    assert_eq!(actions(&player.act(now)), [""; 0]);
+}
+
+#[test]
+fn a_host_starts_when_enough_are_here_and_ready() {
+    let (mut player, now) = player();
+    let mut waiting = room(1, ME, false, json!({}));
+    waiting["players"][2]["connected"] = false.into();
+    hear(&mut player, "welcome", waiting, now);
+    assert_eq!(actions(&player.act(now)), [""; 0]);
+    let mut waiting = room(2, ME, false, json!({}));
+    waiting["players"][2]["ready"] = false.into();
+    hear(&mut player, "room", waiting, now);
+    assert_eq!(actions(&player.act(now)), [""; 0]);
+    hear(&mut player, "room", room(3, ME, false, json!({})), now);
+    assert_eq!(actions(&player.act(now)), ["start"]);
+}
+
+#[test]
+fn a_guesser_guesses_each_word_that_fits_once_and_ticks_in_its_place() {
+    let (mut player, now) = player();
+    hear(&mut player, "welcome", room(1, "ann", true, turn("ann", "drawing")), now);
+    let mut said = HashSet::new();
+    for n in 0..10 {
+        let messages = player.act(now + n * GUESS_PAUSE);
+        assert_eq!(actions(&messages), ["say"]);
+        assert!(said.insert(messages[0]["text"].as_str().expect("a text").to_owned()));
+    }
+    let mut solved = turn("ann", "drawing");
+    solved["turn"]["solvers"] = json!([{"playerId": ME}]);
+    hear(&mut player, "room", room(2, "ann", true, solved), now);
+    let end = now + Duration::from_millis(20_000 + PLACE_MS);
+    assert_eq!(player.due(), end);
+    assert_eq!(player.act(end), [json!({"action": "tick", "version": 2})]);
+    assert_eq!(player.due(), end + TICK_AGAIN);
+}
+
+#[test]
+fn a_drawer_saves_all_that_it_draws_and_the_last_of_it_again_after_a_lost_connection() {
+    let (mut player, mut now) = player();
+    hear(&mut player, "welcome", room(1, "ann", true, turn(ME, "choosing")), now);
+    assert_eq!(actions(&player.act(now)), ["choose"]);
+    hear(&mut player, "room", room(2, "ann", true, turn(ME, "drawing")), now);
+    let (mut drawn, mut saved, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
+    while player.due() < now + Duration::from_secs(1) {
+        now = player.due();
+        for message in player.act(now) {
+            match message["action"].as_str() {
+                Some("draw") => drawn.push(json!({"seq": message["seq"], "ops": message["ops"]})),
+                Some("save") => {
+                    saved.extend(message["batches"].as_array().expect("batches").clone());
+                    chunks.push(message);
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(drawn.len() >= 3 && drawn == saved, "{drawn:?} {saved:?}");
+    player.arrive();
+    hear(&mut player, "welcome", room(2, "ann", true, turn(ME, "drawing")), now);
+    now = player.due();
+    assert_eq!(player.act(now).last(), chunks.last());
+    assert_eq!(actions(&player.act(now + AGAIN)), [""; 0]);
+}
