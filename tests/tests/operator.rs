@@ -82,6 +82,16 @@ async fn a_repair_leaves_nothing_that_differs_but_what_is_too_much() {
 }
 
 #[tokio::test]
+async fn what_is_too_much_of_a_day_is_taken_away_only_by_who_knows_its_partitions() {
+    let db = Database::start().await.unwrap();
+    let lower = ["recount", "--month", "2025-10", "--yes", "--repair", "--lower"];
+    let error = tidemark(&db, &lower).await.unwrap_err();
+    assert!(error.to_string().contains("--date-shards"), "{error}");
+    let shards: Vec<_> = lower.into_iter().chain(["--date-shards", "4"]).collect();
+    assert_eq!(tidemark(&db, &shards).await.unwrap(), Outcome::Fine);
+}
+
+#[tokio::test]
 async fn nothing_is_written_without_somebody_to_agree() {
     let db = Database::start().await.unwrap();
     for arguments in [&["recount", "--all", "--repair"][..], &["quarantine", "redrive", "--all"]] {

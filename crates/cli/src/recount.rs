@@ -56,8 +56,8 @@ pub struct Arguments {
     #[arg(long)]
     yes: bool,
     /// The table's `CLICK_DATE_SHARDS`, or the most that it ever was.
-    #[arg(long, env = "CLICK_DATE_SHARDS", default_value = "1", value_parser = date_shards)]
-    date_shards: DateShards,
+    #[arg(long, env = "CLICK_DATE_SHARDS", value_parser = date_shards)]
+    date_shards: Option<DateShards>,
     #[command(flatten)]
     table: Table,
 }
@@ -238,14 +238,21 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
 
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
+    // A day is read from its partitions of the index. With too few of them the clicks of the others would pass for never made, and be taken away.
+    if arguments.lower && scope.days().is_some() && arguments.date_shards.is_none() {
+        bail!(
+            "--lower with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"
+        );
+    }
+    let date_shards = arguments.date_shards.unwrap_or_default();
     let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
-    let recounter = Recounter::new(client.clone(), streams, table, arguments.date_shards);
+    let recounter = Recounter::new(client.clone(), streams, table, date_shards);
     let repairer = Repairer::new(client, table);
 
     let size = recounter.size().await.with_context(|| format!("the table {table}"))?;
-    let cost = Cost::estimate(scope, size, stored_by_days(&recounter, scope).await?, arguments.date_shards);
+    let cost = Cost::estimate(scope, size, stored_by_days(&recounter, scope).await?, date_shards);
     if !arguments.yes {
         let Cost { items, read_units, requests } = cost;
         let cost = format!(
