@@ -11,8 +11,8 @@ TIDEMARK_PORT ?= 3000
 # The deployed stage: it names tables, functions and secrets, and the CloudFormation stack.
 STAGE ?= dev
 STACK ?= tidemark-$(STAGE)
-# arm64 or x86_64: what the functions are built for and run on.
-ARCHITECTURE ?= arm64
+# arm64 or x86_64: what the functions are built for and run on. Empty: as the stack has it, arm64 for a new one.
+ARCHITECTURE ?=
 # More of the template's parameters: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
 PARAMETERS ?=
 # What `make delete` does with the tables: keep them, or delete them with all that they hold.
@@ -95,7 +95,7 @@ watch: tools ## Rebuild and serve the functions with `cargo lambda watch`, besid
 screenshots: page ## Take pictures of every page, in every theme and size
 	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"
 
-deploy: ## Deploy to AWS and upload the page: STAGE=dev ARCHITECTURE=arm64
+deploy: ## Deploy to AWS and upload the page: STAGE=dev
 	scripts/deploy
 
 delete: ## Delete a deployed stack; its tables stay: STAGE=dev. DATA=delete deletes them too

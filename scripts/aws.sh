@@ -15,6 +15,16 @@ use_aws() {
     export AWS_REGION=$region AWS_DEFAULT_REGION=$region caller
 }
 
+# Whether there is something: `there ResourceNotFoundException aws dynamodb describe-table ...`, with the word by which AWS says that there is
+# not. Whatever else goes wrong, an expired token or a missing right, is no answer and ends the script. What AWS said is left in `said`.
+there() {
+    local missing=$1
+    shift
+    if said=$("$@" --output text 2>&1); then return 0; fi
+    [[ $said == *"$missing"* ]] || die "AWS does not answer, so nothing more is done. It says to \`$*\`:" "$said"
+    return 1
+}
+
 # What CloudFormation says of the stack; `none` when there is none.
 stack_status() {
     local said

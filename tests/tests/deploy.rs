@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use tidemark_tests::repository;
 
-/// Answers as AWS would. `stack` holds the stack's status, `tables` and `verified` names, `fails` a pattern of calls that fail.
+/// Answers as AWS would. `stack` holds the stack's status and `parameters` what it was made with, `tables` and `verified` names, `fails` a pattern
+/// of calls that fail. Where there is an `no-bucket`, the bucket is gone; where there is a `sandbox`, SES mails only to who is verified.
 const AWS: &str = r#"#!/usr/bin/env bash
 cd "$(dirname "$0")/../../cloud"; echo "aws $*" >>calls
 if [ -s fails ] && [[ "$*" =~ $(cat fails) ]]; then echo "it failed" >&2; exit 1; fi
@@ -17,8 +18,16 @@ case "$*" in
     "configure get region"*) echo eu-central-1 ;;
     *StackStatus*) cat stack 2>/dev/null || { echo "Stack with id x does not exist" >&2; exit 254; } ;;
     *OutputKey*) echo "$*" | sed "s/.*OutputKey=='\([A-Za-z]*\)'.*/the-\1/" ;;
-    "sesv2 get-email-identity"*) grep -qx "$4" verified && echo True ;;
-    "dynamodb describe-table"*) grep -qx "$4" tables ;;
+    *Parameters*) cat parameters ;;
+    "sesv2 get-account"*) if [ -e sandbox ]; then echo False; else echo True; fi ;;
+    "sesv2 get-email-identity"*)
+        grep -qx "$4" verified || { echo "An error occurred (NotFoundException): there is no $4" >&2; exit 254; }
+        echo True ;;
+    "dynamodb describe-table"*)
+        grep -qx "$4" tables || { echo "An error occurred (ResourceNotFoundException): there is no $4" >&2; exit 254; }
+        echo ACTIVE ;;
+    "s3api head-bucket"*) [ ! -e no-bucket ] || { echo "An error occurred (404): Not Found" >&2; exit 254; } ;;
+    "s3 rm"*) [ ! -e no-bucket ] || { echo "An error occurred (NoSuchBucket)" >&2; exit 1; } ;;
     "dynamodb delete-table"*) sed -i.old "/^$4\$/d" tables ;;
 esac
 "#;
@@ -52,8 +61,9 @@ impl Account {
         account.script("scripts/tools", "#!/bin/sh\n");
         account.script("scripts/requires", "#!/bin/sh\n");
         account.set("../Makefile", "page:\n\t@echo the page is built\n");
-        account.set("tables", "");
-        account.set("verified", "");
+        for file in ["parameters", "tables", "verified"] {
+            account.set(file, "");
+        }
         account
     }
 
@@ -99,6 +109,12 @@ impl Account {
     fn deploy(&self, variables: &[(&str, &str)]) -> (bool, String, String) {
         self.run("deploy", variables, "")
     }
+}
+
+/// What a call to `sam deploy` was given.
+fn overrides(calls: &str) -> &str {
+    let call = calls.lines().find(|call| call.starts_with("sam deploy")).unwrap();
+    call.split_once("--parameter-overrides ").unwrap().1
 }
 
 /// That a deployment is refused with these words before anything was built.
@@ -150,11 +166,128 @@ fn what_is_missing_is_said_before_anything_is_built() {
 #[test]
 fn a_verified_domain_is_as_good_as_a_verified_address() {
     let account = Account::new();
-    for verified in ["okusuri@example.org\n", "example.org\n"] {
+    for verified in ["okusuri@mail.example.org\n", "mail.example.org\n", "example.org\n"] {
         account.set("verified", verified);
-        let (well, said, _) = account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@example.org")]);
-        assert!(well && !said.contains("Nobody can sign in"), "{said}");
+        let (well, said, _) = account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@mail.example.org")]);
+        assert!(well && !said.contains("Nobody can sign in") && !said.contains("sandbox"), "{said}");
     }
+    // What is above it, and no domain, is nobody's to verify.
+    account.set("verified", "org\n");
+    refused(&account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@mail.example.org")]), "SES has not verified");
+    account.set("fails", "get-email-identity");
+    refused(&account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@mail.example.org")]), "it failed");
+}
+
+#[test]
+fn an_account_in_the_sandbox_is_told_whom_it_cannot_mail() {
+    let account = Account::new();
+    account.set("verified", "example.org\n");
+    account.set("sandbox", "");
+    let (well, said, _) = account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@example.org")]);
+    assert!(well && said.contains("SES has this account in its sandbox"), "{said}");
+    // It is a note; without the right to ask for it nothing is held up.
+    account.set("fails", "get-account");
+    let (well, said, _) = account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@example.org")]);
+    assert!(well && said.contains("it failed") && !said.contains("sandbox"), "{said}");
+}
+
+#[test]
+fn what_is_not_given_stays_as_the_stack_has_it() {
+    let account = Account::new();
+    account.set("stack", "UPDATE_COMPLETE");
+    account.set(
+        "parameters",
+        "Architecture\tarm64\nOkusuriMailFrom\tokusuri@example.org\nOkusuriProviders\t****\nAlarmEmail\t\n",
+    );
+    let plain = [("ARCHITECTURE", "")];
+    refused(&account.deploy(&plain), "SES has not verified okusuri@example.org");
+
+    account.set("verified", "example.org\n");
+    let (well, said, calls) = account.deploy(&plain);
+    assert!(well && !said.contains("Nobody can sign in"), "{said}");
+    assert_eq!(overrides(&calls), "Stage=dev Architecture=arm64");
+
+    account.set("parameters", "Architecture\tx86_64\nOkusuriMailFrom\tokusuri@example.com\n");
+    let (well, said, calls) = account.deploy(&plain);
+    // The template's address is nobody's.
+    assert!(well && said.contains("Nobody can sign in"), "{said}");
+    assert_eq!(overrides(&calls), "Stage=dev Architecture=x86_64");
+
+    // What is given goes before what there is.
+    let (well, said, calls) =
+        account.deploy(&[("ARCHITECTURE", "arm64"), ("PARAMETERS", "OkusuriMailFrom=a@example.org")]);
+    assert!(well && !said.contains("Nobody can sign in"), "{said}");
+    assert_eq!(overrides(&calls), "OkusuriMailFrom=a@example.org Stage=dev Architecture=arm64");
+}
+
+#[test]
+fn without_a_stack_the_functions_run_on_arm() {
+    let account = Account::new();
+    let (well, said, calls) = account.deploy(&[("ARCHITECTURE", "")]);
+    assert!(well, "{said}");
+    assert_eq!(overrides(&calls), "Stage=dev Architecture=arm64");
+}
+
+#[test]
+fn make_names_no_architecture_that_nobody_gave() {
+    for (given, passed) in [(None, "[]\n"), (Some("ARCHITECTURE=x86_64"), "[x86_64]\n")] {
+        let mut process = Command::new("make")
+            .args(["--no-print-directory", "-f", "Makefile", "-f", "-", "passed"])
+            .args(given)
+            .current_dir(repository())
+            .env_remove("ARCHITECTURE")
+            .env_remove("MAKEFLAGS")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let rule = b"passed:\n\t@echo \"[$$ARCHITECTURE]\"\n";
+        std::io::Write::write_all(&mut process.stdin.take().unwrap(), rule).unwrap();
+        assert_eq!(String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap(), passed);
+    }
+}
+
+#[test]
+fn a_stack_that_is_only_in_review_is_none() {
+    let account = Account::new();
+    account.set("stack", "REVIEW_IN_PROGRESS");
+    account.set("tables", "tidemark-shop-dev\n");
+    refused(&account.deploy(&[]), "tables of one that was deleted are still there");
+    account.set("tables", "");
+    let (well, said, _) = account.deploy(&[]);
+    assert!(well, "{said}");
+}
+
+#[test]
+fn providers_reach_sam_as_the_json_that_they_are() {
+    let account = Account::new();
+    let url = "OkusuriPublicUrl=https://okusuri.example.org";
+    let json = r#"[{"id":"google", "name":"Ann's \"own\"", "scopes":"openid email"}]"#;
+    // SAM's parser takes away the outer quotes and one backslash before a space or a quotation mark.
+    let sent = r#"OkusuriProviders='[{"id":"google", "name":"Ann\'s \\"own\\"", "scopes":"openid email"}]'"#;
+    for written in [format!("OkusuriProviders={json} {url}"), format!("{url}\nOkusuriProviders='{json}'")] {
+        let (well, said, calls) = account.deploy(&[("PARAMETERS", &written)]);
+        assert!(well, "{said}");
+        assert!(overrides(&calls).contains(sent) && overrides(&calls).contains(url), "{calls}");
+    }
+
+    refused(
+        &account.deploy(&[("PARAMETERS", &format!("OkusuriProviders={json}"))]),
+        "OkusuriProviders needs OkusuriPublicUrl",
+    );
+    for mangled in ["[{id:google}]", r#"[{"id":"google""#, r#"{"id":"google"}"#] {
+        let refusal = account.deploy(&[("PARAMETERS", &format!("OkusuriProviders={mangled} {url}"))]);
+        refused(&refusal, "OkusuriProviders is not a list in JSON");
+    }
+    refused(&account.deploy(&[("PARAMETERS", "AlarmEmail")]), "begins with a name, not with 'AlarmEmail'");
+
+    // The page's address is asked for once.
+    account.set("parameters", "OkusuriPublicUrl\thttps://okusuri.example.org\n");
+    let (well, said, _) = account.deploy(&[("PARAMETERS", &format!("OkusuriProviders={json}"))]);
+    assert!(well, "{said}");
+    let (well, said, calls) = account.deploy(&[("PARAMETERS", "OkusuriProviders=[] AlarmEmail=")]);
+    assert!(well, "{said}");
+    assert_eq!(overrides(&calls), "OkusuriProviders=[] AlarmEmail='' Stage=dev Architecture=x86_64");
 }
 
 #[test]
@@ -217,4 +350,50 @@ fn data_goes_only_by_the_stages_name_also_after_its_stack() {
     assert_eq!(account.get("tables"), "tidemark-clicks-x-dev\n");
     account.set("tables", "");
     assert!(account.deploy(&[]).0);
+}
+
+#[test]
+fn a_question_that_aws_does_not_answer_is_not_taken_for_a_table_that_is_gone() {
+    let account = Account::new();
+    account.set("fails", "describe-table");
+    refused(&account.deploy(&[]), "it failed");
+    account.set("fails", "");
+    assert!(account.deploy(&[]).0);
+
+    account.set("fails", "describe-table");
+    let (well, said, _) = account.run("delete", &[("DATA", "delete")], "dev\n");
+    assert!(!well && said.contains("it failed"), "{said}");
+    assert_eq!(account.get("tables").lines().count(), 5);
+    account.set("fails", "");
+    assert!(account.run("delete", &[("DATA", "delete")], "dev\n").0);
+    assert_eq!(account.get("tables"), "");
+}
+
+#[test]
+fn a_stack_whose_bucket_is_gone_is_deleted_all_the_same() {
+    let account = Account::new();
+    assert!(account.deploy(&[]).0);
+    account.set("stack", "DELETE_FAILED");
+    account.set("no-bucket", "");
+    // Only a bucket that is not there is passed over.
+    account.set("fails", "head-bucket");
+    let (well, said, calls) = account.run("delete", &[], "y\n");
+    assert!(!well && said.contains("it failed") && !calls.contains("sam delete"), "{said}");
+    account.set("fails", "");
+    let (well, said, calls) = account.run("delete", &[], "y\n");
+    assert!(well && calls.contains("sam delete") && !calls.contains("s3 rm"), "{said}");
+}
+
+/// macOS has bash 3.2 for good, and no sha512sum.
+#[test]
+fn the_scripts_run_on_the_bash_of_macos() {
+    for entry in std::fs::read_dir(repository().join("scripts")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (line, code) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
+            for newer in ["mapfile", "readarray", "declare -A", "local -A", ",,}", "^^}", "sha512sum --"] {
+                assert!(!code.contains(newer), "{}:{}: {newer}", path.display(), line + 1);
+            }
+        }
+    }
 }
