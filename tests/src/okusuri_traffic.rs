@@ -241,11 +241,11 @@ impl LiveWriter {
                 user_id: Some(self.user.clone()),
                 platform: Some(["web", "ios", "web"][usize::try_from(n).unwrap_or_default()].to_owned()),
                 is_enabled: Some(self.random.bool()),
-                subscription: Some(format!(
+                subscription: Some(serde_json::Value::String(format!(
                     r#"{{"endpoint":"https://push.example.com/{}/{}","keys":{{"p256dh":"B","auth":"t"}}}}"#,
                     self.number,
                     self.random.u8(..3)
-                )),
+                ))),
                 created_at: time(0).map(|time| Time(time.0 + "+00:00")),
                 updated_at: time(tick).map(|time| Time(time.0 + "+00:00")),
                 deleted_at: None,

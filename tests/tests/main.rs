@@ -26,6 +26,8 @@ mod migrate;
 #[cfg(feature = "postgres")]
 mod migrate_faults;
 #[cfg(feature = "postgres")]
+mod migrate_folder;
+#[cfg(feature = "postgres")]
 mod migrate_kill;
 #[cfg(feature = "postgres")]
 mod migrate_shift;

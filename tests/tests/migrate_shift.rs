@@ -1,8 +1,10 @@
 //! The live application moves from PostgreSQL to DynamoDB and back, while writers go on and are killed, and so is the tool.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use engine::{Chance, EngineFaults};
 use okusuri_migrate::Outcome;
 use okusuri_migrate::export::Manifest;
 use okusuri_migrate::shift::{Dynamo, Postgres, Sides};
@@ -10,6 +12,9 @@ use okusuri_migrate::source::{Server, connect};
 use okusuri_migrate::transform::Options;
 use tidemark_tests::okusuri_traffic::{Oracle, Traffic};
 use tidemark_tests::{Database, Migration, binary};
+
+mod by_hand;
+mod sources;
 
 /// What shift and rollback want to know beside the run.
 fn flags(migration: &Migration) -> Vec<String> {
@@ -70,11 +75,16 @@ async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, m
 
 /// Both sides as the application has them.
 async fn sides(migration: &Migration, run: &str) -> Sides {
-    let server = Server { source: migration.postgres.url(), schema: "public".to_owned() };
-    let client = connect(&server).await.unwrap();
     let manifest: Option<Manifest> =
         migration.json("manifest.json").ok().and_then(|json| serde_json::from_value(json).ok());
     let as_of = manifest.map_or_else(|| "2025-01-01T00:00:00Z".parse().unwrap(), |manifest| manifest.taken_at);
+    sides_as_of(migration, migration.postgres.url(), run, as_of).await
+}
+
+/// The same, but as another role, or with an export of another time.
+async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: jiff::Timestamp) -> Sides {
+    let server = Server { source, schema: "public".to_owned() };
+    let client = connect(&server).await.unwrap();
     let vault = store::okusuri::vault::Vault::new(&tidemark_tests::migration::KEY.to_owned().into()).unwrap();
     let zone = |name| jiff::tz::TimeZone::get(name).unwrap();
     let options = Options { source_zone: zone("UTC"), log_zone: zone("Asia/Tokyo"), as_of, vault: Some(vault) };
@@ -229,6 +239,48 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
         let left = migration.items().await.unwrap();
         assert_eq!(left.keys().collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "{steps:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn from_a_load_that_died_on_its_way_there_is_a_way_back() {
+    let mut random = fastrand::Rng::with_seed(17);
+    let mut migration = Migration::new(17, 16).await.unwrap();
+    let mut all = usize::MAX;
+    // Killed at its first write, while every other one is still to be tried again, it has written some of the items, if not each time.
+    let half = BTreeMap::from([("BatchExecuteStatement".to_owned(), Chance { probability: 0.5, ..Chance::default() })]);
+    for attempt in 0..20 {
+        std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
+        for name in ["export", "transform"] {
+            migration.phase(name, &[]).await.unwrap();
+        }
+        if attempt > 0 {
+            let faults = EngineFaults { fail_before: half.clone(), ..EngineFaults::default() };
+            migration.database.engine().faults().set(faults);
+        }
+        let mut load = Command::new(binary("okusuri-migrate").unwrap())
+            .args(migration.arguments("load", &[]))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The first time it may come to its end, which tells how many there are.
+        while load.try_wait().unwrap().is_none() && (attempt == 0 || migration.items().await.unwrap().is_empty()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        load.kill().unwrap();
+        load.wait().unwrap();
+        migration.database.engine().faults().set(EngineFaults::default());
+        let some = migration.items().await.unwrap().len();
+        killed(&migration, &mut random, "rollback", &[]).await;
+        assert_eq!(migration.items().await.unwrap().len(), 0, "of {some}");
+        assert_untouched(&migration.postgres.client().await.unwrap()).await;
+        match attempt {
+            0 => all = some,
+            _ if (1..all).contains(&some) => return,
+            _ => {}
+        }
+    }
+    panic!("of {all} items never only some were written");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

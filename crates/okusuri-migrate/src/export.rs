@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use crate::run::{Folder, Lines, Run, Written};
+use crate::shift::folder::is_not_open;
 use crate::source::{Columns, Server, Table, check_schema, connect, gone};
 use crate::terminal::progress_bar;
 use crate::{Failure, Kind, Outcome, Report};
@@ -73,6 +74,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         return rehearse(&server, &ignored).await;
     }
     let run = Run::open(&folder)?;
+    is_not_open(&run)?;
     let manifest = match run.read(MANIFEST)? {
         Some(_) if !again && run.has_report("export") => {
             return Err(Kind::RunExists.because("the run has an export; --again takes another one"));

@@ -16,6 +16,7 @@ use serde_json::json;
 use store::StoreError;
 
 use crate::run::{Folder, ReadLines, Run, Written};
+use crate::shift::folder::is_not_open;
 use crate::terminal::progress_bar;
 use crate::transform::{Items, read_line};
 use crate::{Failure, Kind, Outcome, Report, Table};
@@ -76,6 +77,7 @@ struct Progress {
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, table, into_existing, rate, parallel, dry_run } = arguments;
     let run = Run::open(&folder)?;
+    is_not_open(&run)?;
     let items = Items::of(&run)?;
     let client = table.client().await;
     let begun: Option<Progress> = run.read(PROGRESS)?;

@@ -15,7 +15,8 @@ use serde_json::json;
 use store::StoreError;
 
 use crate::run::{Folder, Run};
-use crate::shift::{PREFIX, Phase, Postgres, Side, Sides};
+use crate::shift::folder::{self, Step};
+use crate::shift::{PREFIX, Phase, Plan, Postgres, Side, Sides};
 use crate::source::{Server, connect};
 use crate::terminal::progress_bar;
 use crate::transform::{AS_OF, How, VERSION};
@@ -76,16 +77,17 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let postgres = Postgres::new(connect(&arguments.server).await?, &arguments.server.schema);
     let plan = postgres.plan().await?;
+    folder::may_roll_back(&run, plan.as_ref())?;
     if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
         return Err(Kind::Shift.because("the shift is finished: PostgreSQL has not been told of anything since"));
     }
     let (mut users, mut told) = (0, 0);
     if let Some(plan) = &plan {
-        let sides = crate::shift::sides(&run, &arguments.table, &arguments.how, postgres, &plan.run).await?;
+        let sides = crate::shift::sides(&run, &arguments.table, &arguments.how, postgres, plan).await?;
         if arguments.dry_run {
             users = sides.state(|_| Side::Postgres).await?.to_move;
         } else {
-            (users, told) = home(&sides, arguments.parallel.into()).await?;
+            (users, told) = home(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
     let client = arguments.table.client().await;
@@ -110,11 +112,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
 }
 
 /// Brings everybody back, and ends the shift in PostgreSQL.
-async fn home(sides: &Sides, parallel: usize) -> Result<(u64, u64), Failure> {
+async fn home(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let users = sides.bring_all(|_| Side::Postgres, parallel).await?;
     // What PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
     let told = sides.drain_to_postgres(parallel).await?;
+    folder::note(run, &plan.run, Step::Home)?;
     sides.end_rollback().await?;
     Ok((users, told))
 }

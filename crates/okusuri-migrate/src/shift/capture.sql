@@ -53,7 +53,7 @@ BEGIN
         VALUES (of_user, seat.version, source, before, after);
 END $$;
 
--- A trigger's argument is the column that says whose a row is. Runs as who installed it: the application needs no rights here.
+-- A trigger's arguments are the column that says whose a row is, and the table's name: of a partition, that of the whole. Runs as who installed it: the application needs no rights here.
 CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
@@ -75,15 +75,15 @@ BEGIN
         of_after := after ->> TG_ARGV[0];
     END IF;
     IF of_before = of_after THEN
-        PERFORM tidemark_migration.note(of_after, TG_TABLE_NAME::text, before, after);
+        PERFORM tidemark_migration.note(of_after, TG_ARGV[1], before, after);
         RETURN NULL;
     END IF;
     -- A row of nobody's is not carried over. One that changes hands is two changes.
     IF of_before IS NOT NULL THEN
-        PERFORM tidemark_migration.note(of_before, TG_TABLE_NAME::text, before, NULL);
+        PERFORM tidemark_migration.note(of_before, TG_ARGV[1], before, NULL);
     END IF;
     IF of_after IS NOT NULL THEN
-        PERFORM tidemark_migration.note(of_after, TG_TABLE_NAME::text, NULL, after);
+        PERFORM tidemark_migration.note(of_after, TG_ARGV[1], NULL, after);
     END IF;
     RETURN NULL;
 END $$;
@@ -96,7 +96,7 @@ END $$;
 
 -- Raises a seat's turn by one, from this one, and at this version if one is given: the two halves of a move. False when it is not there any more.
 CREATE FUNCTION tidemark_migration.advance(of_user text, from_turn integer, at_version bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO tidemark_migration.seats (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
     UPDATE tidemark_migration.seats SET turn = from_turn + 1
@@ -105,8 +105,9 @@ BEGIN
 END $$;
 
 -- Makes a change that was made in DynamoDB: the next one, and no other. False when it is not the next one; nothing is changed then.
+-- The schema is in the path for triggers of the application's own.
 CREATE FUNCTION tidemark_migration.apply(of_user text, to_version bigint, source text, row_id jsonb, after jsonb) RETURNS boolean
-LANGUAGE plpgsql SET timezone = 'UTC' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     names text;
     settings text;
@@ -118,13 +119,18 @@ BEGIN
     END IF;
     PERFORM set_config('tidemark_migration.applying', 'on', true);
     IF after IS NULL THEN
+        -- A change of no row has no id, and removes nothing.
         EXECUTE format('DELETE FROM {schema}.%1$I WHERE id = (jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
     ELSE
-        SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ')
+        -- An id that the column makes by itself otherwise may be given, and not be set.
+        SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ') FILTER (WHERE name <> 'id')
             INTO names, settings FROM jsonb_object_keys(after) AS name;
-        EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
+        EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
             ON CONFLICT (id) DO UPDATE SET %3$s', source, names, settings) USING after;
     END IF;
     PERFORM set_config('tidemark_migration.applying', 'off', true);
     RETURN true;
 END $$;
+
+-- They do what whoever installed them may do, so only who is told may call them: see `Postgres::grant`.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;

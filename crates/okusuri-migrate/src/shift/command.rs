@@ -8,15 +8,16 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::Dynamo;
+use super::folder::{self, Step as FolderStep};
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::seat::{Seats, Side, Step, part};
 use super::sides::{Difference, Sides};
-use crate::export::{MANIFEST, Manifest};
+use crate::export::MANIFEST;
 use crate::run::{Folder, Run};
 use crate::source::{Server, connect};
 use crate::terminal::progress_bar;
-use crate::transform::How;
+use crate::transform::{How, ITEMS, Items};
 use crate::{Failure, Kind, Outcome, Report, Table};
 
 /// How often the users are gone through until nobody is left to move: new ones come while it goes on.
@@ -44,6 +45,9 @@ pub struct Arguments {
     /// A lower percentage leads users back; the same phase again goes on where it was stopped, and tells what waits.
     #[arg(long, value_name = "PHASE")]
     to: Option<Goal>,
+    /// The application's role in PostgreSQL, where it is another one than the tool's: it is let write and read through the shift.
+    #[arg(long, value_name = "ROLE")]
+    application_role: Option<String>,
     /// Compares all users' items with PostgreSQL's rows afterwards.
     #[arg(long)]
     compare: bool,
@@ -81,19 +85,23 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         return match plan {
             None => Ok(report("none", &json!({ "phase": null }), "No shift has begun.".to_owned())),
             Some(plan) => {
-                let sides = sides(&run, &arguments.table, &arguments.how, postgres, &plan.run).await?;
+                let sides = sides(&run, &arguments.table, &arguments.how, postgres, &plan).await?;
                 let state = sides.state(side_of(&plan)).await?;
                 Ok(state_report(&plan, &state, json!({})))
             }
         };
     };
     let Some(plan) = plan else { return begin(&run, &arguments, postgres, goal).await };
+    folder::is_of(&run, &plan)?;
     allowed(&run, &plan, goal)?;
-    let sides = sides(&run, &arguments.table, &arguments.how, postgres, &plan.run).await?;
+    let sides = sides(&run, &arguments.table, &arguments.how, postgres, &plan).await?;
     let aim = Plan { phase: goal.phase, percent: goal.percent, ..plan.clone() };
     if arguments.dry_run {
         let state = sides.state(side_of(&aim)).await?;
         return Ok(state_report(&plan, &state, json!({ "dryRun": true, "to": goal.to_string() })));
+    }
+    if let Some(role) = &arguments.application_role {
+        sides.postgres.grant(role).await?;
     }
     let start = Instant::now();
     let parallel = usize::from(arguments.parallel);
@@ -101,6 +109,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     if goal.phase > Phase::Capture {
         // Until everybody is there, it is not finished, and a killed one can still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
+        folder::note(&run, &plan.run, FolderStep::Open)?;
         sides.dynamo.open_gates().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         told += sides.drain(parallel).await?;
@@ -146,7 +155,11 @@ async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal)
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
     let id = format!("{:016x}", fastrand::u64(..));
+    folder::note(run, &id, FolderStep::Capture)?;
     postgres.install(&id).await?;
+    if let Some(role) = &arguments.application_role {
+        postgres.grant(role).await?;
+    }
     let text = format!("Shift {id}: PostgreSQL notes what changes. Now export, transform, load and check.");
     let report = report("capture", &json!({ "phase": "capture", "run": id }), text);
     run.keep_report("shift", &report)?;
@@ -165,7 +178,7 @@ fn allowed(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
         (Phase::Capture, Phase::Capture) => {}
         (_, Phase::Capture) => return refuse(format!("the shift is at {}, which is further", plan.phase)),
         // A change that is told before the load has put what was before it would be overwritten, or brought back to life.
-        (Phase::Capture, Phase::Dual) if !run.path("report-load.json").exists() => {
+        (Phase::Capture, Phase::Dual) if !run.has_report("load") => {
             return Err(Kind::RunIncomplete.because("the run is not loaded: `export`, `transform`, `load` come first"));
         }
         (Phase::Capture, Phase::Dual) => {}
@@ -179,11 +192,28 @@ fn allowed(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Both sides of the shift of that id, with the options that the run was transformed with.
-pub(crate) async fn sides(run: &Run, table: &Table, how: &How, postgres: Postgres, id: &str) -> Result<Sides, Failure> {
-    let manifest: Option<Manifest> = run.read(MANIFEST)?;
-    let as_of = manifest.map_or(jiff::Timestamp::UNIX_EPOCH, |manifest| manifest.taken_at);
-    let dynamo = Dynamo::new(table.client().await, &table.table, id);
+/// Both sides of a shift, with the options that the run was transformed with.
+///
+/// # Errors
+/// `option` when other ones are given now: a log would come to another day than it was loaded to.
+pub(crate) async fn sides(
+    run: &Run,
+    table: &Table,
+    how: &How,
+    postgres: Postgres,
+    plan: &Plan,
+) -> Result<Sides, Failure> {
+    let items: Option<Items> = run.read(ITEMS)?;
+    let as_of = match items {
+        Some(items) => {
+            how.is_of(&items)?;
+            items.as_of
+        }
+        // Until there are items, nothing is made of a row; and on the way back, PostgreSQL alone is told.
+        None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
+        None => return Err(Kind::RunIncomplete.because("the run has no items, which tell what rows become")),
+    };
+    let dynamo = Dynamo::new(table.client().await, &table.table, &plan.run);
     Ok(Sides::new(postgres, dynamo, how.options(as_of)?))
 }
 

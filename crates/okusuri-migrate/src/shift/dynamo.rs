@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `MIGRATION#<run>#SEAT#<user id>` | `SEAT` | `Turn`, `Version` |
 //! | `MIGRATION#<run>#GATE#<0..=15>` | `GATE` | there from dual writes until a rollback: without it nobody is told a first change |
-//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, `Before`, `After` |
+//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a row that is gone |
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use store::StoreError;
 use store::okusuri::{Key, Logs};
 
 use super::effect::Effect;
-use super::entry::{Entry, json};
+use super::entry::Entry;
 use super::postgres::table_of;
 use super::seat::{Seat, part};
 use crate::source::Row;
@@ -309,10 +309,8 @@ impl Dynamo {
         if let Fence::Own(_, entry) = fence {
             let mut item = self.entry_key(user, version);
             item.insert("Source".to_owned(), s(entry.table.name()));
-            for (name, row) in [("Before", &entry.before), ("After", &entry.after)] {
-                if let Some(row) = row {
-                    item.insert(name.to_owned(), s(built(json(row))?.to_string()));
-                }
+            if let Some((name, row)) = built(entry.kept())? {
+                item.insert(name.to_owned(), s(row));
             }
             let put = Put::builder().table_name(&self.table).set_item(Some(item));
             actions.push(TransactWriteItem::builder().put(built(put.build())?).build());

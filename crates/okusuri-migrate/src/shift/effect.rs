@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::okusuri::Key;
 
 use crate::source::{Row, Table};
-use crate::transform::{Beaten, Item, Options, items_of};
+use crate::transform::{Beaten, Item, Options, Rank, items_of};
 
 /// Items to put, and keys where none may be left.
 #[derive(Debug, Clone, Default)]
@@ -36,24 +36,40 @@ pub(super) fn whole(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     if is_there { winners(rows, options) } else { BTreeMap::new() }
 }
 
-/// The items of rows, but for those that another of the rows has a better claim to.
+/// The items of rows, but for those that another of the rows has a better claim to: first the keys that a row stands or falls with are given,
+/// then the others, to rows that stand.
 pub(super) fn winners(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
-    let of_rows: Vec<_> = rows.iter().map(|row| (row.id(), items(row, options))).collect();
-    let mut holders = BTreeMap::new();
-    for (id, items) in &of_rows {
-        for item in items {
-            let holder = holders.entry(key(item)).or_insert((item.rank, id));
-            *holder = (*holder).max((item.rank, id));
-        }
-    }
+    let mut standing: Vec<_> = rows.iter().map(|row| (row.id(), items(row, options))).collect();
+    let is_needed = |item: &Item| matches!(item.beaten, Beaten::Row(_));
+    let holders = holders(&standing, is_needed);
+    standing.retain(|(id, items)| {
+        items
+            .iter()
+            .filter(|item| is_needed(item))
+            .all(|item| holders.get(&key(item)) == Some(&(item.rank, id.clone())))
+    });
+    let holders = self::holders(&standing, |_| true);
     let mut found = BTreeMap::new();
-    for (id, items) in &of_rows {
-        let is_beaten = |item: &Item| holders.get(&key(item)) != Some(&(item.rank, id));
-        if !items.iter().any(|item| is_beaten(item) && matches!(item.beaten, Beaten::Row(_))) {
-            found.extend(items.iter().filter(|item| !is_beaten(item)).map(|item| (key(item), item.clone())));
-        }
+    for (id, items) in standing {
+        let has = |item: &Item| holders.get(&key(item)) == Some(&(item.rank, id.clone()));
+        found.extend(items.into_iter().filter(has).map(|item| (key(&item), item)));
     }
     found
+}
+
+/// Which row has the best claim to each key of the wanted items.
+fn holders(rows: &[(String, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, (Rank, String)> {
+    let mut holders = BTreeMap::new();
+    for (id, items) in rows {
+        for item in items.iter().filter(|item| wanted(item)) {
+            let claim = (item.rank, id.clone());
+            let holder = holders.entry(key(item)).or_insert_with(|| claim.clone());
+            if *holder < claim {
+                *holder = claim;
+            }
+        }
+    }
+    holders
 }
 
 /// Whether a change of a user's own row decides if the user is carried over at all, so that it is about everything of theirs.

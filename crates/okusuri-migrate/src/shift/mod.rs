@@ -4,6 +4,7 @@ mod command;
 mod dynamo;
 mod effect;
 mod entry;
+pub(crate) mod folder;
 mod plan;
 mod postgres;
 mod reader;

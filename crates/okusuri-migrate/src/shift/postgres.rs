@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::entry::{Entry, json};
 use super::plan::{Phase, Plan};
-use super::seat::Seat;
+use super::seat::{Seat, Side};
 use crate::source::{Row, Table, gone};
 use crate::{Failure, Kind};
 
@@ -79,13 +78,19 @@ impl Postgres {
         format!("{}.{}", self.schema, quoted(table.name()))
     }
 
+    /// That a column is what a parameter says, which is text: of whatever type the column is, so that its index is of use.
+    fn is(&self, table: Table, column: &str, parameter: &str) -> String {
+        let (table, quoted) = (self.table(table), quoted(column));
+        format!(
+            "{quoted} = (jsonb_populate_record(NULL::{table}, jsonb_build_object('{column}', {parameter}::text))).{quoted}"
+        )
+    }
+
     /// How far the shift is; none before it begins and after it was rolled back.
     pub(crate) async fn plan(&self) -> Result<Option<Plan>, Failure> {
         let row = self.client.query_opt("SELECT run, phase, percent FROM tidemark_migration.plan", &[]).await;
         let row = match row {
-            Err(error) if matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME)) => {
-                return Ok(None);
-            }
+            Err(error) if is_missing(&error) => return Ok(None),
             row => row.map_err(gone)?,
         };
         let Some(row) = row else { return Ok(None) };
@@ -99,13 +104,40 @@ impl Postgres {
         sql.push_str(&include_str!("capture.sql").replace("{schema}", &self.schema));
         for table in Table::ALL {
             let Some(owner) = owner(table) else { continue };
-            let name = self.table(table);
+            // A trigger of a partition would tell the partition's name.
+            let (name, argument) = (self.table(table), table.name());
+            let literal = name.replace('\'', "''");
             sql.push_str(&format!(
-                "CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture('{owner}');
+                "DO $$ BEGIN
+                     IF NOT EXISTS (
+                         SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+                         WHERE indrelid = '{literal}'::regclass AND attname = 'id' AND indnkeyatts = 1 AND indisunique AND indimmediate AND indpred IS NULL
+                     ) THEN
+                         RAISE EXCEPTION '% has no unique index of id alone, by which its rows are written', '{literal}';
+                     END IF;
+                 END $$;
+                 CREATE TRIGGER tidemark_capture AFTER INSERT OR UPDATE OR DELETE ON {name} FOR EACH ROW EXECUTE FUNCTION tidemark_migration.capture('{owner}', '{argument}');
                  CREATE TRIGGER tidemark_refuse_truncate BEFORE TRUNCATE ON {name} FOR EACH STATEMENT EXECUTE FUNCTION tidemark_migration.refuse_truncate();\n"
             ));
         }
         sql.push_str(&format!("INSERT INTO tidemark_migration.plan (run, phase) VALUES ('{run}', 'capture'); COMMIT;"));
+        self.all_or_nothing(&sql).await
+    }
+
+    /// Lets the application's role write and read through the shift, if it is not the one that began it. Once more does no harm.
+    ///
+    /// # Errors
+    /// When there is no shift, or no such role.
+    pub async fn grant(&self, role: &str) -> Result<(), Failure> {
+        let role = quoted(role);
+        let sql = format!(
+            "BEGIN;
+             GRANT USAGE ON SCHEMA tidemark_migration TO {role};
+             GRANT SELECT ON ALL TABLES IN SCHEMA tidemark_migration TO {role};
+             GRANT DELETE ON tidemark_migration.outbox TO {role};
+             GRANT EXECUTE ON FUNCTION tidemark_migration.advance, tidemark_migration.apply TO {role};
+             COMMIT;"
+        );
         self.all_or_nothing(&sql).await
     }
 
@@ -155,10 +187,11 @@ impl Postgres {
 
     /// The next users with their seats, sorted by id: all that are in the user table, have a row, or ever had.
     pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Seat)>, Failure> {
-        // A log of a user who is not in the user table has a seat as soon as somebody changes it.
+        // A log of a user who is not in the user table has a seat as soon as somebody changes it. Each part is read no further than the page goes.
         let sql = format!(
             "SELECT users.id, coalesce(seats.turn, 0), coalesce(seats.version, 0)
-             FROM (SELECT id FROM {} WHERE id > $1 UNION SELECT user_id FROM tidemark_migration.seats WHERE user_id > $1
+             FROM ((SELECT id::text AS id FROM {} WHERE id::text > $1 ORDER BY 1 LIMIT $2)
+                   UNION (SELECT user_id FROM tidemark_migration.seats WHERE user_id > $1 ORDER BY 1 LIMIT $2)
                    ORDER BY 1 LIMIT $2) AS users
              LEFT JOIN tidemark_migration.seats ON seats.user_id = users.id ORDER BY users.id",
             self.table(Table::User)
@@ -216,21 +249,19 @@ impl Postgres {
 
     /// The row of a user in the user table.
     pub(super) async fn user(&self, user: &str) -> Result<Option<Row>, Failure> {
-        Ok(self.rows_where(Table::User, "id = $1", &[&user]).await?.pop())
+        Ok(self.rows_where(Table::User, &self.is(Table::User, "id", "$1"), &[&user]).await?.pop())
     }
 
     /// The row with the same id, as it is.
     pub(super) async fn same(&self, row: &Row) -> Result<Option<Row>, Failure> {
-        let table = self.table(row.table());
-        let filter = format!("id = (jsonb_populate_record(NULL::{table}, $1::text::jsonb)).id");
-        Ok(self.rows_where(row.table(), &filter, &[&row_id(row).to_string()]).await?.pop())
+        Ok(self.rows_where(row.table(), &self.is(row.table(), "id", "$1"), &[&row.id()]).await?.pop())
     }
 
     /// The rows of a user that may become the same items as these two: all of the table, of the logs those of the days around.
     pub(super) async fn beside(&self, user: &str, table: Table, of: [Option<&Row>; 2]) -> Result<Vec<Row>, Failure> {
         let Some(owner) = owner(table) else { return Ok(Vec::new()) };
         if table != Table::MedicationLogs {
-            return self.rows_where(table, &format!("{} = $1", quoted(owner)), &[&user]).await;
+            return self.rows_where(table, &self.is(table, owner, "$1"), &[&user]).await;
         }
         let made = of.map(|row| match row {
             Some(Row::MedicationLog(row)) => row.created_at.as_ref().map(|time| time.0.clone()),
@@ -242,7 +273,7 @@ impl Postgres {
                 "created_at BETWEEN {parameter}::text::timestamptz - interval '2 days' AND {parameter}::text::timestamptz + interval '2 days'"
             )
         };
-        let filter = format!("user_id = $1 AND ({} OR {})", near("$2"), near("$3"));
+        let filter = format!("{} AND ({} OR {})", self.is(table, owner, "$1"), near("$2"), near("$3"));
         self.rows_where(table, &filter, &[&user, &made[0], &made[1]]).await
     }
 
@@ -251,7 +282,7 @@ impl Postgres {
         let mut all = Vec::new();
         for table in Table::ALL {
             if let Some(owner) = owner(table) {
-                all.extend(self.rows_where(table, &format!("{} = $1", quoted(owner)), &[&user]).await?);
+                all.extend(self.rows_where(table, &self.is(table, owner, "$1"), &[&user]).await?);
             }
         }
         Ok(all)
@@ -263,8 +294,9 @@ impl Postgres {
             "SELECT to_jsonb(logs)::text, coalesce(seats.turn, 0), coalesce(seats.version, 0)
              FROM (SELECT $1::text AS id) AS asked
              LEFT JOIN tidemark_migration.seats ON seats.user_id = asked.id
-             LEFT JOIN {} AS logs ON logs.user_id = asked.id",
-            self.table(Table::MedicationLogs)
+             LEFT JOIN {} AS logs ON logs.{}",
+            self.table(Table::MedicationLogs),
+            self.is(Table::MedicationLogs, "user_id", "$1"),
         );
         let rows = self.client.query(&sql, &[&user]).await.map_err(gone)?;
         let mut seat = Seat::default();
@@ -280,7 +312,7 @@ impl Postgres {
 
     /// A user's logs, where there is no shift.
     pub(super) async fn plain_logs_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
-        self.rows_where(Table::MedicationLogs, "user_id = $1", &[&user]).await
+        self.rows_where(Table::MedicationLogs, &self.is(Table::MedicationLogs, "user_id", "$1"), &[&user]).await
     }
 
     async fn rows_where(
@@ -298,55 +330,65 @@ impl Postgres {
     /// Writes a row as the application does: by its id, whether it is there or not.
     pub(super) async fn put(&self, row: &Row) -> Result<Taken, Failure> {
         let json = json(row).map_err(|error| unreadable("a row", error))?;
-        let columns: Vec<_> = match &json {
-            Value::Object(columns) => columns.keys().map(|name| quoted(name)).collect(),
-            _ => Vec::new(),
-        };
+        let columns: Vec<_> = json.as_object().into_iter().flatten().map(|(name, _)| quoted(name)).collect();
+        let settings = columns.iter().filter(|name| **name != quoted("id"));
+        // The id is given, also where the column makes it by itself otherwise, and then it may not be set.
         let sql = format!(
-            "INSERT INTO {table} ({names}) SELECT {names} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)
+            "INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE
+             SELECT {names} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)
              ON CONFLICT (id) DO UPDATE SET {settings}",
             table = self.table(row.table()),
             names = columns.join(", "),
-            settings = columns.iter().map(|name| format!("{name} = EXCLUDED.{name}")).collect::<Vec<_>>().join(", "),
+            settings = settings.map(|name| format!("{name} = EXCLUDED.{name}")).collect::<Vec<_>>().join(", "),
         );
-        self.taken(&sql, &[&json.to_string()]).await
+        taken(self.client.execute(&sql, &[&json.to_string()]).await)
     }
 
-    /// Removes a row; one that is not there is removed already.
-    pub(super) async fn delete(&self, row: &Row) -> Result<Taken, Failure> {
+    /// Removes a row of a user's; one that is not there is removed already, if it is this side's turn.
+    pub(super) async fn delete(&self, row: &Row, user: &str) -> Result<Taken, Failure> {
         let table = self.table(row.table());
-        let sql = format!("DELETE FROM {table} WHERE id = (jsonb_populate_record(NULL::{table}, $1::text::jsonb)).id");
-        self.taken(&sql, &[&row_id(row).to_string()]).await
-    }
-
-    async fn taken(
-        &self,
-        sql: &str,
-        parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
-    ) -> Result<Taken, Failure> {
-        match self.client.execute(sql, parameters).await {
-            Ok(_) => Ok(Taken::Yes),
-            Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(Taken::Moved),
-            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(Taken::ByAnother),
-            Err(error) => Err(gone(error)),
+        let delete = format!("DELETE FROM {table} WHERE {}", self.is(row.table(), "id", "$1"));
+        // Without a row no trigger tells whose turn it is; as of the same moment the seat does.
+        let sql = format!(
+            "WITH gone AS ({delete} RETURNING 1)
+             SELECT EXISTS (SELECT FROM gone), coalesce((SELECT turn FROM tidemark_migration.seats WHERE user_id = $2), 0)"
+        );
+        match self.client.query_one(&sql, &[&row.id(), &user]).await {
+            Ok(row) if row.get(0) || Seat { turn: turn(row.get(1)), version: 0 }.is_open(Side::Postgres) => {
+                Ok(Taken::Yes)
+            }
+            Ok(_) => Ok(Taken::Moved),
+            // There is no shift, so there is nobody else.
+            Err(error) if is_missing(&error) => taken(self.client.execute(&delete, &[&row.id()]).await),
+            Err(error) => taken(Err(error)),
         }
     }
 
     /// Makes a change that was made on the other side, if it is the next one.
     pub(super) async fn apply(&self, entry: &Entry) -> Result<bool, Failure> {
         let after = entry.after.as_ref().map(json).transpose().map_err(|error| unreadable("a row", error))?;
-        let id = entry.row().map(row_id).unwrap_or_default();
+        // A change of no row has no id: it removes nothing, and is told like any other.
+        let id = entry.row().map(|row| serde_json::json!({ "id": row.id() }).to_string());
         let sql = "SELECT tidemark_migration.apply($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
-        let (id, after) = (id.to_string(), after.map(|row| row.to_string()));
+        let after = after.map(|row| row.to_string());
         let (version, table) = (number(entry.version), entry.table.name());
         let row = self.client.query_one(sql, &[&entry.user, &version, &table, &id, &after]).await.map_err(gone)?;
         Ok(row.get(0))
     }
 }
 
-/// `{"id": ...}`, typed as the column is.
-fn row_id(row: &Row) -> Value {
-    serde_json::json!({ "id": row.id() })
+/// There is no table of the shift's: it has not begun, or was rolled back.
+fn is_missing(error: &tokio_postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+}
+
+fn taken(written: Result<u64, tokio_postgres::Error>) -> Result<Taken, Failure> {
+    match written {
+        Ok(_) => Ok(Taken::Yes),
+        Err(error) if error.code().is_some_and(|code| code.code() == MOVED) => Ok(Taken::Moved),
+        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(Taken::ByAnother),
+        Err(error) => Err(gone(error)),
+    }
 }
 
 pub(super) fn table_of(name: &str) -> Result<Table, Failure> {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use tokio::time::timeout;
 
 use super::effect;
 use super::seat::{Seats, Side};
@@ -14,6 +16,9 @@ use crate::{Failure, Kind};
 
 /// How often a read looks who wrote last.
 const TRIES: u32 = 50;
+
+/// How long an answer waits for what it is compared with.
+const SHADOW_MAX: Duration = Duration::from_secs(1);
 
 /// A user's logs: for each date whether there was bleeding.
 pub type Logs = BTreeMap<String, bool>;
@@ -34,8 +39,16 @@ pub struct Shadow {
     pub compared: u64,
     /// Of these, how many said something else.
     pub differing: u64,
-    /// One side was behind, so there was nothing to compare.
+    /// One side was behind, or did not answer within a second, so there was nothing to compare.
     pub late: u64,
+}
+
+/// What became of one shadow read.
+#[derive(Debug, Clone, Copy)]
+enum Compared {
+    Late,
+    Equal,
+    Differing,
 }
 
 impl Reader {
@@ -55,6 +68,17 @@ impl Reader {
     /// # Errors
     /// When the side that wrote last does not answer.
     pub async fn logs(&self, user: &str) -> Result<Logs, Failure> {
+        match self.of_leader(user).await {
+            // PostgreSQL also tells who leads. Without it, DynamoDB knows at least whether it does.
+            Err(failure) if failure.kind == Kind::SourceGone || failure.kind == Kind::SourceUnreadable => {
+                let Ok(seat) = self.sides.dynamo.seat(user).await else { return Err(failure) };
+                if seat.is_open(Side::Dynamo) { self.of_items(user).await } else { Err(failure) }
+            }
+            read => read,
+        }
+    }
+
+    async fn of_leader(&self, user: &str) -> Result<Logs, Failure> {
         let Some(plan) = self.sides.postgres.plan().await? else {
             return Ok(self.of_rows(&self.sides.postgres.plain_logs_of(user).await?));
         };
@@ -78,7 +102,9 @@ impl Reader {
             };
             if is_leader {
                 if plan.phase.is_compared() {
-                    self.compare(user, side, own.version, &logs).await?;
+                    // A side that is only asked to be compared does not keep the other one's answer from anybody.
+                    let compared = timeout(SHADOW_MAX, self.compare(user, side, own.version, &logs)).await;
+                    self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
                 }
                 return Ok(logs);
             }
@@ -87,7 +113,8 @@ impl Reader {
         Err(Kind::Shift.because(format!("user {user} is moved to and fro")))
     }
 
-    async fn compare(&self, user: &str, side: Side, version: u64, logs: &Logs) -> Result<(), Failure> {
+    /// Asks the other side. Gives what its answer counts as.
+    async fn compare(&self, user: &str, side: Side, version: u64, logs: &Logs) -> Result<Compared, Failure> {
         let (before, others, after) = match side.other() {
             Side::Postgres => {
                 let (seat, rows) = self.sides.postgres.logs_of(user).await?;
@@ -104,17 +131,22 @@ impl Reader {
             Side::Postgres => version,
             Side::Dynamo => self.sides.dynamo.seat(user).await?.version,
         };
-        let count = if [before, after, still] != [version; 3] {
-            &self.late
+        Ok(if [before, after, still] != [version; 3] {
+            Compared::Late
+        } else if others == *logs {
+            Compared::Equal
         } else {
-            self.compared.fetch_add(1, Ordering::Relaxed);
-            if others == *logs {
-                return Ok(());
-            }
-            &self.differing
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+            Compared::Differing
+        })
+    }
+
+    fn count(&self, compared: Compared) {
+        let add = |count: &AtomicU64| count.fetch_add(1, Ordering::Relaxed);
+        match compared {
+            Compared::Late => _ = add(&self.late),
+            Compared::Equal => _ = add(&self.compared),
+            Compared::Differing => _ = (add(&self.compared), add(&self.differing)),
+        }
     }
 
     fn of_rows(&self, rows: &[Row]) -> Logs {

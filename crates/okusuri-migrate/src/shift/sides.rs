@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{StreamExt, stream};
+use jiff::Timestamp;
 use store::okusuri::Key;
 
 use super::dynamo::{Dynamo, Fence, Written};
@@ -13,7 +14,7 @@ use super::entry::Entry;
 use super::postgres::Postgres;
 use super::seat::{Seats, Side, Step};
 use crate::source::{Row, Table};
-use crate::transform::{Options, items_of};
+use crate::transform::{Item, Options, items_of};
 use crate::{Failure, Kind};
 
 /// How many steps one call takes for a user before it gives up: others may be at work on the same one.
@@ -240,10 +241,13 @@ impl Sides {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item.attributes == found => continue,
                 // A marker that another user has: the address is in both profiles, and leads to one of them.
-                (_, Some(found)) if !is_own && found.get("UserId") != Some(&AttributeValue::S(user.to_owned())) => {
-                    continue;
+                (_, Some(found)) if !is_own && is_of_another(&found, user) => continue,
+                (Some(item), None) => {
+                    if self.may_be_missing(user, item).await? {
+                        continue;
+                    }
+                    "missing"
                 }
-                (Some(_), None) => "missing",
                 (None, Some(_)) => "unexpected",
                 (Some(_), Some(_)) => "changed",
             };
@@ -254,47 +258,57 @@ impl Sides {
         Ok(is_level.then_some(differences))
     }
 
+    /// Whether an item of PostgreSQL's rows need not be there: it has expired, or is the login of two users and found the other one.
+    async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
+        let ttl = item.attributes.get("TTL").and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
+        if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
+            return Ok(true);
+        }
+        let Some(marker) = marker(&item.attributes) else { return Ok(false) };
+        Ok(self.dynamo.get(&marker).await?.is_some_and(|found| is_of_another(&found, user)))
+    }
+
     /// Whether a row has an item of its own at that key.
     pub(super) fn has(&self, row: Option<&Row>, key: &Key) -> bool {
         let items = row.map(|row| items_of(row, &self.options).unwrap_or_default()).unwrap_or_default();
         items.iter().any(|item| item.partition == key.partition && item.sort == key.sort)
     }
 
-    /// The rows that become the same items as this one, and itself, as PostgreSQL has them; what it lacks of that version it is told first.
+    /// The row as PostgreSQL has it, and the others that become the same items; what it lacks of that version it is told first.
     /// None when it is at another one.
-    pub(super) async fn rows_at(&self, row: &Row, user: &str, version: u64) -> Result<Option<Vec<Row>>, Failure> {
+    pub(super) async fn rows_at(
+        &self,
+        row: &Row,
+        user: &str,
+        version: u64,
+    ) -> Result<Option<(Option<Row>, Vec<Row>)>, Failure> {
         if self.postgres.seat(user).await?.version != version {
             self.deliver_to_postgres(user).await?;
             if self.postgres.seat(user).await?.version != version {
                 return Ok(None);
             }
         }
-        let table = row.table();
         let same = self.postgres.same(row).await?;
-        let mut rows = self.postgres.beside(user, table, [Some(row), same.as_ref()]).await?;
-        // The row itself, even where it was of another day.
-        if let Some(same) = same.filter(|same| rows.iter().all(|row| row.id() != same.id())) {
-            rows.push(same);
-        }
-        Ok(Some(rows))
+        let mut others = self.postgres.beside(user, row.table(), [Some(row), same.as_ref()]).await?;
+        others.retain(|other| same.as_ref().is_none_or(|same| other.id() != same.id()));
+        Ok(Some((same, others)))
     }
 
-    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. `rows` are PostgreSQL's before it.
+    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. Before it PostgreSQL has the row as `before`, and `rows` beside it.
+    /// None when it has to be made in PostgreSQL: it is about everything of the user's, or too large to be told.
     pub(super) async fn own_change(
         &self,
         row: &Row,
         user: &str,
-        mut rows: Vec<Row>,
+        (before, mut rows): (Option<Row>, Vec<Row>),
         is_gone: bool,
         version: u64,
     ) -> Result<Option<(Entry, Effect)>, Failure> {
-        let at = rows.iter().position(|known| known.id() == row.id());
-        let before = at.map(|at| rows.swap_remove(at));
         let after = (!is_gone).then(|| row.clone());
         rows.extend(after.clone());
         let entry = Entry { user: user.to_owned(), version, table: row.table(), before, after };
         let change = [entry.before.as_ref(), entry.after.as_ref()];
-        if effect::is_about_everything(entry.table, change, &self.options) {
+        if effect::is_about_everything(entry.table, change, &self.options) || !entry.fits() {
             return Ok(None);
         }
         let of_user = match entry.table {
@@ -316,6 +330,10 @@ type Attributes = std::collections::HashMap<String, AttributeValue>;
 fn key(item: &Attributes) -> Option<Key> {
     let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
     Some(Key { partition: text("PK")?, sort: text("SK")? })
+}
+
+fn is_of_another(item: &Attributes, user: &str) -> bool {
+    item.get("UserId") != Some(&AttributeValue::S(user.to_owned()))
 }
 
 /// The item in another partition by which one of the user's is found.

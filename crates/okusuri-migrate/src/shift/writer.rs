@@ -72,7 +72,7 @@ impl Writer {
         let mut wait = Duration::from_millis(1);
         for _ in 0..TRIES {
             let is_written = match side {
-                Side::Postgres => self.write_postgres(row, is_gone).await?,
+                Side::Postgres => self.write_postgres(user, row, is_gone).await?,
                 Side::Dynamo => self.write_dynamo(user, row, is_gone).await?,
             };
             if is_written {
@@ -96,11 +96,14 @@ impl Writer {
         }
     }
 
-    async fn write_postgres(&self, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
-        let taken = if is_gone { self.sides.postgres.delete(row).await } else { self.sides.postgres.put(row).await };
+    async fn write_postgres(&self, user: &str, row: &Row, is_gone: bool) -> Result<bool, WriteError> {
+        let postgres = &self.sides.postgres;
+        let taken = if is_gone { postgres.delete(row, user).await } else { postgres.put(row).await };
         match taken? {
             Taken::Yes => Ok(true),
             Taken::Moved => Ok(false),
+            // Of a user who has moved, perhaps their own row: one that PostgreSQL has not been told is gone.
+            Taken::ByAnother if postgres.seat(user).await.is_ok_and(|seat| !seat.is_open(Side::Postgres)) => Ok(false),
             Taken::ByAnother => Err(WriteError::Taken(format!("something that {} has once only", row.table()))),
         }
     }
@@ -111,6 +114,10 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, seat.version).await? else { return Ok(false) };
+        // Removed already, by the same delete when it was last tried, or by somebody else's. A change of nothing is none to tell of.
+        if is_gone && rows.0.is_none() {
+            return Ok(true);
+        }
         let is_told = !is_gone && row.table() != Table::User;
         if is_told && let Err(reject) = items_of(row, &self.sides.options).map(drop) {
             use crate::transform::Reason::{Deleted, Expired, Password};
@@ -120,7 +127,7 @@ impl Writer {
         }
         let change = self.sides.own_change(row, user, rows, is_gone, seat.version + 1).await?;
         let Some((entry, mut effect)) = change else {
-            // A user who goes, or comes back, with all that is theirs: PostgreSQL knows what that is.
+            // A user who goes, or comes back, with all that is theirs: PostgreSQL knows what that is. Or a row that no item has room for.
             self.sides.bring(user, Side::Postgres).await?;
             return Ok(false);
         };

@@ -73,8 +73,12 @@ pub fn gone(error: tokio_postgres::Error) -> Failure {
 
 pub(super) use gone as unreadable;
 
-/// An error with its causes: that of tokio-postgres says little itself.
+/// An error with its causes: that of tokio-postgres says little itself. Of what the server says, its DETAIL is left out: it may be a row,
+/// with an address or a session's token in it.
 fn chain(error: &tokio_postgres::Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return format!("{}: {} ({})", said.severity(), said.message(), said.code().code());
+    }
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

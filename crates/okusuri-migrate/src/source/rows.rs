@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -126,20 +125,21 @@ pub struct NotificationSetting {
     pub user_id: Option<String>,
     pub platform: Option<String>,
     pub is_enabled: Option<bool>,
-    /// JSON as text, in some versions a column of its own kind: either way its text is here.
-    #[serde(default, deserialize_with = "text_of_json")]
-    pub subscription: Option<String>,
+    /// JSON as text, in some versions a column of its own kind: as it came, so that it goes back into the same one.
+    pub subscription: Option<Value>,
     pub created_at: Option<Time>,
     pub updated_at: Option<Time>,
     pub deleted_at: Option<Time>,
 }
 
-fn text_of_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        value => Some(serde_json::to_string(&value).map_err(D::Error::custom)?),
-    })
+impl NotificationSetting {
+    /// The subscription's JSON, of whichever kind the column is.
+    pub fn subscription_text(&self) -> Option<String> {
+        self.subscription.as_ref().map(|json| match json {
+            Value::String(text) => text.clone(),
+            json => json.to_string(),
+        })
+    }
 }
 
 /// A row of any table.
@@ -237,16 +237,20 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_may_be_text_or_json() {
+    fn a_subscription_may_be_text_or_json_and_goes_back_as_it_came() {
         let of = |subscription: &str| {
             let json = format!(r#"{{"id":7,"subscription":{subscription}}}"#);
             match Row::read(Table::NotificationSettings, &json).unwrap() {
-                Row::NotificationSetting(row) => row.subscription,
+                Row::NotificationSetting(row) => {
+                    (row.subscription_text(), serde_json::to_value(&row).unwrap()["subscription"].to_string())
+                }
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(of("null"), None);
-        assert_eq!(of(r#""{\"endpoint\": 1""#).unwrap(), r#"{"endpoint": 1"#);
-        assert_eq!(of(r#"{"endpoint": 1}"#).unwrap(), r#"{"endpoint":1}"#);
+        assert_eq!(of("null"), (None, "null".to_owned()));
+        let text = r#""{\"endpoint\": 1""#;
+        assert_eq!(of(text), (Some(r#"{"endpoint": 1"#.to_owned()), text.to_owned()));
+        let json = r#"{"endpoint":1}"#.to_owned();
+        assert_eq!(of(r#"{"endpoint": 1}"#), (Some(json.clone()), json));
     }
 }

@@ -10,8 +10,10 @@ use crate::source::Row;
 #[derive(Debug, Default)]
 pub(super) struct Census {
     users: HashMap<String, User>,
-    /// Who has each key, by its hash.
+    /// Who has each key that a row stands or falls with, by its hash.
     holders: HashMap<u128, Holder>,
+    /// Who would like to have each other key: of those the best whose row stands has it.
+    claims: HashMap<u128, Vec<Claim>>,
     /// Rows whose fate is known: a table without its primary key may have the very same row twice.
     decided: HashSet<u128>,
 }
@@ -29,6 +31,13 @@ enum User {
 struct Holder {
     rank: Rank,
     row: u128,
+}
+
+/// A claim to a key, and the keys that the row stands or falls with.
+#[derive(Debug)]
+struct Claim {
+    holder: Holder,
+    needs: Box<[u128]>,
 }
 
 /// What becomes of a row.
@@ -56,11 +65,29 @@ impl Census {
         if self.of_user(row).is_some() {
             return;
         }
-        for item in items {
-            let holder = Holder { rank: item.rank, row: identity(row, line) };
-            let known = self.holders.entry(key_hash(&item.partition, &item.sort)).or_insert(holder);
+        let (needed, wanted): (Vec<_>, Vec<_>) = items.iter().partition(|item| matches!(item.beaten, Beaten::Row(_)));
+        let row = identity(row, line);
+        for item in &needed {
+            let holder = Holder { rank: item.rank, row };
+            let known = self.holders.entry(hash_of(item)).or_insert(holder);
             *known = holder.max(*known);
         }
+        for item in wanted {
+            let needs = needed.iter().map(|item| hash_of(item)).collect();
+            let claim = Claim { holder: Holder { rank: item.rank, row }, needs };
+            self.claims.entry(hash_of(item)).or_default().push(claim);
+        }
+    }
+
+    /// The row that has an item's key.
+    fn holder(&self, item: &Item) -> Option<u128> {
+        let row_of = |key: &u128| self.holders.get(key).map(|holder| holder.row);
+        if matches!(item.beaten, Beaten::Row(_)) {
+            return row_of(&hash_of(item));
+        }
+        let stands = |claim: &&Claim| claim.needs.iter().all(|key| row_of(key) == Some(claim.holder.row));
+        let claims = self.claims.get(&hash_of(item))?.iter().filter(stands);
+        claims.map(|claim| claim.holder).max().map(|holder| holder.row)
     }
 
     /// What becomes of a row that could be carried over if it were alone; removes the items that it does not bring along.
@@ -72,10 +99,7 @@ impl Census {
         if !self.decided.insert(identity) {
             return Fate::Rejected(Reject::because(Reason::Duplicate, "the same row is there twice"));
         }
-        let is_beaten = |item: &Item| {
-            let holder = self.holders.get(&key_hash(&item.partition, &item.sort));
-            holder.is_none_or(|holder| holder.row != identity)
-        };
+        let is_beaten = |item: &Item| self.holder(item) != Some(identity);
         let mut beaten = Vec::new();
         for item in items.iter().filter(|item| is_beaten(item)) {
             let told = |reason| Reject::because(reason, format!("another row has {} {}", item.partition, item.sort));
@@ -98,6 +122,10 @@ impl Census {
             None => Some(Reject::because(Reason::Orphan, format!("there is no user {user}"))),
         }
     }
+}
+
+fn hash_of(item: &Item) -> u128 {
+    key_hash(&item.partition, &item.sort)
 }
 
 fn identity(row: &Row, line: &str) -> u128 {

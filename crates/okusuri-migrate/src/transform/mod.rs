@@ -19,6 +19,7 @@ use store::okusuri::vault::Vault;
 
 use crate::export::{self, MANIFEST, Manifest};
 use crate::run::{Folder, Lines, ReadLines, Run, Written};
+use crate::shift::folder::is_not_open;
 use crate::source::{Row, Table};
 use crate::terminal::progress_bar;
 use crate::{Failure, Kind, Outcome, Report};
@@ -26,7 +27,7 @@ use census::{Census, Fate};
 use rows::Carried;
 
 pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
-pub(crate) use item::{Beaten, item_hash, key_hash, key_of, read_line};
+pub(crate) use item::{Beaten, Rank, item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
 
 /// The name of the manifest of the items: they count once it is there.
@@ -90,6 +91,23 @@ impl How {
         });
         let (source_zone, log_zone) = (self.source_zone.clone(), self.log_zone.clone());
         Ok(Options { source_zone, log_zone, as_of, vault: vault.transpose()? })
+    }
+
+    /// Whether items were made with these.
+    ///
+    /// # Errors
+    /// `option` when they were not.
+    pub fn is_of(&self, items: &Items) -> Result<(), Failure> {
+        let given = (self.source_zone.iana_name(), self.log_zone.iana_name(), self.key_file.is_some());
+        let made = (Some(&*items.source_zone), Some(&*items.log_zone), items.with_tokens);
+        if given == made {
+            return Ok(());
+        }
+        let tokens = if items.with_tokens { "the tokens of logins" } else { "--without-tokens" };
+        let Items { source_zone, log_zone, .. } = items;
+        Err(Kind::Options.because(format!(
+            "the run was transformed with --source-zone {source_zone}, --log-zone {log_zone} and {tokens}; the same are needed here"
+        )))
     }
 }
 
@@ -163,6 +181,7 @@ impl Items {
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, how, again, dry_run } = arguments;
     let run = Run::open(&folder)?;
+    is_not_open(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
     let manifest = manifest.ok_or_else(|| Kind::RunIncomplete.because("the run has no export: `export` takes one"))?;
     let made: Option<Items> = run.read(ITEMS)?;

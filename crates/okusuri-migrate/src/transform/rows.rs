@@ -328,8 +328,8 @@ fn notification_setting(
         updated_at,
     };
     let mut items = vec![Item::new(&setting, updated_at)?.ranked(rank, Beaten::Row(Reason::Duplicate))];
-    let Some(text) = row.subscription.as_deref().filter(|text| !text.trim().is_empty()) else { return Ok(items) };
-    let Subscription { endpoint, keys } = match subscription(text) {
+    let Some(text) = row.subscription_text().filter(|text| !text.trim().is_empty()) else { return Ok(items) };
+    let Subscription { endpoint, keys } = match subscription(&text) {
         Ok(subscription) => subscription,
         Err(why) => {
             left_out.push(reject(Reason::UnreadableSubscription, why));

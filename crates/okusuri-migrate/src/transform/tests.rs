@@ -178,6 +178,24 @@ fn of_two_users_with_one_address_who_has_proved_it_is_found_by_it() {
 }
 
 #[test]
+fn a_row_that_is_rejected_takes_nobodys_reminder_away() {
+    let setting = |id: u8, platform: &str, is_enabled: bool, day: u8| {
+        let at = format!("2024-03-0{day}T00:00:00+00:00");
+        let subscription = r#"{"endpoint":"https://push.example.com/1","keys":{"p256dh":"a","auth":"b"}}"#;
+        (
+            Table::NotificationSettings,
+            json!({ "id": id, "user_id": "ann", "platform": platform, "is_enabled": is_enabled, "subscription": subscription, "created_at": at, "updated_at": at }),
+        )
+    };
+    let ann = (Table::User, json!({ "id": "ann", "createdAt": "2020-01-01T00:00:00" }));
+    let (web, ios, ios_later) = (setting(1, "web", true, 1), setting(2, "ios", true, 2), setting(3, "ios", false, 3));
+    let (items, lines, rejects) = transform(&vec![ann.clone(), web, ios.clone(), ios_later.clone()]);
+    assert_eq!((items.types["reminder"], rejects.len()), (1, 1));
+    assert!(lines.iter().any(|line| line.contains(r#""SK":{"S":"REMINDER"}"#)), "{lines:?}");
+    assert_eq!(transform(&vec![ann, ios, ios_later]).0.types.get("reminder"), None);
+}
+
+#[test]
 fn an_item_is_read_from_its_line_as_it_was_written() {
     let picture = "data:image/png;base64,QUJD";
     let world = vec![(
