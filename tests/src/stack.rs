@@ -1,5 +1,6 @@
 //! The local stack as a process: started as `make run` starts it, on free ports, and killed when dropped.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -81,6 +82,7 @@ impl Stack {
         std::fs::create_dir_all(&secrets)?;
         std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
         std::fs::write(secrets.join("VapidKeySecret"), VAPID_KEY)?;
+        let log = data.path().join("log");
         let mut process = Command::new(binary("tidemark-local")?)
             .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
             .args(["--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
@@ -93,7 +95,7 @@ impl Stack {
             .env("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key)
             .current_dir(crate::repository())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(File::create(&log)?)
             .spawn()?;
         let output = process.stdout.take().context("the stack has no output")?;
         let (ready, is_ready) = tokio::sync::oneshot::channel();
@@ -119,7 +121,10 @@ impl Stack {
             data: Some(data),
         };
         let ready = tokio::time::timeout(PATIENCE, is_ready).await.context("the stack is not ready in time")?;
-        stack.http = ready.context("the stack has ended")?.context("the line `ready` names no address")?;
+        let said = || std::fs::read_to_string(&log).unwrap_or_default();
+        stack.http = ready
+            .with_context(|| format!("the stack has ended: {}", said()))?
+            .context("the line `ready` names no address")?;
         let health = stack.get("/_local/health").await?.json();
         let dynamodb = health["addresses"]["dynamodb"].as_str();
         stack.dynamodb = dynamodb.with_context(|| format!("no address of DynamoDB in {health}"))?.to_owned();

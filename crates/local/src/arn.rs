@@ -18,6 +18,13 @@ pub fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
 }
 
+/// A resource of DynamoDB as this account's own, by which roles name it: another engine puts a region and an account of its own into ARNs.
+#[must_use]
+pub fn of_here(arn: &str) -> String {
+    let resource = arn.splitn(6, ':').nth(5).unwrap_or(arn);
+    format!("{}:{resource}", of_region("dynamodb"))
+}
+
 /// A function's ARN.
 #[must_use]
 pub fn function(name: &str) -> String {
@@ -34,4 +41,16 @@ pub fn rule(function: &str, event: &str) -> String {
 #[must_use]
 pub fn socket_domain(api: &str) -> String {
     format!("{api}.execute-api.{REGION}.amazonaws.com")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_of_another_engine_is_the_same_stream_here() {
+        let other = "arn:aws:dynamodb:ddblocal:000000000001:table/clicks/stream/2026-11-22T12:55:18.253";
+        let own = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2026-11-22T12:55:18.253";
+        assert_eq!([of_here(other), of_here(own)], [own, own]);
+    }
 }

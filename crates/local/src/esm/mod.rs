@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 
 pub use progress::{Progress, ShardProgress};
 
+use crate::arn;
 use crate::functions::Pool;
 use crate::metrics::Subject;
 use crate::policies::{Policies, Request};
@@ -157,7 +158,7 @@ impl Mapping {
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>.
 fn check_role(function: &str, source: &Source<'_>) -> Result<(), MappingError> {
-    let stream = |action: &str| (format!("dynamodb:{action}"), source.stream_arn.clone());
+    let stream = |action: &str| (format!("dynamodb:{action}"), arn::of_here(&source.stream_arn));
     let reads = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(stream);
     let send = source.failure_queue.map(|queue| ("sqs:SendMessage".to_owned(), queue.arn.clone()));
     for (action, resource) in reads.into_iter().chain(send) {
