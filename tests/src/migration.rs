@@ -44,16 +44,17 @@ impl Migration {
     pub fn arguments(&self, phase: &str, flags: &[&str]) -> Vec<String> {
         let folder = |name: &str| self.folder.path().join(name).display().to_string();
         let mut all = vec![phase.to_owned(), "--json".to_owned(), "--run".to_owned(), folder("run")];
-        let of_phase = match phase {
-            "export" => vec!["--source".to_owned(), self.postgres.url()],
-            "transform" => ["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--key-file", &folder("key")]
-                .map(str::to_owned)
-                .to_vec(),
-            "load" => ["--endpoint", &self.database.url(), "--rate", "1000000"].map(str::to_owned).to_vec(),
-            "check" => ["--endpoint", &self.database.url()].map(str::to_owned).to_vec(),
-            _ => Vec::new(),
-        };
-        all.extend(of_phase);
+        let source = ["--source".to_owned(), self.postgres.url()];
+        let how = ["--source-zone", "UTC", "--log-zone", "Asia/Tokyo", "--key-file", &folder("key")].map(str::to_owned);
+        let table = ["--endpoint".to_owned(), self.database.url()];
+        match phase {
+            "export" => all.extend(source),
+            "transform" => all.extend(how),
+            "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),
+            "check" => all.extend(table),
+            "shift" | "rollback" => all.extend(source.into_iter().chain(how).chain(table)),
+            _ => {}
+        }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
         all
     }
@@ -63,7 +64,14 @@ impl Migration {
     /// # Errors
     /// When it could not be done.
     pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<Outcome, Failure> {
-        let arguments = self.arguments(phase, flags);
+        self.give(self.arguments(phase, flags)).await
+    }
+
+    /// Gives the tool these arguments.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn give(&self, arguments: Vec<String>) -> Result<Outcome, Failure> {
         let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
         work(command).await.map(|report| report.outcome)
     }

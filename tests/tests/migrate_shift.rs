@@ -16,40 +16,11 @@ use tidemark_tests::{Database, Migration, binary};
 mod by_hand;
 mod sources;
 
-/// What shift and rollback want to know beside the run.
-fn flags(migration: &Migration) -> Vec<String> {
-    let key = migration.folder.path().join("key").display().to_string();
-    let url = migration.database.url();
-    [
-        "--source",
-        &migration.postgres.url(),
-        "--endpoint",
-        &url,
-        "--source-zone",
-        "UTC",
-        "--log-zone",
-        "Asia/Tokyo",
-        "--key-file",
-        &key,
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-/// A phase, told more.
-async fn phase(migration: &Migration, name: &str, more: &[&str]) -> Result<Outcome, okusuri_migrate::Failure> {
-    let flags = flags(migration);
-    let all: Vec<_> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
-    migration.phase(name, &all).await
-}
-
 /// A phase by the real program, which is killed at random moments until it comes to its end.
 async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
-    let flags = flags(migration);
-    let all: Vec<_> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
     for kills in 0..200 {
         let mut child = Command::new(binary("okusuri-migrate").unwrap())
-            .args(migration.arguments(name, &all))
+            .args(migration.arguments(name, more))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -120,7 +91,7 @@ async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracl
     let early = sides_of(migration, "none", users.len()).await;
     let mut traffic = Traffic::start(seed, users, early, &Oracle::default());
     traffic.more(20).await.unwrap();
-    phase(migration, "shift", &["--to", "capture"]).await.unwrap();
+    migration.phase("shift", &["--to", "capture"]).await.unwrap();
     traffic.more(20).await.unwrap();
     migration.phase("export", &[]).await.unwrap();
     migration.phase("transform", &[]).await.unwrap();
@@ -150,7 +121,7 @@ async fn writers_and_the_tool_are_killed_all_the_way_and_nothing_is_lost_doubled
     assert!(kills > 5 && oracle.unanswered > 10 && oracle.reads > 20);
 
     // What the killed have not told, the tool tells; then both sides say the same, and what was answered.
-    assert_eq!(phase(&migration, "shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
     let report = migration.json("report-shift.json").unwrap();
     assert_eq!(
         (&report["state"]["waiting"], &report["state"]["between"], &report["compared"]["late"]),
@@ -200,7 +171,7 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
             .enumerate()
     {
         std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
-        phase(&migration, "shift", &["--to", "capture"]).await.unwrap();
+        migration.phase("shift", &["--to", "capture"]).await.unwrap();
         let early = sides_of(&migration, "none", users.len()).await;
         let mut traffic = Traffic::start(20 + n as u64, &users, early, &oracle);
         traffic.more(20).await.unwrap();
@@ -211,16 +182,13 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
         let run = run_of(&mut migration).await;
         let mut traffic = Traffic::start(40 + n as u64, &users, sides_of(&migration, &run, users.len()).await, &oracle);
         for to in steps {
-            phase(&migration, "shift", &["--to", to]).await.unwrap();
+            migration.phase("shift", &["--to", to]).await.unwrap();
             traffic.more(20).await.unwrap();
         }
         if n % 2 == 1 {
             // Half-way to the next step.
             let mut half = Command::new(binary("okusuri-migrate").unwrap())
-                .args(migration.arguments(
-                    "shift",
-                    &flags(&migration).iter().map(String::as_str).chain(["--to", "80%"]).collect::<Vec<_>>(),
-                ))
+                .args(migration.arguments("shift", &["--to", "80%"]))
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn()
@@ -291,17 +259,17 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
 
     // Steps are not skipped, and a dry run changes nothing.
     for to in ["dual", "50%", "finished"] {
-        assert_eq!(phase(&migration, "shift", &["--to", to]).await.unwrap_err().kind, okusuri_migrate::Kind::Shift);
+        assert_eq!(migration.phase("shift", &["--to", to]).await.unwrap_err().kind, okusuri_migrate::Kind::Shift);
     }
-    phase(&migration, "shift", &["--to", "capture", "--dry-run"]).await.unwrap();
+    migration.phase("shift", &["--to", "capture", "--dry-run"]).await.unwrap();
     assert_untouched(&client).await;
-    phase(&migration, "shift", &["--to", "capture"]).await.unwrap();
-    let unloaded = phase(&migration, "shift", &["--to", "dual"]).await.unwrap_err();
+    migration.phase("shift", &["--to", "capture"]).await.unwrap();
+    let unloaded = migration.phase("shift", &["--to", "dual"]).await.unwrap_err();
     assert_eq!(unloaded.kind, okusuri_migrate::Kind::RunIncomplete);
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
-    phase(&migration, "shift", &["--to", "dual"]).await.unwrap();
+    migration.phase("shift", &["--to", "dual"]).await.unwrap();
 
     // The new application has been tried out on one user.
     let profile = [("PK", format!("USER#{}", users[0])), ("SK", "PROFILE".to_owned())];
@@ -310,9 +278,9 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
     let s = aws_sdk_dynamodb::types::AttributeValue::S;
     let request = profile.iter().fold(request, |request, (name, value)| request.key(*name, s(value.clone())));
     request.expression_attribute_values(":now", s("2031-01-01T00:00:00Z".to_owned())).send().await.unwrap();
-    assert_eq!(phase(&migration, "rollback", &["--dry-run"]).await.unwrap(), Outcome::Look);
+    assert_eq!(migration.phase("rollback", &["--dry-run"]).await.unwrap(), Outcome::Look);
     assert!(migration.items().await.unwrap().len() > 100);
-    assert_eq!(phase(&migration, "rollback", &[]).await.unwrap(), Outcome::Look);
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), Outcome::Look);
     let left: Vec<_> = migration.items().await.unwrap().into_keys().collect();
     assert_eq!(left, [(profile[0].1.clone(), profile[1].1.clone())]);
     assert_untouched(&client).await;
@@ -324,7 +292,7 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
     std::fs::remove_dir_all(migration.folder.path().join("run")).unwrap();
     let oracle = loaded(&mut migration, 13, &users).await;
     for to in ["dual", "100%", "finished"] {
-        phase(&migration, "shift", &["--to", to]).await.unwrap();
+        migration.phase("shift", &["--to", to]).await.unwrap();
     }
     oracle.prove(&client).await.unwrap();
     for sql in [
@@ -338,6 +306,6 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
     assert_eq!(client.batch_execute("TRUNCATE session").await.unwrap_err().code().unwrap().code(), "TM002");
     for name in ["shift", "rollback"] {
         let flags = if name == "shift" { &["--to", "50%"][..] } else { &[] };
-        assert_eq!(phase(&migration, name, flags).await.unwrap_err().kind, okusuri_migrate::Kind::Shift);
+        assert_eq!(migration.phase(name, flags).await.unwrap_err().kind, okusuri_migrate::Kind::Shift);
     }
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use store::StoreError;
 
 use crate::run::{Folder, Run};
-use crate::shift::folder::{self, Step};
+use crate::shift::folder::{self, Stage};
 use crate::shift::{PREFIX, Phase, Plan, Postgres, Side, Sides};
 use crate::source::{Server, connect};
 use crate::terminal::progress_bar;
@@ -117,7 +117,7 @@ async fn home(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<
     let users = sides.bring_all(|_| Side::Postgres, parallel).await?;
     // What PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
     let told = sides.drain_to_postgres(parallel).await?;
-    folder::note(run, &plan.run, Step::Home)?;
+    folder::note(run, &plan.run, Stage::Home)?;
     sides.end_rollback().await?;
     Ok((users, told))
 }

@@ -41,11 +41,11 @@ fn session(id: &str) -> Row {
 
 /// A shift of a source with a few users, as far as dual writes. Also gives its id.
 async fn dual(migration: &mut Migration) -> String {
-    phase(migration, "shift", &["--to", "capture"]).await.unwrap();
+    migration.phase("shift", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
-    phase(migration, "shift", &["--to", "dual"]).await.unwrap();
+    migration.phase("shift", &["--to", "dual"]).await.unwrap();
     run_of(migration).await
 }
 
@@ -55,7 +55,7 @@ async fn moved(seed: u64) -> (Migration, Writer) {
     let run = dual(&mut migration).await;
     let writer = Writer::new(sides(&migration, &run).await);
     assert_eq!(writer.put(&profile("by hand", None)).await.unwrap(), Side::Postgres);
-    phase(&migration, "shift", &["--to", "100%"]).await.unwrap();
+    migration.phase("shift", &["--to", "100%"]).await.unwrap();
     (migration, writer)
 }
 
@@ -89,7 +89,7 @@ async fn seat(migration: &mut Migration) -> (String, u64) {
 
 /// Nothing waits, and both sides say the same.
 async fn assert_level(migration: &Migration) {
-    assert_eq!(phase(migration, "shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
     let report = migration.json("report-shift.json").unwrap();
     assert_eq!((&report["state"]["waiting"], &report["compared"]["late"]), (&0.into(), &0.into()), "{report}");
 }
@@ -199,7 +199,7 @@ async fn a_shadow_that_does_not_answer_takes_no_read_with_it() {
     let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
     writer.put(&profile("by hand", None)).await.unwrap();
     writer.put(&log()).await.unwrap();
-    phase(&migration, "shift", &["--to", "shadow"]).await.unwrap();
+    migration.phase("shift", &["--to", "shadow"]).await.unwrap();
     let logs = BTreeMap::from([("2029-05-10".to_owned(), true)]);
     assert_eq!(reader.logs(USER).await.unwrap(), logs);
     assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 0 });
@@ -293,7 +293,7 @@ async fn the_application_has_a_role_of_its_own() {
         postgres.grant("the application").await.unwrap();
     }
     for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
-        phase(&migration, "shift", &["--to", to]).await.unwrap();
+        migration.phase("shift", &["--to", to]).await.unwrap();
         for row in [profile(to, None), log(), session(to)] {
             assert_eq!(writer.put(&row).await.unwrap(), side);
         }

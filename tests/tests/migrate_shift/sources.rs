@@ -76,16 +76,16 @@ fn setting(subscription: &Value, is_enabled: bool) -> Row {
 
 /// A user goes all the way there and back, and is changed at each step on whichever side it is.
 async fn there_and_back(mut migration: Migration, subscription: &Value) {
-    phase(&migration, "shift", &["--to", "capture"]).await.unwrap();
+    migration.phase("shift", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
-    phase(&migration, "shift", &["--to", "dual"]).await.unwrap();
+    migration.phase("shift", &["--to", "dual"]).await.unwrap();
     let run = run_of(&mut migration).await;
     let sides = sides(&migration, &run).await;
     let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
     for (to, side) in [("dual", Side::Postgres), ("100%", Side::Dynamo), ("0%", Side::Postgres)] {
-        phase(&migration, "shift", &["--to", to]).await.unwrap();
+        migration.phase("shift", &["--to", to]).await.unwrap();
         for (n, row) in [profile(to), session(), log(true), setting(subscription, true)].iter().enumerate() {
             assert_eq!(writer.put(row).await.unwrap(), side, "{to}: {n}");
         }
@@ -95,7 +95,7 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
         }
         assert_eq!(reader.logs(USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), false)]));
         assert_eq!(writer.delete(&session()).await.unwrap(), side);
-        assert_eq!(phase(&migration, "shift", &["--to", to, "--compare"]).await.unwrap(), Outcome::Done);
+        assert_eq!(migration.phase("shift", &["--to", to, "--compare"]).await.unwrap(), Outcome::Done);
         let client = migration.postgres.client().await.unwrap();
         let found = "SELECT (SELECT name FROM \"user\"), (SELECT count(*) FROM session), (SELECT has_bleeding FROM medication_logs),
                             (SELECT to_json(subscription)::text FROM notification_settings)";
@@ -110,8 +110,8 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
         .batch_execute("UPDATE medication_logs SET has_bleeding = true; DELETE FROM notification_settings")
         .await
         .unwrap();
-    assert_eq!(phase(&migration, "shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
-    phase(&migration, "rollback", &[]).await.unwrap();
+    assert_eq!(migration.phase("shift", &["--to", "100%", "--compare"]).await.unwrap(), Outcome::Done);
+    migration.phase("rollback", &[]).await.unwrap();
     assert_untouched(&client).await;
     assert_eq!(reader.logs(USER).await.unwrap(), BTreeMap::from([("2029-05-10".to_owned(), true)]));
     writer.put(&session()).await.unwrap();

@@ -8,7 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::Dynamo;
-use super::folder::{self, Step as FolderStep};
+use super::folder::{self, Stage};
 use super::plan::{Goal, Phase, Plan};
 use super::postgres::Postgres;
 use super::seat::{Seats, Side, Step, part};
@@ -109,7 +109,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     if goal.phase > Phase::Capture {
         // Until everybody is there, it is not finished, and a killed one can still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
-        folder::note(&run, &plan.run, FolderStep::Open)?;
+        folder::note(&run, &plan.run, Stage::Open)?;
         sides.dynamo.open_gates().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
         told += sides.drain(parallel).await?;
@@ -155,7 +155,7 @@ async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal)
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
     let id = format!("{:016x}", fastrand::u64(..));
-    folder::note(run, &id, FolderStep::Capture)?;
+    folder::note(run, &id, Stage::Capture)?;
     postgres.install(&id).await?;
     if let Some(role) = &arguments.application_role {
         postgres.grant(role).await?;

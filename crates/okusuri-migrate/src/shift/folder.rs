@@ -11,7 +11,7 @@ const FILE: &str = "shift.json";
 /// How far the folder has seen its shift go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Step {
+pub(crate) enum Stage {
     /// PostgreSQL notes what changes.
     Capture,
     /// Both sides are told.
@@ -23,18 +23,18 @@ pub(crate) enum Step {
 #[derive(Debug, Serialize, Deserialize)]
 struct Begun {
     run: String,
-    step: Step,
+    stage: Stage,
 }
 
-/// Notes a step before it is taken.
-pub(crate) fn note(run: &Run, id: &str, step: Step) -> Result<(), Failure> {
-    run.write(FILE, &Begun { run: id.to_owned(), step })
+/// Notes a stage before it begins.
+pub(crate) fn note(run: &Run, id: &str, stage: Stage) -> Result<(), Failure> {
+    run.write(FILE, &Begun { run: id.to_owned(), stage })
 }
 
 /// Before a phase that makes or loads items anew: what has been deleted since the shift was opened would come back to life.
 pub(crate) fn is_not_open(run: &Run) -> Result<(), Failure> {
     match run.read::<Begun>(FILE)? {
-        Some(Begun { step: Step::Open, .. }) => Err(Kind::Shift.because(
+        Some(Begun { stage: Stage::Open, .. }) => Err(Kind::Shift.because(
             "the shift of this run has gone on to dual: what was loaded stays as it is; `rollback` leads back",
         )),
         _ => Ok(()),
@@ -56,7 +56,7 @@ pub(super) fn is_of(run: &Run, plan: &Plan) -> Result<(), Failure> {
 pub(crate) fn may_roll_back(run: &Run, plan: Option<&Plan>) -> Result<(), Failure> {
     match (run.read::<Begun>(FILE)?, plan) {
         (Some(begun), Some(plan)) if begun.run != plan.run => Err(another(&begun.run, &plan.run)),
-        (Some(Begun { run: id, step }), None) if step != Step::Home => Err(Kind::Shift.because(format!(
+        (Some(Begun { run: id, stage }), None) if stage != Stage::Home => Err(Kind::Shift.because(format!(
             "the database knows nothing of the shift {id} of this run: is it another one, or a copy from before? \
              If nothing was ever led over to DynamoDB, remove {} and try again",
             run.path(FILE).display()
