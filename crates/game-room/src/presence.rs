@@ -3,9 +3,9 @@
 //! So it does not matter who notices that a connection has begun or ended, and whether a function died on the way from the one to the
 //! other: whoever next has something to do with the game finds the two apart and puts the room right.
 
-use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room, SPECTATORS_MAX};
+use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
 use store::StoreError;
-use store::game::{Connection, Listener, spectators};
+use store::game::{Connection, Listener, may_look_on};
 
 use crate::fan_out::{Parcel, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, Handled};
@@ -123,8 +123,7 @@ impl<S: Sockets> GameRoom<S> {
 /// Why there is no place for somebody who holds a ticket: the seat is gone, or too many look on.
 fn without_place(room: &Room, listeners: &[Listener], who: &Participant) -> Option<Refusal> {
     let Some(player) = who.player() else {
-        let others = listeners.iter().filter(|listener| listener.who.id() != who.id());
-        return (spectators(others) >= SPECTATORS_MAX).then_some(Refusal::TooManySpectators);
+        return (!may_look_on(listeners, who.id())).then_some(Refusal::TooManySpectators);
     };
     let refusal = if room.kicked.contains(&player) { Refusal::Kicked } else { Refusal::NotSeated };
     room.player(player).is_none().then_some(refusal)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Refusal, Room, SPECTATORS_MAX};
+use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Refusal, Room};
 use game_room::protocol::RoomMessage;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
@@ -10,7 +10,7 @@ use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
 use store::StoreError;
-use store::game::{Freshness, Listener, Live, Persisted, Role, spectators};
+use store::game::{Freshness, Listener, Live, Persisted, Role, may_look_on, spectators};
 
 use crate::body::{NewGameBody, NewSeatBody, WantedGame};
 use crate::problems::{GAME_NOT_FOUND, failed, refused};
@@ -56,7 +56,7 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
             return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators(&listeners), now));
         }
         if role == Role::Spectator {
-            if spectators(listeners.iter().filter(|listener| listener.who.id() != player_id)) >= SPECTATORS_MAX {
+            if !may_look_on(&listeners, player_id) {
                 return Err(refused(Refusal::TooManySpectators));
             }
             return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators(&listeners), now));

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
-use domain::game::{GameId, Participant, PlayerId, PlayerName};
+use domain::game::{GameId, Participant, PlayerId, PlayerName, SPECTATORS_MAX};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{
@@ -68,9 +68,14 @@ pub struct NewConnection<'a> {
 }
 
 /// How many look on.
-pub fn spectators<'a>(listeners: impl IntoIterator<Item = &'a Listener>) -> usize {
-    let looks_on = |listener: &&Listener| listener.is_greeted && listener.who.player().is_none();
-    listeners.into_iter().filter(looks_on).count()
+pub fn spectators(listeners: &[Listener]) -> usize {
+    listeners.iter().filter(|listener| listener.looks_on()).count()
+}
+
+/// Whether somebody may look on: beside the others there is a place. Who comes back takes no second one.
+pub fn may_look_on(listeners: &[Listener], player_id: PlayerId) -> bool {
+    let others = listeners.iter().filter(|listener| listener.looks_on() && listener.who.id() != player_id);
+    others.count() < SPECTATORS_MAX
 }
 
 /// Somebody who gets a game's messages.
@@ -120,6 +125,10 @@ struct Older {
 }
 
 impl Listener {
+    fn looks_on(&self) -> bool {
+        self.is_greeted && self.who.player().is_none()
+    }
+
     pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
         let row: ListenerRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
         let player_id = player_id(&row.player_id)?;

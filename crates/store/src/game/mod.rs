@@ -33,7 +33,7 @@ mod strokes;
 
 pub use archive::{Archive, CHAT_LINES_MAX};
 pub use chat::{Chat, ChatPage, ChatPosition, StoredLine};
-pub use connections::{Connection, Connections, Listener, NewConnection, Role, spectators};
+pub use connections::{Connection, Connections, Listener, NewConnection, Role, may_look_on, spectators};
 pub use drawings::{DRAWING_BYTES_MAX, Drawing, Drawings};
 pub use image::{GameChange, GameImage};
 pub use lobby::{FinishedGame, GAMES_MAX, HistoryPosition, Lobby, LobbyPosition};
