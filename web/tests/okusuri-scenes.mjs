@@ -1,7 +1,7 @@
 /** Every state of the medication log's page that is worth a look, each made by a scripted server. */
 import { problem } from './browser/harness.mjs';
 import { dayAt, OkusuriServer, today } from './browser/okusuri-server.mjs';
-import { named } from './browser/shop-server.mjs';
+import { named } from './browser/harness.mjs';
 
 /** @import { Page } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */

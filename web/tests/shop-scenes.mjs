@@ -1,6 +1,7 @@
 /** Every state of the shop's page and of the page of what happened lately that is worth a look, each made by a scripted server. */
 import { problem } from './browser/harness.mjs';
-import { entry, named, now, product, ShopServer } from './browser/shop-server.mjs';
+import { named } from './browser/harness.mjs';
+import { entry, now, product, ShopServer } from './browser/shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */

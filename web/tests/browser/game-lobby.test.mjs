@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { table } from '../game-scenes.mjs';
 import { useGame } from './game-page.mjs';
 import { anzu, chie, gameId, GameServer } from './game-server.mjs';
-import { problem } from './harness.mjs';
+import { named } from './harness.mjs';
 
 const { open, sit } = useGame();
 
@@ -84,10 +84,7 @@ for (const [type, status, words] of /** @type {const} */ ([
 ])) {
   test(`a door that is closed says why (${type})`, async () => {
     const server = await GameServer.at('room-waiting');
-    const answer = {
-      ...problem(status, 'No'),
-      body: JSON.stringify({ type: `urn:tidemark:problem:${type}`, title: 'No', status }),
-    };
+    const answer = named(status, type, 'No');
     server.answers[`POST /games/${gameId}/players`] = (route) => route.fulfill(answer);
     if (type === 'game-not-found') server.answers[`GET /games/${gameId}`] = (route) => route.fulfill(answer);
     const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
@@ -102,10 +99,7 @@ for (const [type, status, words] of /** @type {const} */ ([
 
 test('a token that the server does not know any more is dropped, and the seat is taken anew', async () => {
   const server = await GameServer.at('room-waiting');
-  const answer = {
-    ...problem(401, 'No'),
-    body: JSON.stringify({ type: 'urn:tidemark:problem:invalid-token', title: 'No', status: 401 }),
-  };
+  const answer = named(401, 'invalid-token', 'No');
   const path = `POST /games/${gameId}/players`;
   server.answers[path] = (route) => {
     delete server.answers[path];

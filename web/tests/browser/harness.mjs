@@ -104,3 +104,12 @@ export function problem(status, title, detail) {
     body: JSON.stringify({ type: 'about:blank', title, status, detail }),
   };
 }
+
+/** A problem with a type of its own. @param {number} status @param {string} type @param {string} title @param {Json} [members] */
+export function named(status, type, title, members = {}) {
+  return {
+    status,
+    contentType: 'application/problem+json',
+    body: JSON.stringify({ type: `urn:tidemark:problem:${type}`, title, status, ...members }),
+  };
+}

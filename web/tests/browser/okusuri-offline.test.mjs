@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
-import { becomes } from './harness.mjs';
+import { becomes, named } from './harness.mjs';
 import { act, logChanges, stored, useOkusuri } from './okusuri-page.mjs';
 import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
-import { named } from './shop-server.mjs';
 
 const { open } = useOkusuri();
 

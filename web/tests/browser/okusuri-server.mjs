@@ -1,6 +1,5 @@
 /** A server for the page of the medication log that says what the test tells it to, on a day that stands still. */
-import { problem } from './harness.mjs';
-import { named } from './shop-server.mjs';
+import { named, problem } from './harness.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 

@@ -1,10 +1,9 @@
 /** Coming into the medication log, leaving it, and leaving nothing behind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes } from './harness.mjs';
+import { becomes, named } from './harness.mjs';
 import { act, logChanges, stored, useOkusuri } from './okusuri-page.mjs';
 import { OkusuriServer, today } from './okusuri-server.mjs';
-import { named } from './shop-server.mjs';
 
 const { open } = useOkusuri();
 

@@ -1,5 +1,5 @@
 /** A server for the pages of the shop and of what happened lately that says what the test tells it to, on a day that stands still. */
-import { problem } from './harness.mjs';
+import { named, problem } from './harness.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
@@ -303,13 +303,4 @@ function part(items, query, limit) {
   const from = Number(query.get('cursor') ?? 0);
   const end = from + limit;
   return { items: items.slice(from, end), ...(end < items.length && { cursor: String(end) }) };
-}
-
-/** A problem with a type of its own. @param {number} status @param {string} type @param {string} title @param {Json} [members] */
-export function named(status, type, title, members = {}) {
-  return {
-    status,
-    contentType: 'application/problem+json',
-    body: JSON.stringify({ type: `urn:tidemark:problem:${type}`, title, status, ...members }),
-  };
 }

@@ -1,8 +1,8 @@
 /** The shop's page against a scripted server: what is sent, what is said, and what a lost answer does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useBrowser } from './harness.mjs';
-import { moment, named, now, priceRows, ShopServer } from './shop-server.mjs';
+import { named, useBrowser } from './harness.mjs';
+import { moment, now, priceRows, ShopServer } from './shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
