@@ -4,6 +4,7 @@
 //! near, which is told to the guesser alone.
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use super::Hiragana;
 use super::text::is_invisible;
@@ -24,24 +25,50 @@ const EDIT_LETTERS_MIN: usize = 3;
 
 /// Compares a guess with the answer.
 pub fn judge(answer: &Hiragana, guess: &str) -> Guess {
-    let (wanted, given) = (normalised(answer.as_str()), normalised(guess));
-    if given == wanted {
+    let wanted = normalised(answer.as_str(), Dash::IsLongVowel);
+    let given = normalised(guess, Dash::IsLongVowel);
+    // A dash may part the letters as well: か-ー-て-ん.
+    let unparted = normalised(guess, Dash::Parts);
+    if [&given, &unparted].contains(&&wanted) {
         return Guess::Correct;
     }
     let letters = |text: &str| text.chars().collect::<Vec<_>>();
     let (wanted_letters, given_letters) = (letters(&wanted), letters(&given));
-    // One letter is in too many words to be taken out of the chat.
-    let gives_it_away = wanted_letters.len() > 1 && (given.contains(&wanted) || guess.contains(answer.as_str()));
     let one_edit = wanted_letters.len() >= EDIT_LETTERS_MIN && is_one_edit(&wanted_letters, &given_letters);
-    if gives_it_away || one_edit || folded(&wanted_letters) == folded(&given_letters) {
+    let is_mixed_up = folded(&wanted) == folded(&given) || folded(&wanted) == folded(&unparted);
+    if one_edit || is_mixed_up || gives_it_away(&wanted, &[&given, &unparted]) {
         return Guess::Near;
     }
     Guess::Wrong
 }
 
-/// One spelling: voicing marks composed, compatible forms (half and full width) made one, lower case, hiragana for katakana, one long-vowel mark in place
-/// of several or of a dash, no spaces.
-fn normalised(text: &str) -> String {
+/// Whether the answer stands in what was said, whatever stands between its letters.
+fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
+    // One letter is in too many words to be taken out of the chat.
+    if wanted.chars().count() < 2 {
+        return false;
+    }
+    let mixed_up_counts = wanted.chars().count() >= EDIT_LETTERS_MIN;
+    said.iter().any(|said| {
+        let kana: String = said.chars().filter(|c| matches!(c, 'ぁ'..='ゖ' | 'ー')).collect();
+        [*said, &kana]
+            .iter()
+            .any(|text| text.contains(wanted) || mixed_up_counts && folded(text).contains(&folded(wanted)))
+    })
+}
+
+/// How a dash is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dash {
+    /// For a long-vowel mark, which some keyboards have no key for.
+    IsLongVowel,
+    /// For a separator between letters.
+    Parts,
+}
+
+/// One spelling: voicing marks composed, compatible forms (half and full width, circled) made one, lower case, hiragana for katakana, one long-vowel
+/// mark in place of several or of a dash, repetition marks written out. Only letters and digits stay: no spaces, points, or signs.
+fn normalised(text: &str, dash: Dash) -> String {
     // A spacing voicing mark would be torn off by NFKC, which makes a space and a mark of it.
     let attached = text.chars().map(|c| match c {
         '\u{309b}' => '\u{3099}',
@@ -50,24 +77,30 @@ fn normalised(text: &str) -> String {
     });
     let visible = attached.filter(|c| !c.is_whitespace() && !c.is_control() && !is_invisible(*c));
     let mut out = String::with_capacity(text.len());
-    for c in visible.nfkc().flat_map(char::to_lowercase).filter(|c| !c.is_whitespace()) {
+    for c in visible.nfkc().flat_map(char::to_lowercase) {
+        let before = out.chars().next_back();
         let c = match c {
             'ァ'..='ヶ' | 'ヽ' | 'ヾ' => char::from_u32(c as u32 - 0x60).unwrap_or(c),
-            '-' | '‐'..='―' | '−' | '~' | '〜' | '─' | '━' | 'ー' => 'ー',
+            '-' | '‐'..='―' | '−' | '~' | '〜' | '─' | '━' if dash == Dash::IsLongVowel => 'ー',
             c => c,
         };
-        if !(c == 'ー' && out.ends_with('ー')) {
-            out.push(c);
+        match (c, before) {
+            ('ー', Some('ー')) => {}
+            ('ー', _) => out.push(c),
+            ('ゝ', Some(before)) => out.push(before),
+            ('ゞ', Some(before)) => out.extend([before, '\u{3099}'].into_iter().nfc()),
+            (c, _) if c.is_alphanumeric() || is_combining_mark(c) => out.push(c),
+            _ => {}
         }
     }
     out
 }
 
 /// Without what people mix up: small kana and large, ぢ and じ, づ and ず, a long vowel's mark and its vowel.
-fn folded(letters: &[char]) -> Vec<char> {
-    let mut out: Vec<char> = Vec::with_capacity(letters.len());
-    for &c in letters {
-        let vowel = out.last().and_then(|before| vowel(*before));
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let vowel = out.chars().next_back().and_then(vowel);
         out.push(match (c, vowel) {
             ('ー', Some(vowel)) => vowel,
             ('う', Some('お')) => 'お',
@@ -193,7 +226,39 @@ mod tests {
         for guess in ["りんごかな？", "これはリンゴだ", "あかい り ん ご", "林檎(りんご)"] {
             assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
         }
+        for guess in ["かあてんかな", "まどのかぁてん", "それはか-ー-て-んだ", "kaかーてんten"]
+        {
+            assert_eq!(judged("かーてん", guess), Guess::Near, "{guess}");
+        }
         assert_eq!(judged("き", "きれい"), Guess::Wrong);
+    }
+
+    #[test]
+    fn what_stands_between_the_letters_hides_nothing() {
+        for guess in [
+            "か・ー・て・ん",
+            "カ･ｰ･ﾃ･ﾝ",
+            "か.ー.て.ん",
+            "か、ー、て、ん！",
+            "か ー\u{200b}て\u{ad}ん",
+            "か-ー-て-ん",
+            "か/ー/て/ん",
+            "か🎨ー🎨て🎨ん",
+            "「カーテン」",
+            "㋕ー㋢ん",
+            "か＿ー＿て＿ん",
+            "か\u{fe0f}ーて\u{2060}ん",
+        ] {
+            assert_eq!(judged("かーてん", guess), Guess::Correct, "{guess:?}");
+        }
+        for guess in ["か1ー1て1ん", "xかxーxてxんx", "か檎ーてん", "か👍あ👍て👍ん"] {
+            assert_eq!(judged("かーてん", guess), Guess::Near, "{guess:?}");
+        }
+        assert_eq!(judged("すずめ", "すゞめ"), Guess::Correct);
+        assert_eq!(judged("ここ", "こゝ"), Guess::Correct);
+        for guess in ["・", "ー", "!?", "👍", "ゝ", "か・て", "かき"] {
+            assert_eq!(judged("かーてん", guess), Guess::Wrong, "{guess:?}");
+        }
     }
 
     #[test]
