@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
@@ -66,6 +67,20 @@ impl Request {
     /// The client's address, as the gateway saw it.
     pub fn source_ip(&self) -> Option<&str> {
         self.0.request_context.http.source_ip.as_deref()
+    }
+
+    /// The address of the client, for limits: one helper, so that all limits mean the same client.
+    /// An IPv6 client is its /64 network, because one client has all of those addresses.
+    /// `None` when the gateway names no address.
+    pub fn client_address(&self) -> Option<IpAddr> {
+        let address: IpAddr = self.source_ip()?.parse().ok()?;
+        Some(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            address => address,
+        })
     }
 
     /// A parameter of the path, which the route declares.
@@ -336,6 +351,22 @@ mod tests {
             "c=; Path=/okusuri; Max-Age=0; HttpOnly; SameSite=Lax",
         ];
         assert_eq!(event["cookies"], serde_json::json!(cookies));
+    }
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
+        for (source_ip, client) in [
+            (Some("203.0.113.7"), Some("203.0.113.7")),
+            (Some("2001:db8:1:2:3:4:5:6"), Some("2001:db8:1:2::")),
+            (Some("::ffff:203.0.113.7"), Some("203.0.113.7")),
+            (Some("unknown"), None),
+            (None, None),
+        ] {
+            let mut event = ApiGatewayV2httpRequest::default();
+            event.request_context.http.source_ip = source_ip.map(str::to_owned);
+            let address = Request::new(event).client_address().map(|address| address.to_string());
+            assert_eq!(address.as_deref(), client, "{source_ip:?}");
+        }
     }
 
     #[test]
