@@ -8,16 +8,16 @@ use uuid::Uuid;
 /// Why a text is not an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Not a UUID in the one spelling that is taken, so that an id has one key.
-    #[error("must be a UUID in lower case with hyphens")]
-    NotAUuid,
+    /// Not a UUID.
+    #[error("is no {0}'s id: check that it was copied whole")]
+    NotAUuid(&'static str),
     /// Not `<round>.<turn>`.
     #[error("must be a round and a turn of two digits each, as 02.01")]
     NotATurn,
 }
 
 macro_rules! uuid_id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub Uuid);
@@ -25,10 +25,9 @@ macro_rules! uuid_id {
         impl FromStr for $name {
             type Err = IdError;
 
+            /// Takes any spelling of a UUID. It is written in one, so an id has one key.
             fn from_str(text: &str) -> Result<Self, IdError> {
-                let uuid = Uuid::try_parse(text).map_err(|_| IdError::NotAUuid)?;
-                let mut buffer = Uuid::encode_buffer();
-                (uuid.hyphenated().encode_lower(&mut buffer) == text).then_some(Self(uuid)).ok_or(IdError::NotAUuid)
+                Uuid::try_parse(text.trim()).map(Self).map_err(|_| IdError::NotAUuid($what))
             }
         }
 
@@ -42,15 +41,15 @@ macro_rules! uuid_id {
 
 uuid_id! {
     /// A game.
-    GameId
+    GameId, "game"
 }
 uuid_id! {
     /// A player or a spectator; the same one in every game.
-    PlayerId
+    PlayerId, "player"
 }
 uuid_id! {
     /// A line of the chat.
-    LineId
+    LineId, "line"
 }
 
 /// A turn of a game: `02.01` is the first of the second round. Turns sort as they are played, as values and as texts.
@@ -113,12 +112,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_has_one_spelling() {
+    fn an_id_is_read_in_any_spelling_and_written_in_one() {
         let text = "0199c0de-0000-7000-8000-00000000000a";
-        assert_eq!(text.parse::<GameId>().map(|id| id.to_string()).as_deref(), Ok(text));
-        for other in [&text.to_uppercase(), &text.replace('-', ""), &format!("{{{text}}}"), "", "x"] {
-            assert_eq!(other.parse::<PlayerId>(), Err(IdError::NotAUuid), "{other:?}");
+        for other in [text, &text.to_uppercase(), &text.replace('-', ""), &format!("{{{text}}}"), &format!(" {text}\n")]
+        {
+            assert_eq!(other.parse::<GameId>().map(|id| id.to_string()).as_deref(), Ok(text), "{other:?}");
         }
+        for other in ["", "x", &text[1..], &format!("{text}0")] {
+            assert_eq!(other.parse::<GameId>(), Err(IdError::NotAUuid("game")), "{other:?}");
+        }
+        assert_eq!(
+            "x".parse::<PlayerId>().map_err(|why| why.to_string()),
+            Err("is no player's id: check that it was copied whole".to_owned())
+        );
     }
 
     #[test]
