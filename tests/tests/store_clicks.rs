@@ -127,24 +127,54 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
 #[tokio::test]
 async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
     let db = Database::start().await.unwrap();
-    for (user, count) in
-        [("ann", None), ("bob", Some(AttributeValue::S("many".into()))), ("cem", Some(AttributeValue::N("7".into())))]
-    {
+    let number = |number: &str| AttributeValue::N(number.to_owned());
+    for (user, count) in [
+        ("ann", None),
+        ("bob", Some(AttributeValue::S("many".into()))),
+        ("cem", Some(number("7"))),
+        ("dan", Some(number("-3"))),
+    ] {
         let time = "2025-10-02T10:30:00.000Z";
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let request = db.client.put_item().table_name(Database::CLICKS).item("userId", text(user));
         let request = request.item("createDateTime", text(time)).item("dateKey", text("DATE#2025-10-02"));
         let mut request = request.item("recordSort", text(&format!("CLICK#{time}#{user}")));
         if let Some(count) = count {
-            request = request.item("clickCount", count);
+            // Its id is not a text either.
+            request = request.item("clickCount", count).item("clickId", number("7"));
         }
         request.send().await.unwrap();
     }
     let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
     let page = reader.of_day(date(2025, 10, 2), 10, None).await.unwrap();
-    assert_eq!(users(&page.items), ["ann", "bob", "cem"]);
-    let counts: Vec<_> = page.items.iter().map(|click| click.click_count).collect();
-    assert_eq!(counts, [Some(1), None, Some(7)]);
+    assert_eq!(users(&page.items), ["ann", "bob", "cem", "dan"]);
+    let shown: Vec<_> = page.items.iter().map(|click| (click.click_count, click.click_id.as_deref())).collect();
+    assert_eq!(shown, [(Some(1), None), (None, None), (Some(7), None), (None, None)]);
+    // Somebody who comes to a millisecond that such a click holds finds the next one.
+    let dan = click("dan", "2025-10-02T10:30:00.000Z");
+    assert!(matches!(writer(&db, shards(1)).put(&dan, "id").await.unwrap(), PutClick::Held(_)));
+}
+
+#[tokio::test]
+async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
+    let db = Database::start().await.unwrap();
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let number = |number: &str| AttributeValue::N(number.to_owned());
+    for (sort, name, value) in [
+        ("2025-10-01", "totalClicks", number("5")),
+        ("2025-10-02", "totalClicks", text("many")),
+        // A click that somebody has put where the days' statistics are.
+        ("2025-10-02T10:30:00.000Z", "clickCount", number("1")),
+        ("2025-10-03", "totalClicks", number("7")),
+    ] {
+        let request = db.client.put_item().table_name(Database::CLICKS).item("userId", text("STAT#DAILY"));
+        request.item("createDateTime", text(sort)).item(name, value).send().await.unwrap();
+    }
+    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let stats = reader.daily(DateRange::new(date(2025, 10, 1), date(2025, 10, 3)).unwrap()).await.unwrap();
+    let clicks = |day: &str| stats.by_period[day].map(|stat| stat.total_clicks);
+    assert_eq!((clicks("2025-10-01"), clicks("2025-10-02"), clicks("2025-10-03")), (Some(5), None, Some(7)));
+    assert_eq!(stats.skipped, 2);
 }
 
 #[tokio::test]
@@ -171,8 +201,8 @@ async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
     let days = reader.daily(DateRange::new(date(2025, 9, 1), date(2025, 10, 31)).unwrap()).await.unwrap();
     let months = reader.monthly(MonthRange::new(month, month).unwrap()).await.unwrap();
     let expected = store::clicks::Stat { total_clicks: 10, unique_users: 4 };
-    assert_eq!(days, [("2025-10-02".to_owned(), expected)].into());
-    assert_eq!(months, [("2025-10".to_owned(), expected)].into());
+    assert_eq!(days.by_period, [("2025-10-02".to_owned(), Some(expected))].into());
+    assert_eq!(months.by_period, [("2025-10".to_owned(), Some(expected))].into());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cursor::Cursors;
 use crate::http::{Reply, Request};
@@ -16,6 +16,19 @@ pub fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> 
         limit.ok_or_else(|| format!("expected a number from 1 to {max}"))
     })?;
     Ok(limit.unwrap_or(default))
+}
+
+/// A list that has all its items in one answer: `{"items": [...], "skipped": 1}`, without `skipped` when every row could be read.
+pub fn reply(items: &impl Serialize, skipped: usize) -> Reply {
+    Reply::json(200, &body(items, skipped))
+}
+
+fn body(items: &impl Serialize, skipped: usize) -> Value {
+    let mut body = json!({ "items": items });
+    if skipped > 0 {
+        body["skipped"] = skipped.into();
+    }
+    body
 }
 
 /// One list: what its cursors are bound to.
@@ -38,9 +51,14 @@ impl<'a> Listing<'a> {
         Ok(cursor.map(|cursor| self.cursors.open(&self.scope, cursor, self.now)).transpose()?)
     }
 
-    /// `{"items": [...], "cursor": "..."}`; without a cursor on the last page.
-    pub fn reply(&self, items: &impl Serialize, next: Option<&impl Serialize>) -> Result<Reply, Problem> {
-        let mut body = json!({ "items": items });
+    /// `{"items": [...], "cursor": "...", "skipped": 1}`: without `cursor` on the last page, and without `skipped` when every row could be read.
+    pub fn reply(
+        &self,
+        items: &impl Serialize,
+        next: Option<&impl Serialize>,
+        skipped: usize,
+    ) -> Result<Reply, Problem> {
+        let mut body = body(items, skipped);
         if let Some(next) = next {
             body["cursor"] = self.seal(next)?.into();
         }

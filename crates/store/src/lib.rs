@@ -12,6 +12,7 @@ pub mod game;
 mod item;
 pub mod journal;
 pub mod okusuri;
+mod row_reader;
 mod series;
 pub mod shop;
 

@@ -56,6 +56,8 @@ pub struct Page<T, P> {
     pub items: Vec<T>,
     /// `None` on the last page.
     pub next: Option<P>,
+    /// How many rows of the page could not be read, and are not in `items`.
+    pub skipped: usize,
 }
 
 /// Which of `shards` partitions a row goes to, by what tells it from others: always the same one, and each as often as any other.

@@ -71,6 +71,10 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
           ),
         ),
         together(
+          'RowsUnreadable',
+          now.functions.map((of) => line(of.binary, of.metrics['RowsUnreadable'], 'sum')),
+        ),
+        together(
           'OnFailureDestinationDeliveredEventCount',
           now.mappings.map((of) => line(of.name, of.metrics['OnFailureDestinationDeliveredEventCount'], 'sum')),
         ),

@@ -44,7 +44,7 @@ pub(crate) async fn of_user(log: &ActivityLog, request: &Request, now: Timestamp
     let after = listing.position(request)?;
     let page = log.store.of_user(&user_id, range, action.as_ref(), direction, limit, after.as_ref()).await;
     let page = page.map_err(failed)?;
-    listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), page.next.as_ref())
+    listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
 
 /// `GET /products/{productId}/activities`.
@@ -70,7 +70,7 @@ pub(crate) async fn of_product(log: &ActivityLog, request: &Request, now: Timest
     let after = position.as_ref().map(|position| &position.after);
     let page = log.store.of_product(&product_id, range, direction, limit, after).await.map_err(failed)?;
     let next = page.next.map(|after| ProductPosition { from: from.to_string(), to: to.to_string(), after });
-    listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), next.as_ref())
+    listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), next.as_ref(), page.skipped)
 }
 
 /// The parameters `from` and `to`, moments or days. `to` is not included, so a day as `to` is not either.

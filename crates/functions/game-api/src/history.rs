@@ -32,7 +32,7 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(failed)?;
     let room = room(api, game_id).await?;
     let lines = page.lines.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
-    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref())
+    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), 0)
 }
 
 fn line(StoredLine { line, .. }: &StoredLine) -> Value {

@@ -25,7 +25,7 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
     let after = listing.position(request)?;
     let (rooms, next) = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
     let items: Vec<_> = rooms.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
-    listing.reply(&items, next.as_ref())
+    listing.reply(&items, next.as_ref(), 0)
 }
 
 /// Whether somebody who comes finds anybody, and a seat.
@@ -67,5 +67,5 @@ pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Re
     let listing = api.listing(format!("player {player_id}"), now);
     let after = listing.position(request)?;
     let (games, next) = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
-    listing.reply(&games, next.as_ref())
+    listing.reply(&games, next.as_ref(), 0)
 }

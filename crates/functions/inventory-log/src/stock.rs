@@ -60,7 +60,7 @@ pub(crate) async fn ledger(inventory: &Inventory, request: &Request) -> Result<R
         return Err(PRODUCT_NOT_FOUND);
     }
     let items: Vec<_> = page.items.iter().map(to_json).collect();
-    listing.reply(&items, page.next.as_ref())
+    listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
 fn to_json(entry: &StockEntry) -> Value {

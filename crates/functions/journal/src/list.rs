@@ -29,5 +29,5 @@ pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply
     let (limit, after) = (limit(request, LIMIT_DEFAULT, LIMIT_MAX)?, listing.position(request)?);
     let page = journals.reader.page(&stream, range, limit, after, now).await.map_err(problem)?;
     let items: Vec<_> = page.items.iter().map(shown).collect();
-    listing.reply(&items, page.next.as_ref())
+    listing.reply(&items, page.next.as_ref(), page.skipped)
 }

@@ -29,7 +29,7 @@ pub(crate) async fn items(okusuri: &Okusuri, request: &Request) -> Result<Reply,
     let listing = Listing::new(&okusuri.cursors, format!("okusuri items {kind}"), (okusuri.now)());
     let after = listing.position(request)?;
     let page = okusuri.listings.of_type(kind, limit, after.as_ref()).await.map_err(failed)?;
-    listing.reply(&page.items, page.next.as_ref())
+    listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
 /// The logs of a day, of all users.
@@ -49,7 +49,7 @@ pub(crate) async fn logs_of_day(okusuri: &Okusuri, request: &Request) -> Result<
         }
         item
     });
-    listing.reply(&items.collect::<Vec<_>>(), page.next.as_ref())
+    listing.reply(&items.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
 
 fn to_json(user: &User) -> Value {

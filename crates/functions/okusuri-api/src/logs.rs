@@ -86,7 +86,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let after = listing.position(request)?;
     let page = okusuri.logs.page(&signed_in.id, range, direction, limit, after).await.map_err(failed)?;
     let items: Vec<_> = page.items.iter().map(to_json).collect();
-    listing.reply(&items, page.next.as_ref())
+    listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
 /// How the user stands today.

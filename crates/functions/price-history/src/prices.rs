@@ -52,7 +52,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
         return Err(PRODUCT_NOT_FOUND);
     }
     let items: Vec<_> = page.items.iter().map(|entry| to_json(entry, sees_all)).collect();
-    listing.reply(&items, page.next.as_ref())
+    listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
 /// One row of the history.

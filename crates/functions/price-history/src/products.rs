@@ -32,7 +32,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
     let listing = Listing::new(&shop.cursors, "products".to_owned(), (shop.now)());
     let after = listing.position(request)?;
     let page = shop.products.list(limit, after.as_ref()).await.map_err(failed)?;
-    listing.reply(&page.items, page.next.as_ref())
+    listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
 /// The product that a request is about.

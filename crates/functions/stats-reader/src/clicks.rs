@@ -34,7 +34,7 @@ pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) 
     let listing = Listing::new(&reader.cursors, scope, now);
     let after = listing.position(request)?;
     let page = reader.store.of_user(&user_id, from, to, direction, limit, after.as_ref()).await.map_err(problem)?;
-    listing.reply(&page.items, page.next.as_ref())
+    listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
 pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
@@ -44,7 +44,7 @@ pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -
     let listing = Listing::new(&reader.cursors, format!("day {day}"), now);
     let after = listing.position(request)?;
     let page = reader.store.of_day(day, limit, after.as_ref()).await.map_err(problem)?;
-    listing.reply(&page.items, page.next.as_ref())
+    listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
 /// First and last millisecond of a day.

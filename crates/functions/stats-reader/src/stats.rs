@@ -6,9 +6,10 @@ use domain::calendar::{DateRange, MonthRange, YearMonth, parse_date};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::page;
 use lambda_kit::problem::{INTERNAL, Problem};
 use serde_json::{Map, Value, json};
-use store::clicks::Stat;
+use store::clicks::{Stat, Stats};
 
 use crate::{Reader, problem};
 
@@ -30,7 +31,7 @@ pub(crate) async fn day(reader: &Reader, request: &Request) -> Result<Reply, Pro
     let day = request.parse_path("date", parse_date)?;
     let range = DateRange::new(day, day).map_err(|error| invalid("date", error))?;
     let stats = reader.store.daily(range).await.map_err(problem)?;
-    let row = Row::new(day, stats.get(&day.to_string()));
+    let row = Row::of(day, &stats).ok_or(INTERNAL)?;
     if wants_csv(request) { rows_csv("date", [row]) } else { Ok(Reply::json(200, &row.json("date"))) }
 }
 
@@ -38,7 +39,7 @@ pub(crate) async fn month(reader: &Reader, request: &Request) -> Result<Reply, P
     let month: YearMonth = request.parse_path("month", str::parse)?;
     let range = MonthRange::new(month, month).map_err(|error| invalid("month", error))?;
     let stats = reader.store.monthly(range).await.map_err(problem)?;
-    let row = Row::new(month, stats.get(&month.to_string()));
+    let row = Row::of(month, &stats).ok_or(INTERNAL)?;
     if wants_csv(request) { rows_csv("month", [row]) } else { Ok(Reply::json(200, &row.json("month"))) }
 }
 
@@ -50,7 +51,7 @@ pub(crate) async fn days(reader: &Reader, request: &Request, now: Timestamp) -> 
     };
     let range = DateRange::new(from, to).map_err(|error| invalid("from", error))?;
     let stats = reader.store.daily(range).await.map_err(problem)?;
-    list(request, "date", range.days().map(|day| Row::new(day, stats.get(&day.to_string()))))
+    list(request, "date", range.days(), &stats)
 }
 
 pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
@@ -62,7 +63,7 @@ pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -
     };
     let range = MonthRange::new(from, to).map_err(|error| invalid("from", error))?;
     let stats = reader.store.monthly(range).await.map_err(problem)?;
-    list(request, "month", range.months().map(|month| Row::new(month, stats.get(&month.to_string()))))
+    list(request, "month", range.months(), &stats)
 }
 
 /// A period and its numbers; zeros where nothing is stored.
@@ -72,8 +73,11 @@ struct Row {
 }
 
 impl Row {
-    fn new(period: impl Display, stat: Option<&Stat>) -> Self {
-        Self { period: period.to_string(), stat: stat.copied().unwrap_or_default() }
+    /// `None` where there are numbers and they cannot be read: zeros would be a lie.
+    fn of(period: impl Display, stats: &Stats) -> Option<Self> {
+        let period = period.to_string();
+        let stat = stats.by_period.get(&period).copied().unwrap_or_else(|| Some(Stat::default()))?;
+        Some(Self { period, stat })
     }
 
     fn json(&self, period_name: &str) -> Value {
@@ -85,12 +89,19 @@ impl Row {
     }
 }
 
-fn list(request: &Request, period_name: &str, rows: impl Iterator<Item = Row>) -> Result<Reply, Problem> {
+/// What cannot be read is left out, and told.
+fn list(
+    request: &Request,
+    period_name: &str,
+    periods: impl Iterator<Item = impl Display>,
+    stats: &Stats,
+) -> Result<Reply, Problem> {
+    let rows = periods.filter_map(|period| Row::of(period, stats));
     if wants_csv(request) {
         return rows_csv(period_name, rows);
     }
     let items: Vec<_> = rows.map(|row| row.json(period_name)).collect();
-    Ok(Reply::json(200, &json!({ "items": items })))
+    Ok(page::reply(&items, stats.skipped))
 }
 
 /// Whether the client prefers CSV: the first media type of `Accept` that this function has is taken.

@@ -205,7 +205,7 @@ mod tests {
             count: ClickCount::new(42).expect("a count"),
         };
         let item = item(&written, "0199a000-0000-7000-8000-000000000000", DateShards::new(4).expect("in range"), None);
-        let stored = StoredClick::read(&item).expect("readable");
+        let stored = StoredClick::read(item.clone()).expect("readable");
         assert_eq!(item.get("userId"), Some(&s("訪客 7")));
 
         let wire = item.iter().map(|(name, value)| match value {

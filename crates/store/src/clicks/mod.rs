@@ -43,7 +43,7 @@ pub use keys::{DateShards, RESERVED_PREFIXES};
 pub use lanes::{CommitError, Lane, Lanes, StatLayout};
 pub use markers::{KnownClaims, Markers};
 pub use quarantine::{Ending, Kept, Quarantine, QuarantinedRecord};
-pub use reader::{ClickPosition, ClicksReader, Stat, StoredClick};
+pub use reader::{ClickPosition, ClicksReader, Stat, Stats, StoredClick};
 #[cfg(feature = "recount")]
 pub use recount::{ClicksRead, Measured, RecountError, Recounter, TableSize};
 #[cfg(feature = "recount")]

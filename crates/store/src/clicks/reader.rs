@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{
     CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
-    TOTAL_SORT, key, record_sort,
+    TOTAL_SORT, key,
 };
 use crate::StoreError;
 use crate::item::between;
-use crate::series::{Direction, Page, Rows, merge};
+use crate::row_reader::{RowReader, merge_placed};
+use crate::series::{Direction, Page, Rows};
 
 /// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
@@ -47,30 +48,28 @@ pub struct StoredClick {
     /// When, ISO 8601 as it was written.
     pub create_date_time: String,
     /// How many clicks it stands for; 1 when it does not say, `None` when what it says is not a number.
-    #[serde(default = "one", deserialize_with = "count")]
+    #[serde(default = "one", deserialize_with = "readable")]
     pub click_count: Option<u64>,
-    /// The id that its writer gave it; foreign clients give none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The id that its writer gave it; foreign clients give none, or something that is not a text.
+    #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
     pub click_id: Option<String>,
-    /// Its place among the day's clicks. Not shown: a cursor carries it.
-    #[serde(skip_serializing, default)]
-    record_sort: String,
 }
 
 fn one() -> Option<u64> {
     Some(1)
 }
 
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+/// What an attribute says; `None` when its writer put something else there.
+fn readable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Count {
-        Number(u64),
+    enum Attribute<T> {
+        Readable(T),
         Other(IgnoredAny),
     }
-    Ok(match Count::deserialize(deserializer)? {
-        Count::Number(count) => Some(count),
-        Count::Other(_) => None,
+    Ok(match Attribute::deserialize(deserializer)? {
+        Attribute::Readable(value) => Some(value),
+        Attribute::Other(_) => None,
     })
 }
 
@@ -82,13 +81,21 @@ impl StoredClick {
             create_date_time: click.time.to_string(),
             click_count: Some(u64::from(click.count.get())),
             click_id: Some(click_id.to_owned()),
-            record_sort: record_sort(click.time, click.user_id.as_str()),
         }
     }
 
-    pub(crate) fn read(item: &Item) -> Result<Self, StoreError> {
-        serde_dynamo::from_item(item.clone()).map_err(StoreError::unreadable)
+    pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
+        serde_dynamo::from_item(item).map_err(StoreError::unreadable)
     }
+}
+
+/// The statistics of a range.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// By period, `YYYY-MM-DD` or `YYYY-MM`; `None` where the row of one cannot be read. A period without a row has no clicks.
+    pub by_period: BTreeMap<String, Option<Stat>>,
+    /// How many rows cannot be read.
+    pub skipped: usize,
 }
 
 /// Where a page ended.
@@ -118,29 +125,28 @@ impl ClicksReader {
         }
     }
 
-    /// The days of a range that have clicks, by `YYYY-MM-DD`.
-    pub async fn daily(&self, range: DateRange) -> Result<BTreeMap<String, Stat>, StoreError> {
+    /// The days of a range that have clicks.
+    pub async fn daily(&self, range: DateRange) -> Result<Stats, StoreError> {
         self.stats(DAILY, range.from().to_string(), range.to().to_string()).await
     }
 
-    /// The months of a range that have clicks, by `YYYY-MM`.
-    pub async fn monthly(&self, range: MonthRange) -> Result<BTreeMap<String, Stat>, StoreError> {
+    /// The months of a range that have clicks.
+    pub async fn monthly(&self, range: MonthRange) -> Result<Stats, StoreError> {
         self.stats(MONTHLY, range.from().to_string(), range.to().to_string()).await
     }
 
-    async fn stats(&self, partition: &str, from: String, to: String) -> Result<BTreeMap<String, Stat>, StoreError> {
-        let mut stats = BTreeMap::new();
+    async fn stats(&self, partition: &str, from: String, to: String) -> Result<Stats, StoreError> {
+        let (mut by_period, mut reader) = (BTreeMap::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));
         let mut start = None;
         for _ in 0..STAT_PAGES_MAX {
             let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, &from, &to);
             let page = query.set_exclusive_start_key(start).send().await?;
-            for item in page.items.unwrap_or_default() {
-                let Some(period) = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned() else { continue };
-                stats.insert(period, stat(item)?);
-            }
+            by_period.extend(
+                page.items.unwrap_or_default().into_iter().map(|item| reader.read_placed(item, SORT_KEY, stat)),
+            );
             start = page.last_evaluated_key;
             if start.is_none() {
-                return Ok(stats);
+                return Ok(Stats { by_period, skipped: reader.skipped() });
             }
         }
         Err(StoreError::unreadable("a range of statistics does not end"))
@@ -166,10 +172,12 @@ impl ClicksReader {
             .set_exclusive_start_key(start)
             .send()
             .await?;
-        let more = answer.last_evaluated_key.is_some();
-        let items = answer.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
-        let next = items.last().filter(|_| more).map(|click| ClickPosition(click.create_date_time.clone()));
-        Ok(Page { items, next })
+        let next = answer.last_evaluated_key.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok());
+        let next = next.cloned().map(ClickPosition);
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let clicks = answer.items.unwrap_or_default().into_iter();
+        let items = clicks.filter_map(|item| reader.read(item, StoredClick::read)).collect();
+        Ok(Page { items, next, skipped: reader.skipped() })
     }
 
     /// A day's clicks, oldest first; of the same time, by user. All index partitions of the day are read at once and merged.
@@ -186,15 +194,14 @@ impl ClicksReader {
                 between(&self.client, &self.table, ["dateKey", "recordSort"], &date_key, &from, CLICK_PREFIX_END);
             query.index_name(DATE_INDEX).limit(i32::from(limit)).send()
         });
-        let mut partitions = Vec::new();
+        let (mut partitions, mut reader) = (Vec::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));
         for page in try_join_all(pages).await? {
-            let rows = page.items().iter().map(StoredClick::read).collect::<Result<Vec<_>, _>>()?;
-            partitions.push(Rows { rows, has_more: page.last_evaluated_key.is_some() });
+            let has_more = page.last_evaluated_key.is_some();
+            let items = page.items.unwrap_or_default().into_iter();
+            let rows = items.map(|item| reader.read_placed(item, "recordSort", StoredClick::read)).collect();
+            partitions.push(Rows { rows, has_more });
         }
-        let Rows { rows: items, has_more } =
-            merge(partitions, Direction::Asc, usize::from(limit), |click| click.record_sort.clone());
-        let next = items.last().filter(|_| has_more).map(|click| ClickPosition(click.record_sort.clone()));
-        Ok(Page { items, next })
+        Ok(merge_placed(partitions, Direction::Asc, usize::from(limit), ClickPosition))
     }
 }
 

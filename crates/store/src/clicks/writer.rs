@@ -58,7 +58,7 @@ impl ClickWriter {
                     let holder = failure
                         .item()
                         .ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
-                    Ok(PutClick::Held(StoredClick::read(holder)?))
+                    Ok(PutClick::Held(StoredClick::read(holder.clone())?))
                 }
                 _ => Err(error.into()),
             },

@@ -174,7 +174,7 @@ impl JournalReader {
 }
 
 fn page(items: Vec<Entry>, next: Option<EntryId>) -> Page<Entry, JournalPosition> {
-    Page { items, next: next.map(JournalPosition) }
+    Page { items, next: next.map(JournalPosition), skipped: 0 }
 }
 
 /// The lowest id of a day.

@@ -87,7 +87,7 @@ impl Listings {
             }
             shown
         });
-        Ok(Page { items: listed.collect(), next: page.next })
+        Ok(Page { items: listed.collect(), next: page.next, skipped: page.skipped })
     }
 
     /// The logs of a day, of all users, in the order of their ids.
@@ -100,7 +100,8 @@ impl Listings {
         let prefix = format!("{date}#");
         let page = self.entries(MedicationLog::TYPE, &prefix, Direction::Asc, limit.into(), after).await?;
         let items = self.items(&page.items).await?;
-        Ok(Page { items: items.into_iter().map(read).collect::<Result<_, _>>()?, next: page.next })
+        let items = items.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next, skipped: page.skipped })
     }
 
     /// The user with an e-mail address.
@@ -135,7 +136,7 @@ impl Listings {
             next[usize::from(*shard)] = Some(entry.clone());
         }
         let next = merged.has_more.then_some(ListPosition { shards: next });
-        Ok(Page { items: merged.rows.into_iter().map(|(_, entry)| entry).collect(), next })
+        Ok(Page { items: merged.rows.into_iter().map(|(_, entry)| entry).collect(), next, skipped: 0 })
     }
 
     async fn shard(

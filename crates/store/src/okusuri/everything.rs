@@ -97,7 +97,7 @@ impl Everything {
         let start = after.map(|sort| Key::new(keys::user(user_id), sort).item());
         let (items, next) = self.some(user_id, kind, start, i32::from(limit)).await?;
         let next = next.and_then(|key| key.get(SORT_KEY)?.as_s().ok().cloned());
-        Ok(Page { items: items.into_iter().map(exported).collect(), next })
+        Ok(Page { items: items.into_iter().map(exported).collect(), next, skipped: 0 })
     }
 
     /// Deletes everything of a user, for as long as `is_time` says so.

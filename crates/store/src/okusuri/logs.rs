@@ -86,7 +86,7 @@ impl Logs {
         }
         let page = self.query(user, (from, to), direction, limit.into(), false).await?;
         let next = page.rows.last().filter(|_| page.has_more).map(|log| LogPosition { date: log.date });
-        Ok(Page { items: page.rows, next })
+        Ok(Page { items: page.rows, next, skipped: 0 })
     }
 
     /// How a user stands today. `None` without any log.

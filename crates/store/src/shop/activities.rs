@@ -265,14 +265,14 @@ impl Activities {
             items.truncate(limit);
             if items.len() == limit && (is_cut || start.is_some()) {
                 let next = items.last().map(position);
-                return Ok(Page { items, next });
+                return Ok(Page { items, next, skipped: 0 });
             }
             if start.is_none() {
-                return Ok(Page { items, next: None });
+                return Ok(Page { items, next: None, skipped: 0 });
             }
         }
         let next = start.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok()).cloned().map(ActivityPosition);
-        Ok(Page { items, next })
+        Ok(Page { items, next, skipped: 0 })
     }
 
     /// A product's activities of a range: the partitions of a day are queried at once and merged, those of further days while the page is not full.
@@ -309,10 +309,10 @@ impl Activities {
                 days_at_once = (2 * days_at_once).min(days_at_once_max);
             }
             if days.is_empty() {
-                return Ok(Page { items, next: None });
+                return Ok(Page { items, next: None, skipped: 0 });
             }
             if items.len() == limit {
-                return Ok(Page { items, next: after });
+                return Ok(Page { items, next: after, skipped: 0 });
             }
         }
         Err(StoreError::unreadable(format!("the activities of {product_id} do not end")))

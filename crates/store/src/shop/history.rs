@@ -216,7 +216,7 @@ impl Ledger {
         items.truncate(limit);
         let next = items.last().filter(|_| has_more).map(|(sort, _)| LedgerPosition(sort.clone()));
         let items = items.into_iter().map(|(_, item)| read(item)).collect::<Result<_, _>>()?;
-        Ok(Page { items, next })
+        Ok(Page { items, next, skipped: 0 })
     }
 }
 

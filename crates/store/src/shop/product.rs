@@ -229,7 +229,7 @@ impl Products {
         let has_more = answer.last_evaluated_key.is_some() || items.len() > usize::from(limit);
         items.truncate(limit.into());
         let next = items.last().filter(|_| has_more).map(|last| ProductPosition(last.id.clone()));
-        Ok(Page { items, next })
+        Ok(Page { items, next, skipped: 0 })
     }
 }
 

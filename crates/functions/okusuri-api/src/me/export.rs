@@ -79,7 +79,7 @@ pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let position: Option<String> = listing.position(request)?;
     let kind = table.map(Table::kind);
     let page = okusuri.everything.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(failed)?;
-    let Some(table) = table else { return listing.reply(&page.items, page.next.as_ref()) };
+    let Some(table) = table else { return listing.reply(&page.items, page.next.as_ref(), page.skipped) };
     let file = csv(table, &page.items, position.is_none()).ok_or(INTERNAL)?;
     let reply = Reply::new(200, "text/csv; charset=utf-8", file);
     let reply = reply.header("content-disposition", &format!("attachment; filename=\"okusuri-{name}.csv\""));
