@@ -14,6 +14,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::client::Cdn;
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, Problem};
 use crate::telemetry;
 
@@ -64,7 +65,8 @@ impl Request {
         header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// The client's address, as the gateway saw it.
+    /// The client's address; [`run`] has it from the CDN where the CDN passed the request on. A limit counts by its
+    /// [`network`](crate::client::network).
     pub fn source_ip(&self) -> Option<&str> {
         self.0.request_context.http.source_ip.as_deref()
     }
@@ -264,9 +266,12 @@ where
     F: Fn(Request) -> Fut,
     Fut: Future<Output = Result<Reply, Problem>>,
 {
-    let handle = &handle;
-    let answer = |event: LambdaEvent<ApiGatewayV2httpRequest>| async move {
+    let (handle, cdn) = (&handle, &Cdn::from_env());
+    let answer = |mut event: LambdaEvent<ApiGatewayV2httpRequest>| async move {
         let start = Instant::now();
+        let peer = event.payload.request_context.http.source_ip.take();
+        let client = cdn.client(&mut event.payload.headers, peer.as_deref());
+        event.payload.request_context.http.source_ip.clone_from(&client);
         let request = Request::new(event.payload);
         let route = request.route().to_owned();
         let (reply, problem) = match handle(request).await {
@@ -277,7 +282,14 @@ where
             }
         };
         let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
-        tracing::info!(request_id = event.context.request_id, route, status = reply.status, problem, duration_ms);
+        tracing::info!(
+            request_id = event.context.request_id,
+            route,
+            status = reply.status,
+            problem,
+            client,
+            duration_ms
+        );
         telemetry::flush();
         Ok::<_, lambda_runtime::Error>(reply.into_event())
     };

@@ -5,6 +5,7 @@
 
 pub mod aws;
 pub mod bearer;
+pub mod client;
 pub mod cursor;
 pub mod env;
 pub mod http;

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::time::Instant;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 
+use crate::client::Cdn;
 use crate::telemetry;
 
 /// One event ([its members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
@@ -22,6 +24,8 @@ pub struct SocketEvent {
     is_base64_encoded: bool,
     /// Only when a connection begins.
     query_string_parameters: Option<HashMap<String, String>>,
+    /// Only when a connection begins.
+    multi_value_headers: Option<HashMap<String, Vec<String>>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -30,6 +34,13 @@ struct RequestContext {
     connection_id: String,
     route_key: String,
     disconnect_status_code: Option<i64>,
+    identity: Option<Identity>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    source_ip: Option<String>,
 }
 
 impl SocketEvent {
@@ -52,6 +63,29 @@ impl SocketEvent {
     pub fn query(&self, name: &str) -> Option<&str> {
         let value = self.query_string_parameters.as_ref()?.get(name)?;
         Some(value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The client's address when a connection begins, by way of the CDN too. A limit counts by its
+    /// [`network`](crate::client::network). Later events name the other end of the connection, which may be the CDN.
+    pub fn source_ip(&self) -> Option<&str> {
+        self.request_context.identity.as_ref()?.source_ip.as_deref()
+    }
+
+    /// Takes the client's address from the CDN, where `cdn` passed the connection on.
+    fn seen_through(mut self, cdn: &Cdn) -> Self {
+        let Some(lines) = self.multi_value_headers.take() else { return self };
+        let mut headers = HeaderMap::new();
+        for (name, value) in
+            lines.into_iter().flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)))
+        {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+                headers.append(name, value);
+            }
+        }
+        if let Some(identity) = &mut self.request_context.identity {
+            identity.source_ip = cdn.client(&mut headers, identity.source_ip.as_deref());
+        }
+        self
     }
 
     /// Why the connection has ended, as the WebSocket's close code; 1006 when nobody has said.
@@ -89,11 +123,11 @@ where
     F: Fn(SocketEvent) -> Fut,
     Fut: Future<Output = (SocketReply, &'static str)>,
 {
-    let handle = &handle;
+    let (handle, cdn) = (&handle, &Cdn::from_env());
     let answer = |event: LambdaEvent<SocketEvent>| async move {
         let start = Instant::now();
         let (connection_id, route) = (event.payload.connection_id().to_owned(), event.payload.route().to_owned());
-        let (reply, outcome) = handle(event.payload).await;
+        let (reply, outcome) = handle(event.payload.seen_through(cdn)).await;
         let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
         let status = reply.status_code;
         tracing::info!(request_id = event.context.request_id, connection_id, route, status, outcome, duration_ms);
@@ -127,6 +161,15 @@ mod tests {
             (event(end).close_code(), event(&end.replace(",\"disconnectStatusCode\":1001", "")).close_code()),
             (1001, 1006)
         );
+    }
+
+    #[test]
+    fn the_cdn_names_its_client_when_a_connection_begins() {
+        let begin = r#"{"requestContext":{"connectionId":"c","routeKey":"$connect","identity":{"sourceIp":"64.252.70.1"}},
+            "multiValueHeaders":{"X-Forwarded-For":["203.0.113.7, 64.252.70.1"],"X-Tidemark-Cdn-Key":["k"]}}"#;
+        for (key, client) in [("k", "203.0.113.7"), ("another", "64.252.70.1")] {
+            assert_eq!(event(begin).seen_through(&Cdn::new(key)).source_ip(), Some(client));
+        }
     }
 
     #[test]
