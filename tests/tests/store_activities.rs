@@ -52,7 +52,7 @@ async fn pages(
 ) -> Vec<Activity> {
     let (mut all, mut after) = (Vec::new(), None);
     for _ in 0..1_000 {
-        let store::Page { items, next } = page(limit, after).await;
+        let store::Page { items, next, .. } = page(limit, after).await;
         assert!(items.len() <= usize::from(limit));
         all.extend(items);
         after = next;

@@ -165,7 +165,7 @@ async fn a_table_may_be_in_partitions_that_each_id_is_in_one_of() {
     there_and_back(source(&by_id).await, &Value::String(push().to_string())).await;
     // By time, two rows may have one id, and none is written by it: that is told before anything begins.
     let mut by_time = source(&partitions("RANGE (created_at)", "id, created_at")).await;
-    let refused = phase(&by_time, "shift", &["--to", "capture"]).await.unwrap_err();
+    let refused = by_time.phase("shift", &["--to", "capture"]).await.unwrap_err();
     assert!(refused.detail.contains("medication_logs\" has no unique index"), "{refused:?}");
     assert_untouched(&by_time.postgres.client().await.unwrap()).await;
 }
