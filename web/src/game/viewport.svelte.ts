@@ -1,4 +1,5 @@
 /** The part of the page that can be seen: on a phone, what the keyboard leaves over. */
+import { MediaQuery } from 'svelte/reactivity';
 
 class SeenViewport {
   /** CSS pixels. */
@@ -20,3 +21,6 @@ class SeenViewport {
 
 /** The one viewport. */
 export const seen = new SeenViewport();
+
+/** Wide and of little height: the tools of the board stand beside it. {@link file://./Table.svelte} has the same query in its styles. */
+export const isLow = new MediaQuery('(min-aspect-ratio: 5/4) and (max-height: 50rem)');
