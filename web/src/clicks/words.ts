@@ -33,7 +33,8 @@ const en = {
   dismiss: 'Dismiss',
 
   visitorName: 'Your visitor name',
-  visitorHint: 'Unique visitors are counted by this name. It stays in this browser.',
+  visitorHint:
+    'Unique visitors are counted by this name. It is sent with each click, and those who run this server can read it.',
   save: 'Save',
   saved: 'Saved.',
   nameFaults: {
@@ -116,7 +117,8 @@ const ja: typeof en = {
   dismiss: '閉じる',
 
   visitorName: 'あなたの訪問者名',
-  visitorHint: 'ユニーク訪問者はこの名前で数えます。このブラウザーにだけ保存されます。',
+  visitorHint:
+    'ユニーク訪問者はこの名前で数えます。名前はクリックと一緒に送られ、このサーバーの管理者は読むことができます。',
   save: '保存',
   saved: '保存しました。',
   nameFaults: {

@@ -17,6 +17,8 @@ import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './p
 
 /** How long a notice about something that was refused stays. */
 const NOTICE_MS = 6_000;
+/** How long a guess is called close. */
+const NEAR_MS = 8_000;
 
 const later: Later = (ms, run) => {
   const timer = setTimeout(run, ms);
@@ -36,7 +38,7 @@ export class Match {
   lines = $state.raw<readonly ChatLine[]>([]);
   /** Lines that wait for a connection. */
   unsent = $state.raw<readonly string[]>([]);
-  /** The last guess that was close; `null` once a new turn began. */
+  /** The last guess, if it was close: until the next one, the turn's end, or some seconds. */
   near = $state.raw<{ readonly id: string; readonly text: string } | null>(null);
   /** What the server refused a moment ago. */
   refusal = $state.raw<ErrorMessage['error'] | null>(null);
@@ -57,6 +59,7 @@ export class Match {
   #firstTicket: string | null;
   #chatCaughtUp = false;
   #forgetRefusal = () => {};
+  #forgetNear = () => {};
 
   constructor(seat: Seat, playerId: string, name: string) {
     this.gameId = seat.gameId;
@@ -88,6 +91,7 @@ export class Match {
 
   /** Says a line, now or when there is a connection again. */
   say(text: string): void {
+    this.#seeNear(null);
     if (!this.live) this.unsent = [...this.unsent, text].slice(-UNSENT_LINES_MAX);
     this.#socket.say(newUuidV7(Date.now()), text);
   }
@@ -137,7 +141,7 @@ export class Match {
         this.#chatCaughtUp = true;
         break;
       case 'near':
-        this.near = message;
+        this.#seeNear(message);
         break;
       case 'ink':
         this.board?.receive(message);
@@ -163,7 +167,7 @@ export class Match {
   /** `arriving`: with the `welcome` of a connection, which the board is told of by who calls. */
   #see(room: Room, arriving = false): void {
     if (!isNewer(room, this.room)) return;
-    if (room.turn?.turnId !== this.room.turn?.turnId) this.near = null;
+    if (room.turn?.turnId !== this.room.turn?.turnId || room.turn?.phase !== 'drawing') this.#seeNear(null);
     this.room = room;
     this.seenMs = performance.now();
     this.#ticker.see(room, this.playerId);
@@ -191,6 +195,12 @@ export class Match {
     if (turn.phase === 'reveal') this.board.finish();
   }
 
+  #seeNear(near: typeof this.near): void {
+    this.near = near;
+    this.#forgetNear();
+    this.#forgetNear = near === null ? () => {} : later(NEAR_MS, () => (this.near = null));
+  }
+
   #refuse(error: ErrorMessage['error']): void {
     this.refusal = error;
     this.#forgetRefusal();
@@ -200,6 +210,7 @@ export class Match {
   #stop(): void {
     this.#ticker.stop();
     this.#forgetRefusal();
+    this.#forgetNear();
     this.board?.dispose();
   }
 }

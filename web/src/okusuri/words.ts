@@ -184,7 +184,7 @@ const en = {
   bestNow: 'your best so far',
   streakLabel: (streak: string, best: string) => `${plural(streak, 'day', 'days')} in a row; your best is ${best}.`,
   restLabel: (left: string) => `Resting, ${plural(left, 'day', 'days')} left with today.`,
-  slack: 'slack water',
+  slack: 'rest',
   lastDays: 'The last seven days',
   said: {
     taken: 'Noted: taken.',
@@ -417,7 +417,7 @@ const ja: Words = {
   bestNow: 'これまでの最長',
   streakLabel: (streak, best) => `${streak}日継続中、最長は${best}日。`,
   restLabel: (left) => `休薬中、今日を含めてあと${left}日。`,
-  slack: '憩流(しおの休み)',
+  slack: '休薬中',
   lastDays: '直近の7日間',
   said: {
     taken: '記録しました。',

@@ -72,6 +72,26 @@ test('a guesser guesses, is told when it is close, and then talks with those who
   await close();
 });
 
+test('that a guess was close is shown until the next guess, or for some seconds', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  const near = await example('near');
+  const notice = line(page, 'So close');
+  server.say(near);
+  await notice.waitFor();
+  const field = page.getByLabel('Your guess');
+  await field.fill('くじら');
+  await field.press('Enter');
+  await notice.waitFor({ state: 'detached' });
+  await server.hears('say');
+
+  await page.clock.install();
+  server.say(near);
+  await notice.waitFor();
+  await page.clock.fastForward('00:09');
+  await notice.waitFor({ state: 'detached' });
+  await close();
+});
+
 test('names and lines are text, whatever they look like', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const text = '<img src=x onerror="document.title=1"><b>x</b>';

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sentences } from '../../src/shared/sentences.ts';
+
+test('sentences in a row end in one mark each', () => {
+  assert.equal(sentences('en', ['You got it!', 'けん got it!']), 'You got it! けん got it!');
+  assert.equal(
+    sentences('en', ['あんず has come in', 'Ann: hello', 'Bo: why?']),
+    'あんず has come in. Ann: hello. Bo: why?',
+  );
+  assert.equal(
+    sentences('ja', ['正解!', 'あんずさんが来ました', 'けん:「え？」']),
+    '正解!あんずさんが来ました。けん:「え？」',
+  );
+  assert.equal(sentences('ja', []), '');
+});
