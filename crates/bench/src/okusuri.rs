@@ -101,6 +101,7 @@ impl Own {
             image: None,
             time_zone: "Asia/Tokyo".to_owned(),
             sessions_from: None,
+            ways_in_added: None,
             deleting: None,
             created_at: now(),
             updated_at: now(),

@@ -39,6 +39,24 @@ fn session(id: &str) -> Row {
     })
 }
 
+fn account(user: &str) -> Row {
+    Row::Account(Account {
+        id: format!("account of {user}"),
+        account_id: Some("subject".to_owned()),
+        provider_id: Some("google".to_owned()),
+        user_id: Some(user.to_owned()),
+        access_token: None,
+        refresh_token: None,
+        id_token: None,
+        access_token_expires_at: None,
+        refresh_token_expires_at: None,
+        scope: None,
+        password: None,
+        created_at: time("2025-01-01T00:00:00"),
+        updated_at: time("2025-01-01T00:00:00"),
+    })
+}
+
 /// A shift of a source with a few users, as far as dual writes. Also gives its id.
 async fn dual(migration: &mut Migration) -> String {
     migration.phase("shift", &["--to", "capture"]).await.unwrap();
@@ -235,24 +253,7 @@ async fn who_has_moved_is_read_without_postgresql() {
 async fn what_expired_and_a_login_of_two_users_are_no_differences() {
     let mut migration = Migration::new(37, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
-    let account = |user: &str| {
-        Row::Account(Account {
-            id: format!("account of {user}"),
-            account_id: Some("subject".to_owned()),
-            provider_id: Some("google".to_owned()),
-            user_id: Some(user.to_owned()),
-            access_token: None,
-            refresh_token: None,
-            id_token: None,
-            access_token_expires_at: None,
-            refresh_token_expires_at: None,
-            scope: None,
-            password: None,
-            created_at: time("2025-01-01T00:00:00"),
-            updated_at: time("2025-01-01T00:00:00"),
-        })
-    };
-    let rows = r#"INSERT INTO "user" (id) VALUES ('ann'), ('ben'), ('cem');
+    let rows = r#"INSERT INTO "user" (id, "emailVerified") VALUES ('ann', true), ('ben', true), ('cem', true);
         INSERT INTO account (id, "accountId", "providerId", "userId")
             VALUES ('account of ann', 'subject', 'google', 'ann'), ('account of ben', 'subject', 'google', 'ben');
         INSERT INTO session (id, token, "userId", "expiresAt")
@@ -273,6 +274,29 @@ async fn what_expired_and_a_login_of_two_users_are_no_differences() {
     let differences = sides.compare("ann").await.unwrap().unwrap();
     let differences: Vec<_> = differences.iter().map(|found| (found.what, &*found.sort)).collect();
     assert_eq!(differences, [("missing", "SESSION#valid")]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_login_is_there_only_while_its_user_has_proved_to_have_the_address() {
+    let (mut migration, writer) = moved(39).await;
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let Row::User(verified) = profile("by hand", None) else { unreachable!() };
+    let unverified = Row::User(User { email_verified: Some(false), ..verified.clone() });
+    for share in ["100%", "0%"] {
+        migration.phase("shift", &["--to", share]).await.unwrap();
+        writer.put(&account(USER)).await.unwrap();
+        for (row, logins) in [(Row::User(verified.clone()), 1), (unverified.clone(), 0), (Row::User(verified.clone()), 1)] {
+            writer.put(&row).await.unwrap();
+            let items = migration.items().await.unwrap();
+            let of_login = |(partition, sort): &&(String, String)| {
+                (partition == &format!("USER#{USER}") && sort.starts_with("ACCOUNT#"))
+                    || partition == "ACCOUNT#google#subject"
+            };
+            assert_eq!(items.keys().filter(of_login).count(), 2 * logins, "{share} {row:?}");
+            assert_eq!(sides.compare(USER).await.unwrap(), Some(vec![]), "{share} {row:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -22,7 +22,7 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let old = scene.device(&ann).await;
     let anew = PushSubscription { created_at: at(EVENING), updated_at: at(EVENING), ..old.clone() };
-    assert!(!scene.notifications.subscribe(&ann, &anew).await.unwrap());
+    assert!(!scene.notifications.subscribe(&scene.profile(&ann).await, &anew).await.unwrap());
     scene.notifications.gone(&old, "410", at(EVENING)).await.unwrap();
     assert!(scene.device(&ann).await.is_enabled);
     // And one that was forgotten meanwhile stays so.
@@ -35,10 +35,10 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
 async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
-    let device = scene.device(&ann).await;
+    let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
     let everything = store::okusuri::Everything::new(scene.db.client.clone(), Database::OKUSURI);
     everything.delete(&ann, at(EVENING), || true).await.unwrap();
-    let late = scene.notifications.subscribe(&ann, &device).await;
+    let late = scene.notifications.subscribe(&profile, &device).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
     let late = scene.notifications.set(&ann, Platform::Web, false, at(EVENING)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");

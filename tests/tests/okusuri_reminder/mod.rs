@@ -21,7 +21,7 @@ use secrecy::SecretString;
 use serde_json::json;
 use store::okusuri::rows::{MedicationLog, PushSubscription, Reminder, User};
 use store::okusuri::{
-    DuePartition, Entry, Logs, Notifications, NotificationsOf, ReminderChange, Reminders, WriteError,
+    DuePartition, Entry, Key, Logs, Notifications, NotificationsOf, ReminderChange, Reminders, WriteError, read,
 };
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::{put, user};
@@ -78,6 +78,12 @@ impl Scene {
 
     async fn reminder(&self, user: &UserId) -> Reminder {
         self.reminders.get(user).await.unwrap().unwrap()
+    }
+
+    async fn profile(&self, user: &UserId) -> User {
+        let key = Key { partition: format!("USER#{user}"), sort: "PROFILE".to_owned() };
+        let item = self.db.client.get_item().table_name(Database::OKUSURI).set_key(Some(key.item()));
+        read(item.consistent_read(true).send().await.unwrap().item.unwrap()).unwrap()
     }
 
     async fn device(&self, user: &UserId) -> PushSubscription {

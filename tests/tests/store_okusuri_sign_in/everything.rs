@@ -17,7 +17,8 @@ async fn fill(service: &Service, id: &UserId, days: i64) {
         join_all(days.iter().map(|day| put(*day))).await.into_iter().for_each(|put| drop(put.unwrap()));
     }
     service.users.set_image(id, "image/png", b"a picture", now()).await.unwrap();
-    service.sign_ins.link(id, &login("subject-1", None), &service.vault, now()).await.unwrap();
+    let user = service.user(id.as_str()).await;
+    service.sign_ins.link(&user, &login("subject-1", None), &service.vault, now()).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,12 +6,7 @@ use super::*;
 async fn whoever_proves_to_have_the_mailbox_puts_out_who_only_claimed_it() {
     let service = Service::start().await;
     let (token, entered) = service.enter("ann", now()).await;
-    // As a user comes from the migration whose address nobody has confirmed.
-    let unverified = service.db.client.update_item().table_name(Database::OKUSURI);
-    let unverified = unverified.key("PK", AttributeValue::S(format!("USER#{}", entered.user.user_id)));
-    let unverified = unverified.key("SK", AttributeValue::S("PROFILE".to_owned()));
-    let unverified = unverified.update_expression("SET EmailVerified = :no, AddedLater = :no");
-    unverified.expression_attribute_values(":no", AttributeValue::Bool(false)).send().await.unwrap();
+    service.unverify(&entered.user).await;
     let at = now() + seconds(60);
     let (new, entered) = service.enter("ann", at).await;
     assert!(entered.user.email_verified && !entered.is_new);
@@ -22,6 +17,95 @@ async fn whoever_proves_to_have_the_mailbox_puts_out_who_only_claimed_it() {
     assert!(
         service.is_signed_in(&new, at + seconds(60)).await && service.is_signed_in(&newest, at + seconds(60)).await
     );
+}
+
+/// A browser that gets a user's reminders.
+fn browser(user: &User, number: usize) -> PushSubscription {
+    PushSubscription {
+        user_id: user.user_id.clone(),
+        platform: "web".to_owned(),
+        endpoint: format!("https://push.example.com/{number}"),
+        p256dh: "key".to_owned(),
+        auth: "auth".to_owned(),
+        is_enabled: true,
+        disabled_because: None,
+        failures: 0,
+        last_sent_at: None,
+        created_at: now(),
+        updated_at: now(),
+    }
+}
+
+#[tokio::test]
+async fn what_was_linked_before_the_first_code_goes_with_it() {
+    let service = Service::start().await;
+    let (_, entered) = service.enter("ann", now()).await;
+    let before = service.items().await;
+    service.unverify(&entered.user).await;
+    let user = service.user(&entered.user.user_id).await;
+    // More than what one transaction takes.
+    for number in 0..45 {
+        let login = login(&format!("subject-{number}"), None);
+        assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), Linked::Yes);
+    }
+    let notifications = Notifications::new(service.db.client.clone(), Database::OKUSURI);
+    for number in 0..3 {
+        assert!(notifications.subscribe(&user, &browser(&user, number)).await.unwrap());
+    }
+    let id = UserId::new(&user.user_id).unwrap();
+    notifications.set(&id, Platform::Web, true, now()).await.unwrap();
+    // The stranger's clock is ahead: a session of later than the code.
+    let (session, new) = (service.new_session(), new_user("nobody"));
+    let later = now() + seconds(3_600);
+    let of_login = service.sign_ins.with_login(&login("subject-0", None), &service.vault, &new, &session.1, later).await;
+    assert_eq!(of_login.unwrap().user.user_id, user.user_id);
+
+    let at = now() + seconds(60);
+    let (token, entered) = service.enter("ann", at).await;
+    assert_eq!((entered.is_new, &entered.user.user_id), (false, &user.user_id));
+    assert!(service.is_signed_in(&token, at).await && !service.is_signed_in(&session.0, later).await);
+    let left: BTreeSet<_> = service.items().await.into_iter().filter(|key| !key.contains("SESSION#")).collect();
+    let mut expected: BTreeSet<_> = before.into_iter().filter(|key| !key.contains("SESSION#")).collect();
+    expected.insert(format!("USER#{id} NOTIFICATION#web"));
+    assert_eq!(left, expected);
+    // What the stranger still holds adds nothing: the profile as it was read before.
+    let late = service.sign_ins.link(&user, &login("late", None), &service.vault, at).await.unwrap();
+    assert_eq!(late, Linked::NoUser);
+    let late = notifications.subscribe(&user, &browser(&user, 9)).await;
+    assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
+    // The user's own stays, from now on also over the next code.
+    service.sign_ins.link(&entered.user, &login("own", None), &service.vault, at).await.unwrap();
+    service.enter("ann", at + seconds(60)).await;
+    assert_eq!(service.sign_ins.logins(&id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_linked_in_the_moment_of_the_first_code_does_not_stay() {
+    let service = Service::start().await;
+    for round in 0..12 {
+        let name = format!("ann-{round}");
+        let (_, entered) = service.enter(&name, now()).await;
+        service.unverify(&entered.user).await;
+        let user = service.user(&entered.user.user_id).await;
+        let known = login(&format!("known-{round}"), None);
+        service.sign_ins.link(&user, &known, &service.vault, now()).await.unwrap();
+        let notifications = Notifications::new(service.db.client.clone(), Database::OKUSURI);
+        let (added, device) = (login(&format!("added-{round}"), None), browser(&user, round));
+        let (stranger, session) = (new_user(&format!("stranger-{round}")), service.new_session().1);
+        let at = now() + seconds(60);
+        let (entered, ..) = tokio::join!(
+            service.enter(&name, at),
+            service.sign_ins.link(&user, &added, &service.vault, at),
+            notifications.subscribe(&user, &device),
+            service.sign_ins.with_login(&known, &service.vault, &stranger, &session, at + seconds(1)),
+        );
+        let id = UserId::new(&user.user_id).unwrap();
+        assert_eq!(service.sign_ins.logins(&id).await.unwrap(), [], "round {round}");
+        assert_eq!(notifications.of(&id).await.unwrap().subscriptions, [], "round {round}");
+        let sessions = service.sessions.list(&service.user(&user.user_id).await, at).await.unwrap();
+        let ids: Vec<_> = sessions.iter().map(|session| &session.session_id).collect();
+        assert_eq!(ids, [&entered.1.session.session_id], "round {round}");
+    }
 }
 
 #[tokio::test]
@@ -78,17 +162,18 @@ async fn a_login_is_one_users_and_the_last_way_in_stays() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let (_, bob) = service.enter("bob", now()).await;
-    let ids = [&ann, &bob].map(|entered| UserId::new(&entered.user.user_id).unwrap());
-    let (nobody, eves) = (UserId::new("nobody").unwrap(), UserId::new("eve").unwrap());
+    let users = [&ann.user, &bob.user];
+    let nobody = User { user_id: "nobody".to_owned(), ..ann.user.clone() };
+    let eves = UserId::new("eve").unwrap();
     let link =
-        async |id: &UserId, login: &Login| service.sign_ins.link(id, login, &service.vault, now()).await.unwrap();
+        async |user: &User, login: &Login| service.sign_ins.link(user, login, &service.vault, now()).await.unwrap();
     let first = login("subject-1", None);
-    assert_eq!(link(&ids[0], &first).await, Linked::Yes);
-    assert_eq!(link(&ids[0], &first).await, Linked::Yes);
-    assert_eq!(link(&ids[1], &first).await, Linked::Taken);
+    assert_eq!(link(users[0], &first).await, Linked::Yes);
+    assert_eq!(link(users[0], &first).await, Linked::Yes);
+    assert_eq!(link(users[1], &first).await, Linked::Taken);
     // Of two at once, one.
     let second = login("subject-2", None);
-    let both = join_all(ids.iter().map(|id| link(id, &second))).await;
+    let both = join_all(users.iter().map(|user| link(user, &second))).await;
     assert_eq!(both.iter().filter(|linked| **linked == Linked::Yes).count(), 1, "{both:?}");
     assert_eq!(link(&nobody, &login("subject-3", None)).await, Linked::NoUser);
 
@@ -96,7 +181,7 @@ async fn a_login_is_one_users_and_the_last_way_in_stays() {
     assert_eq!(service.sign_ins.unlink(&ann.user, "another").await.unwrap(), Unlinked::NotThere);
     assert_eq!(service.sign_ins.unlink(&ann.user, "example").await.unwrap(), Unlinked::Yes);
     assert_eq!(service.sign_ins.of_login("example", "subject-1").await.unwrap(), None);
-    assert_eq!(link(&ids[1], &first).await, Linked::Yes);
+    assert_eq!(link(users[1], &first).await, Linked::Yes);
 
     // Without one, the last stays, also when two go at once.
     let (_, session) = service.new_session();
@@ -104,7 +189,7 @@ async fn a_login_is_one_users_and_the_last_way_in_stays() {
     let eve = service.sign_ins.with_login(&eve, &service.vault, &new_user("eve"), &session, now()).await.unwrap().user;
     assert_eq!(service.sign_ins.unlink(&eve, "example").await.unwrap(), Unlinked::LastWayIn);
     let second = Login { provider: "second".to_owned(), ..login("subject-9", None) };
-    assert_eq!(link(&eves, &second).await, Linked::Yes);
+    assert_eq!(link(&eve, &second).await, Linked::Yes);
     let both = join_all(["example", "second"].map(|provider| service.sign_ins.unlink(&eve, provider))).await;
     let gone = both.iter().filter(|unlinked| matches!(unlinked, Ok(Unlinked::Yes))).count();
     assert_eq!((gone, service.sign_ins.logins(&eves).await.unwrap().len()), (1, 1), "{both:?}");

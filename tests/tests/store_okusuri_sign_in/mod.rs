@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
-use domain::okusuri::Email;
+use domain::okusuri::{Email, Platform};
 use domain::okusuri::sign_in::{Code, GuessError, SendError};
 use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
-use store::okusuri::rows::{MedicationLog, UserSession};
+use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User, UserSession};
 use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{
-    CheckError, Codes, Deleted, Entered, Everything, IssueError, Linked, Login, LoginError, NewSession, NewUser,
-    SESSION_LIFETIME, Sessions, SignInError, SignIns, Unlinked, Users, item, sha256_hex,
+    CheckError, Codes, Deleted, Entered, Everything, IssueError, Key, Linked, Login, LoginError, NewSession, NewUser,
+    Notifications, SESSION_LIFETIME, Sessions, SignInError, SignIns, Unlinked, Users, WriteError, item, read, sha256_hex,
 };
 use tidemark_tests::Database;
 
@@ -106,6 +106,20 @@ impl Service {
         let (token, session) = self.new_session();
         let id = format!("{name}-{}", self.tokens.load(Ordering::Relaxed));
         (token, self.sign_ins.with_code(&right, &new_user(&id), &session, at).await.unwrap())
+    }
+
+    /// As a user comes from the migration whose address nobody has confirmed.
+    async fn unverify(&self, user: &User) {
+        let unverified = self.db.client.update_item().table_name(Database::OKUSURI).set_key(Some(user.key().item()));
+        let unverified = unverified.update_expression("SET EmailVerified = :no, AddedLater = :no");
+        unverified.expression_attribute_values(":no", AttributeValue::Bool(false)).send().await.unwrap();
+    }
+
+    /// The profile as it is.
+    async fn user(&self, id: &str) -> User {
+        let key = Key { partition: format!("USER#{id}"), sort: "PROFILE".to_owned() };
+        let item = self.db.client.get_item().table_name(Database::OKUSURI).set_key(Some(key.item()));
+        read(item.consistent_read(true).send().await.unwrap().item.unwrap()).unwrap()
     }
 
     async fn is_signed_in(&self, token: &str, at: Timestamp) -> bool {

@@ -108,7 +108,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
         created_at: now,
         updated_at: now,
     };
-    let is_new = notifications.subscribe(&signed_in.id, &row).await.map_err(unwritten)?;
+    let is_new = notifications.subscribe(&signed_in.user, &row).await.map_err(unwritten)?;
     Ok(Reply::json(if is_new { 201 } else { 200 }, &device(&row)))
 }
 

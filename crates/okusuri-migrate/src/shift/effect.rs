@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::okusuri::Key;
 
 use crate::source::{Row, Table};
-use crate::transform::{Beaten, Item, Options, Rank, items_of};
+use crate::transform::{Beaten, Item, Options, Rank, is_verified, items_of};
 
 /// Items to put, and keys where none may be left.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,24 @@ fn key(item: &Item) -> Key {
     Key { partition: item.partition.clone(), sort: item.sort.clone() }
 }
 
+/// Whether a user's row is carried over, and may have logins elsewhere.
+fn standing(row: &Row, options: &Options) -> Option<bool> {
+    let Row::User(user) = row else { return None };
+    items_of(row, options).is_ok().then(|| is_verified(user))
+}
+
+/// The items of those of a user's rows that are carried over beside the row of the user.
+fn of_user(user: Option<&Row>, rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
+    match user.and_then(|user| standing(user, options)) {
+        None => BTreeMap::new(),
+        Some(true) => winners(rows, options),
+        Some(false) => {
+            let rows: Vec<_> = rows.iter().filter(|row| row.table() != Table::Account).cloned().collect();
+            winners(&rows, options)
+        }
+    }
+}
+
 /// A row that is rejected has no items.
 fn items(row: &Row, options: &Options) -> Vec<Item> {
     items_of(row, options).unwrap_or_default()
@@ -32,8 +50,7 @@ fn items(row: &Row, options: &Options) -> Vec<Item> {
 
 /// The items of a user's rows. Of a user who is not there, or not carried over, there are none.
 pub(super) fn whole(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
-    let is_there = rows.iter().any(|row| row.table() == Table::User && items_of(row, options).is_ok());
-    if is_there { winners(rows, options) } else { BTreeMap::new() }
+    of_user(rows.iter().find(|row| standing(row, options).is_some()), rows, options)
 }
 
 /// The items of rows, but for those that another of the rows has a better claim to: first the keys that a row stands or falls with are given,
@@ -72,9 +89,9 @@ fn holders(rows: &[(String, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTre
     holders
 }
 
-/// Whether a change of a user's own row decides if the user is carried over at all, so that it is about everything of theirs.
+/// Whether a change of a user's own row decides if the user is carried over at all, or with logins: then it is about everything of theirs.
 pub(super) fn is_about_everything(table: Table, change: [Option<&Row>; 2], options: &Options) -> bool {
-    let [before, after] = change.map(|row| row.is_some_and(|row| items_of(row, options).is_ok()));
+    let [before, after] = change.map(|row| row.and_then(|row| standing(row, options)));
     table == Table::User && before != after
 }
 
@@ -89,8 +106,7 @@ pub(super) fn of_row(change: [Option<&Row>; 2], user: Option<&Row>, rows: &[Row]
             touched.extend(keys);
         }
     }
-    let is_there = user.is_some_and(|user| items_of(user, options).is_ok());
-    let mut found = if is_there { winners(rows, options) } else { BTreeMap::new() };
+    let mut found = of_user(user, rows, options);
     let mut effect = Effect::default();
     for key in touched {
         match found.remove(&key) {

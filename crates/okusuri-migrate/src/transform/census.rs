@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::item::{Beaten, Item, Rank, hash, key_hash};
-use super::{Options, Reason, Reject, rows};
+use super::{Options, Reason, Reject, is_verified, rows};
 use crate::source::Row;
 
 /// About a hundred bytes for each item and user.
@@ -24,6 +24,8 @@ enum User {
     Rejected,
     Deleted,
     Kept,
+    /// Kept, without logins elsewhere.
+    Unverified,
 }
 
 /// By rank, and then by the row's own hash: so it is the same whoever came first.
@@ -54,7 +56,8 @@ impl Census {
         let items = rows::carry(row, options).map(|carried| carried.items);
         if let Row::User(user) = row {
             let user_is = match &items {
-                Ok(_) => User::Kept,
+                Ok(_) if is_verified(user) => User::Kept,
+                Ok(_) => User::Unverified,
                 Err(reject) if reject.reason == Reason::Deleted => User::Deleted,
                 Err(_) => User::Rejected,
             };
@@ -116,7 +119,11 @@ impl Census {
     fn of_user(&self, row: &Row) -> Option<Reject> {
         let user = row.user_id()?;
         match self.users.get(user) {
-            Some(User::Kept) => None,
+            Some(User::Unverified) if matches!(row, Row::Account(_)) => Some(Reject::because(
+                Reason::UnverifiedUser,
+                format!("its user {user} never proved to have the address; a code sent to it lets in"),
+            )),
+            Some(User::Kept | User::Unverified) => None,
             Some(User::Deleted) => Some(Reject::because(Reason::Deleted, format!("its user {user} is"))),
             Some(User::Rejected) => Some(Reject::because(Reason::Orphan, format!("its user {user} was rejected"))),
             None => Some(Reject::because(Reason::Orphan, format!("there is no user {user}"))),

@@ -20,7 +20,7 @@ use store::okusuri::vault::Vault;
 use crate::export::{self, MANIFEST, Manifest};
 use crate::run::{Folder, Lines, ReadLines, Run, Written};
 use crate::shift::folder::is_not_open;
-use crate::source::{Row, Table};
+use crate::source::{self, Row, Table};
 use crate::terminal::progress_bar;
 use crate::{Failure, Kind, Outcome, Report};
 use census::{Census, Fate};
@@ -130,6 +130,12 @@ pub struct Options {
 /// When the row cannot be carried over, or need not be.
 pub fn items_of(row: &Row, options: &Options) -> Result<Vec<Item>, Reject> {
     rows::carry(row, options).map(|carried| carried.items)
+}
+
+/// Whether a user has proved to have the address. The logins of one who has not are left behind: somebody else may
+/// have registered the address and linked a login of their own, and would come in by it for ever.
+pub(crate) fn is_verified(user: &source::User) -> bool {
+    user.email_verified == Some(true)
 }
 
 /// What was made of an export.

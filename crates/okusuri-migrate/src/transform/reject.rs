@@ -11,6 +11,8 @@ pub enum Reason {
     SingleUse,
     /// `password`: the hash of a password, with which nobody can sign in any more.
     Password,
+    /// `unverified-user`: a login of a user who never proved to have the address: somebody else may have linked it.
+    UnverifiedUser,
     /// `orphan`: its user is not there, or was rejected.
     Orphan,
     /// `duplicate-email`: another user has the same address once it is normalised; this one keeps it in the profile, but is not found by it.
@@ -47,6 +49,7 @@ impl Reason {
             Self::Deleted => "deleted",
             Self::SingleUse => "single-use",
             Self::Password => "password",
+            Self::UnverifiedUser => "unverified-user",
             Self::Orphan => "orphan",
             Self::DuplicateEmail => "duplicate-email",
             Self::DuplicateLogOfDay => "duplicate-log-of-day",

@@ -133,6 +133,7 @@ fn user(row: &User, options: &Options, left_out: &mut Vec<Reject>) -> Result<Vec
         image,
         time_zone: options.zone_name(),
         sessions_from: None,
+        ways_in_added: None,
         deleting: None,
         created_at,
         updated_at,

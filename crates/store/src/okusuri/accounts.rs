@@ -9,7 +9,7 @@ use serde_bytes::ByteBuf;
 use super::keys::{self, ACCOUNT_PREFIX, s};
 use super::partition::query;
 use super::rows::{Account, AccountOwner, EmailOwner, Row, User, read};
-use super::sign_ins::{ALIVE, DECISIONS_MAX, Entered, NewSession, NewUser, SignInError, SignIns, check_owner, profile};
+use super::sign_ins::{DECISIONS_MAX, Entered, NewSession, NewUser, SignInError, SignIns, check_owner};
 use super::transaction::Transaction;
 use super::vault::{TokenKind, Vault};
 use crate::StoreError;
@@ -89,7 +89,7 @@ pub enum Linked {
     Yes,
     /// Another user has it.
     Taken,
-    /// There is no such user any more.
+    /// There is no such user any more, or the user has signed out everywhere.
     NoUser,
 }
 
@@ -150,7 +150,7 @@ impl SignIns {
                         "UserId = :user",
                         vec![("user", s(&user.user_id))],
                     )?
-                    .check(&profile(&user.user_id), ALIVE, Vec::new())?
+                    .add_way_in(&user, now)?
             };
             let (session, among_users) = session.clone().rows(&user.user_id, now);
             let actions = actions.set(&login.row(vault, &user.user_id, now))?;
@@ -178,7 +178,7 @@ impl SignIns {
     /// Adds a login to those of a user who is signed in.
     pub async fn link(
         &self,
-        user_id: &UserId,
+        user: &User,
         login: &Login,
         vault: &Vault,
         now: Timestamp,
@@ -186,21 +186,21 @@ impl SignIns {
         for _ in 0..DECISIONS_MAX {
             let marker = self.get(&keys::account_owner(&login.provider, &login.subject)).await?;
             let owner: Option<AccountOwner> = marker.map(read).transpose()?;
-            if owner.as_ref().is_some_and(|owner| owner.user_id != user_id.as_str()) {
+            if owner.as_ref().is_some_and(|owner| owner.user_id != user.user_id) {
                 return Ok(Linked::Taken);
             }
-            // Stops a login from being kept of a user who was deleted meanwhile.
-            let actions = Transaction::new(&self.table).check(&profile(user_id.as_str()), ALIVE, Vec::new())?;
+            // Stops a login from being kept of a user who was deleted meanwhile, or whose session has ended.
+            let actions = Transaction::new(&self.table).add_way_in(user, now)?;
             let actions = match &owner {
                 // Stops two users from having one login.
-                None => actions.put_new(&login.owner(user_id.as_str(), now))?,
+                None => actions.put_new(&login.owner(&user.user_id, now))?,
                 // The same, when it was unlinked and went to somebody else in between.
                 Some(owner) => {
-                    let value = vec![("user", s(user_id.as_str()))];
+                    let value = vec![("user", s(&user.user_id))];
                     actions.check(&owner.key(), "UserId = :user", value)?
                 }
             };
-            let actions = actions.set(&login.row(vault, user_id.as_str(), now))?;
+            let actions = actions.set(&login.row(vault, &user.user_id, now))?;
             match actions.write(&self.client).await? {
                 None => return Ok(Linked::Yes),
                 Some(0) => return Ok(Linked::NoUser),

@@ -2,7 +2,6 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
-use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -34,7 +33,7 @@ pub struct OauthState {
     pub return_to: Option<String>,
     /// The browser's time zone, for a user who is new.
     pub time_zone: Option<String>,
-    /// To whom the login is to be linked: a hash of state and user id, so that nothing here outlives the user.
+    /// To whom the login is to be linked: a hash of state and session id, so that nothing here outlives the session.
     pub link_to: Option<String>,
     /// From then on it is refused.
     pub expires_at: Timestamp,
@@ -80,9 +79,10 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// How an attempt names the user to whom its login is to be linked.
-    pub fn link_to(state: &str, user_id: &UserId) -> String {
-        sha256_hex(format!("{state}#{user_id}").as_bytes())
+    /// How an attempt names the session whose user its login is to be linked to. An attempt that was begun in a session which
+    /// has ended since leads nowhere, also in a browser where the same user has signed in again.
+    pub fn link_to(state: &str, session_id: &str) -> String {
+        sha256_hex(format!("{state}#{session_id}").as_bytes())
     }
 }
 

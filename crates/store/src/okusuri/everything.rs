@@ -23,7 +23,7 @@ use crate::StoreError;
 use crate::series::Page;
 
 /// Attributes that are the table's own, and secrets that open something: nobody takes those along.
-const NOT_EXPORTED: [&str; 14] = [
+const NOT_EXPORTED: [&str; 15] = [
     PARTITION_KEY,
     SORT_KEY,
     TTL,
@@ -37,6 +37,7 @@ const NOT_EXPORTED: [&str; 14] = [
     "Auth",
     "P256dh",
     "SessionsFrom",
+    "WaysInAdded",
     "Version",
 ];
 

@@ -23,6 +23,7 @@ mod transaction;
 mod users;
 pub mod vault;
 mod verifications;
+mod ways_in;
 
 pub use accounts::{Linked, Login, LoginError, Unlinked};
 pub use admin::{LISTED_TYPES, ListPosition, Listings};

@@ -8,7 +8,7 @@ use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
-use super::rows::{NotificationSetting, PushSubscription, Row, read};
+use super::rows::{NotificationSetting, PushSubscription, Row, User, read};
 use super::set::{Set, taken};
 use super::transaction::{Transaction, WriteError};
 use crate::StoreError;
@@ -104,11 +104,13 @@ impl Notifications {
     /// those that have not been renewed for longest. `true` when the browser was not there before.
     ///
     /// # Errors
-    /// As [`set`](Self::set).
-    pub async fn subscribe(&self, user: &UserId, row: &PushSubscription) -> Result<bool, WriteError> {
-        let is_new = !self.of(user).await?.subscriptions.iter().any(|one| one.key() == row.key());
-        Transaction::of_user(&self.table, user)?.set(row)?.write_of_user(&self.client).await?;
-        let mut all = self.of(user).await?.subscriptions;
+    /// [`WriteError::NoUser`] when the user was deleted meanwhile, or has signed out everywhere: then nothing is kept.
+    pub async fn subscribe(&self, user: &User, row: &PushSubscription) -> Result<bool, WriteError> {
+        let user_id = UserId::new(&user.user_id).map_err(StoreError::unreadable)?;
+        let is_new = !self.of(&user_id).await?.subscriptions.iter().any(|one| one.key() == row.key());
+        let actions = Transaction::new(&self.table).add_way_in(user, row.updated_at)?;
+        actions.set(row)?.write_of_user(&self.client).await?;
+        let mut all = self.of(&user_id).await?.subscriptions;
         // The new one stays, whatever clocks say.
         all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));
         for surplus in all.iter().skip(SUBSCRIPTIONS_MAX) {

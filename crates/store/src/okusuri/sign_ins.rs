@@ -7,7 +7,7 @@ use domain::UserId;
 use domain::okusuri::Email;
 use jiff::{SignedDuration, Timestamp};
 
-use super::keys::{self, Item, Key, PROFILE, s};
+use super::keys::{self, Item, Key, PROFILE, n, s};
 use super::rows::{EmailOwner, Session, User, UserSession, read};
 use super::transaction::Transaction;
 use super::verifications::RightCode;
@@ -80,6 +80,7 @@ impl NewUser {
             image: None,
             time_zone: self.time_zone.clone(),
             sessions_from: None,
+            ways_in_added: None,
             deleting: None,
             created_at: now,
             updated_at: now,
@@ -143,14 +144,22 @@ impl SignIns {
             let used = keys::verification(code.email.as_str());
             let actions = Transaction::new(&self.table).delete(&used, "CodeHash = :hash", vec![("hash", hash)])?;
             let is_new = known.is_none();
+            let strangers = match &known {
+                Some(user) if !user.email_verified => self.ways_in(user).await?,
+                _ => Vec::new(),
+            };
+            let before = known.clone();
             let user = known.map_or_else(|| new.row(Some(&code.email), now), |user| verified(user, now));
             let (session, among_users) = session.clone().rows(&user.user_id, now);
-            let actions = if is_new {
+            let actions = match &before {
                 // Stops two users from having one address: of two that are made at once, one finds the marker of the other.
-                let (email, user_id) = (code.email.to_string(), user.user_id.clone());
-                actions.put_new(&user)?.put_new(&EmailOwner { email, user_id, created_at: now })?
-            } else {
-                check_owner(actions, &code.email, &user.user_id)?.verify(&user)?
+                None => {
+                    let (email, user_id) = (code.email.to_string(), user.user_id.clone());
+                    actions.put_new(&user)?.put_new(&EmailOwner { email, user_id, created_at: now })?
+                }
+                Some(before) => check_owner(actions, &code.email, &user.user_id)?
+                    .verify(before, now)?
+                    .remove_ways_in(&user.user_id, &strangers)?,
             };
             let actions = actions.put_new(&session)?.put_new(&among_users)?;
             match actions.write(&self.client).await? {
@@ -200,14 +209,22 @@ pub(super) fn check_owner<'a>(
 
 impl Transaction<'_> {
     /// Notes that the user has proved to have the mailbox. The condition stops somebody from coming in while everything of them is being deleted.
-    fn verify(self, user: &User) -> Result<Self, StoreError> {
-        let mut update = "SET EmailVerified = :true, UpdatedAt = :now".to_owned();
-        let values = vec![("true", AttributeValue::Bool(true)), ("now", s(user.updated_at.to_string()))];
-        // Only where it is new: what was read may be older than a sign-out everywhere.
-        if user.sessions_from == Some(user.updated_at) {
-            update.push_str(", SessionsFrom = :now");
-        }
-        self.update(&profile(&user.user_id), &update, ALIVE, values)
+    fn verify(self, before: &User, now: Timestamp) -> Result<Self, StoreError> {
+        let mut values = vec![("true", AttributeValue::Bool(true)), ("now", s(now.to_string()))];
+        let (update, condition) = if before.email_verified {
+            // What was read may be older than a sign-out everywhere: that stays.
+            ("SET EmailVerified = :true, UpdatedAt = :now", ALIVE.to_owned())
+        } else {
+            values.push(("false", AttributeValue::Bool(false)));
+            // Stops a way in from staying that was added after they were looked for.
+            let added = before.ways_in_added.map_or("attribute_not_exists(WaysInAdded)", |added| {
+                values.push(("added", n(added)));
+                "WaysInAdded = :added"
+            });
+            let condition = format!("{ALIVE} AND EmailVerified = :false AND {added}");
+            ("SET EmailVerified = :true, UpdatedAt = :now, SessionsFrom = :now", condition)
+        };
+        self.update(&profile(&before.user_id), update, &condition, values)
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply
             return Ok(refused(okusuri, request, Refused::NotSignedIn));
         }
         Some(_) => match okusuri.user(request).await {
-            Ok(signed_in) => Some(Attempt::link_to(&state, &signed_in.id)),
+            Ok(signed_in) => Some(Attempt::link_to(&state, &signed_in.session.session_id)),
             Err(problem) if problem == NOT_SIGNED_IN => return Ok(refused(okusuri, request, Refused::NotSignedIn)),
             Err(problem) => return Err(problem),
         },
@@ -170,12 +170,12 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
     let page = format!("{}{}", origin(okusuri, request), return_to.as_deref().unwrap_or(PAGE));
     if let Some(link_to) = link_to {
         let signed_in = match okusuri.user(request).await {
-            Ok(signed_in) if Attempt::link_to(state, &signed_in.id) == link_to => signed_in,
+            Ok(signed_in) if Attempt::link_to(state, &signed_in.session.session_id) == link_to => signed_in,
             Ok(_) => return Err(Refused::NotSignedIn.into()),
             Err(problem) if problem == NOT_SIGNED_IN => return Err(Refused::NotSignedIn.into()),
             Err(problem) => return Err(problem.into()),
         };
-        let linked = okusuri.sign_ins.link(&signed_in.id, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
+        let linked = okusuri.sign_ins.link(&signed_in.user, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
         return match linked {
             Linked::Yes => Ok(Reply::redirect(&page)),
             Linked::Taken => Err(Refused::Taken.into()),
