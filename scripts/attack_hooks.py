@@ -1,7 +1,7 @@
 """What schemathesis cannot know of this API: who the attacker is, and where nothing may be sent. See scripts/attack.
 
-ATTACK_AS says who attacks: nobody, admin, player, or user (of Okusuri, signed in by a mailed code). A token that the attack itself
-has ended, by signing out or deleting the user, is replaced by a new one.
+ATTACK_AS says who attacks: nobody, staff, operator, health (the holders of the three tokens), player, or user (of Okusuri,
+signed in by a mailed code). A token that the attack itself has ended, by signing out or deleting the user, is replaced by a new one.
 """
 
 import itertools
@@ -53,8 +53,8 @@ class Attacker:
         self.renew()
 
     def renew(self):
-        if WHO == "admin":
-            self.headers = {"authorization": "Bearer " + os.environ["TIDEMARK_ADMIN_TOKEN"]}
+        if WHO in ("staff", "operator", "health"):
+            self.headers = {"authorization": "Bearer " + os.environ[f"TIDEMARK_{WHO.upper()}_TOKEN"]}
         elif WHO == "player":
             self.headers = {"authorization": "Bearer " + take_a_seat()}
         elif WHO == "user":

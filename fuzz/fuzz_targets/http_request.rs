@@ -5,7 +5,7 @@
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::http::Request;
 use lambda_kit::page::limit;
 use libfuzzer_sys::fuzz_target;
@@ -48,7 +48,7 @@ fuzz_target!(|event: &[u8]| {
     let _ = (request.path_parameter("date"), request.cookie("session"));
 
     // Nobody gets in by luck: only a header that holds the token opens.
-    let token = AdminToken::new(SecretString::from("a-token-of-the-operator"));
+    let token = AccessToken::new(SecretString::from("a-token-of-the-operator"));
     let header = request.header("authorization");
     let holds_it = header.is_some_and(|header| header.contains("a-token-of-the-operator"));
     assert!(token.authorize(&request).is_err() || holds_it);

@@ -24,7 +24,7 @@ pub use database::Database;
 pub use migration::Migration;
 pub use postgres::Postgres;
 pub use sockets::FakeSockets;
-pub use stack::{ADMIN_TOKEN, Answer, GAME_KEY, Stack, binary};
+pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};
 pub use table::Table;
 
 /// The root of the checkout.

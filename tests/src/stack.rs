@@ -22,8 +22,14 @@ use crate::push::VAPID_KEY;
 /// How long anything may take that happens by itself, on the slowest machine that should still pass.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The admin's token of a stack of tests, and of the sample events.
-pub const ADMIN_TOKEN: &str = "token-of-the-sample-events";
+/// The staff's token of a stack of tests, and of the sample events of shop and journal.
+pub const STAFF_TOKEN: &str = "token-of-the-sample-events";
+
+/// The operator's token, and that of the sample events of people's clicks.
+pub const OPERATOR_TOKEN: &str = "operator-token-of-the-sample-events";
+
+/// The token of the health administration, and that of its sample events.
+pub const HEALTH_TOKEN: &str = "health-token-of-the-sample-events";
 
 /// What signs the game's tokens in a stack of tests that keeps its data, and those in the sample events.
 pub const GAME_KEY: &str = "key-of-the-sample-events";
@@ -85,7 +91,8 @@ impl Stack {
         let log = data.path().join("log");
         let mut process = Command::new(binary("tidemark-local")?)
             .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
-            .args(["--no-build", "--admin-token", ADMIN_TOKEN, "--data-dir"])
+            .args(["--no-build", "--staff-token", STAFF_TOKEN, "--operator-token", OPERATOR_TOKEN])
+            .args(["--health-token", HEALTH_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)
             .args(elsewhere().map(|url| format!("--dynamodb={url}")))
@@ -179,9 +186,9 @@ impl Stack {
         self.request(Method::GET, path, &[], None).await
     }
 
-    /// A `GET` with the admin's token.
-    pub async fn get_as_admin(&self, path: &str) -> Result<Answer> {
-        self.request(Method::GET, path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))], None).await
+    /// A `GET` with a token.
+    pub async fn get_with(&self, token: &str, path: &str) -> Result<Answer> {
+        self.request(Method::GET, path, &[("authorization", &format!("Bearer {token}"))], None).await
     }
 
     /// A `POST` of some JSON.

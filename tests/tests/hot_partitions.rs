@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::json;
 use store::StoreError;
 use store::clicks::{ClickWriter, DateShards};
-use tidemark_tests::{Database, Stack};
+use tidemark_tests::{Database, OPERATOR_TOKEN, Stack};
 
 const TIME: &str = "2025-10-02T10:30:00.000Z";
 
@@ -99,7 +99,7 @@ async fn readers_are_right_across_a_change_of_the_number_of_date_shards() {
         for page in 0.. {
             assert!(page < 10, "the pages do not end");
             let path = format!("/days/{day}/clicks?limit={limit}&cursor={cursor}");
-            let answer = stack.get_as_admin(&path).await.unwrap().json();
+            let answer = stack.get_with(OPERATOR_TOKEN, &path).await.unwrap().json();
             listed.extend(answer["items"].as_array().unwrap().clone());
             match answer["cursor"].as_str() {
                 Some(next) => cursor = next.to_owned(),
@@ -108,7 +108,7 @@ async fn readers_are_right_across_a_change_of_the_number_of_date_shards() {
         }
         assert_eq!(listed, sent, "limit {limit}");
     }
-    let of_user = stack.get_as_admin("/users/user-3/clicks").await.unwrap().json();
+    let of_user = stack.get_with(OPERATOR_TOKEN, "/users/user-3/clicks").await.unwrap().json();
     assert_eq!(of_user["items"].as_array().unwrap().len(), 2);
     for path in [format!("/stats/daily/{day}"), format!("/stats/monthly/{}", &day[..7])] {
         let stat = stack.get(&path).await.unwrap().json();

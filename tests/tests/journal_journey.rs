@@ -8,7 +8,7 @@ use clap::Parser;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_cli::{Command, Outcome, run};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games};
+use tidemark_tests::{STAFF_TOKEN, Answer, Database, Stack, games};
 use uuid::Builder;
 
 /// How long anything may take that happens by itself.
@@ -75,7 +75,7 @@ async fn what_happens_in_the_suite_is_told_once_though_every_batch_comes_twice()
 }
 
 async fn append(stack: &Stack, stream: &str, key: Option<&str>, message: &str) -> Answer {
-    let token = format!("Bearer {ADMIN_TOKEN}");
+    let token = format!("Bearer {STAFF_TOKEN}");
     let mut headers = vec![("authorization", &*token)];
     headers.extend(key.map(|key| ("idempotency-key", key)));
     let body = json!({ "message": message, "attributes": { "kind": "test" } }).to_string();
@@ -112,7 +112,7 @@ async fn an_entry_is_stored_once_under_its_key_and_the_key_says_when_it_was() {
         let found = if answer.status == 400 { answer.problem() } else { answer.status.as_str().to_owned() };
         assert_eq!(found, outcome, "{milliseconds}");
     }
-    let listed = stack.get_as_admin("/journal/audit").await.unwrap().json();
+    let listed = stack.get_with(STAFF_TOKEN, "/journal/audit").await.unwrap().json();
     assert_eq!(listed["items"].as_array().unwrap().len(), 3, "{listed}");
     assert_eq!(listed["items"][1], first.json());
     assert_eq!(stack.get("/journal/audit").await.unwrap().problem(), "missing-token");
@@ -128,7 +128,7 @@ async fn a_list_is_paged_with_a_cursor_that_is_good_for_its_own_query_alone() {
     }
     let (mut found, mut cursor, mut cursors) = (Vec::new(), String::new(), BTreeSet::new());
     loop {
-        let page = stack.get_as_admin(&format!("/journal/audit?limit=5{cursor}")).await.unwrap().json();
+        let page = stack.get_with(STAFF_TOKEN, &format!("/journal/audit?limit=5{cursor}")).await.unwrap().json();
         found.extend(page["items"].as_array().unwrap().iter().map(|item| item["message"].clone()));
         let Some(next) = page["cursor"].as_str() else { break };
         assert!(cursors.insert(next.to_owned()), "the pages do not end");
@@ -136,7 +136,7 @@ async fn a_list_is_paged_with_a_cursor_that_is_good_for_its_own_query_alone() {
     }
     assert_eq!(found, (0..12).map(|n| Value::from(format!("entry {n}"))).collect::<Vec<_>>());
     for other in ["/journal/audit-2?", "/journal/audit?from=2020-01-01&", "/journal/suite?"] {
-        let answer = stack.get_as_admin(&format!("{other}{}", &cursor[1..])).await.unwrap();
+        let answer = stack.get_with(STAFF_TOKEN, &format!("{other}{}", &cursor[1..])).await.unwrap();
         assert_eq!((answer.status.as_u16(), &*answer.problem()), (400, "invalid-cursor"), "{other}");
     }
 }

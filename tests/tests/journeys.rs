@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt};
 use jiff::{Timestamp, tz::TimeZone};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::Stack;
+use tidemark_tests::{OPERATOR_TOKEN, Stack};
 
 fn today() -> String {
     Timestamp::now().to_zoned(TimeZone::UTC).date().to_string()
@@ -199,7 +199,7 @@ async fn bad_requests_get_a_problem_of_a_stable_type() {
     let answer = stack.request(Method::GET, "/users/ann/clicks", &wrong, None).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.problem().as_str()), (401, "invalid-token"));
     for path in ["/users/STAT%23DAILY/clicks", "/users/ann/clicks?limit=1001", "/days/2025-10-02/clicks?cursor=AAAA"] {
-        let answer = stack.get_as_admin(path).await.unwrap();
+        let answer = stack.get_with(OPERATOR_TOKEN, path).await.unwrap();
         assert_eq!(answer.status, 400, "{path}");
     }
     assert_eq!(stack.get("/stats/total").await.unwrap().json(), json!({"totalClicks": 0}));
@@ -218,7 +218,7 @@ async fn a_list_of_clicks_goes_on_where_its_page_ended_and_nowhere_else() {
     for path in ["/users/ann/clicks?order=desc&limit=2", "/days/2025-10-02/clicks?limit=2"] {
         let (mut times, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
         loop {
-            let answer = stack.get_as_admin(&format!("{path}&cursor={cursor}")).await.unwrap();
+            let answer = stack.get_with(OPERATOR_TOKEN, &format!("{path}&cursor={cursor}")).await.unwrap();
             assert_eq!(answer.status, 200, "{answer:?}");
             let page = answer.json();
             times.extend(page["items"].as_array().unwrap().iter().map(|click| click["createDateTime"].to_string()));
@@ -229,7 +229,7 @@ async fn a_list_of_clicks_goes_on_where_its_page_ended_and_nowhere_else() {
             }
         }
         assert_eq!((times.iter().collect::<BTreeSet<_>>().len(), times.len(), pages), (5, 5, 3), "{path}");
-        let foreign = stack.get_as_admin(&format!("/days/2025-10-03/clicks?cursor={cursor}")).await.unwrap();
+        let foreign = stack.get_with(OPERATOR_TOKEN, &format!("/days/2025-10-03/clicks?cursor={cursor}")).await.unwrap();
         assert_eq!((foreign.status.as_u16(), foreign.problem().as_str()), (400, "invalid-cursor"));
     }
 }
@@ -267,7 +267,7 @@ async fn the_sharded_layout_counts_and_lists_as_the_plain_one() {
         stack.post("/clicks", &json!({"userId": format!("user-{n}")})).await.unwrap();
     }
     stack.wait_for("/stats/total", &json!({"totalClicks": 30})).await.unwrap();
-    let listed = stack.get_as_admin(&format!("/days/{}/clicks", today())).await.unwrap().json();
+    let listed = stack.get_with(OPERATOR_TOKEN, &format!("/days/{}/clicks", today())).await.unwrap().json();
     assert_eq!(listed["items"].as_array().unwrap().len(), 30);
 }
 

@@ -1,4 +1,4 @@
-//! `okusuri-api` as its users meet it: days, medicines, doses, files, and what administrators see. One clock, the real engine.
+//! `okusuri-api` as its users meet it: days, medicines, doses, files, and what the health administration sees. One clock, the real engine.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ impl World {
         let config = Config {
             table: Database::OKUSURI.to_owned(),
             cursor_key_arn: arn.clone(),
-            admin_token_arn: arn.clone(),
+            health_token_arn: arn.clone(),
             key_arn: arn.clone(),
             vapid_key_arn: arn,
             mail_from: "okusuri@example.com".to_owned(),
@@ -41,7 +41,7 @@ impl World {
         let secret = |text: &str| text.to_owned().into();
         let secrets = Secrets {
             cursor_key: secret("cursor-key-of-the-tests-000000000"),
-            admin_token: secret("admin"),
+            health_token: secret("health"),
             key: secret("key-of-the-tests-0000000000000000"),
             vapid_key: secret("vapid-key-of-the-tests-0000000000"),
         };
@@ -88,7 +88,7 @@ impl World {
     }
 
     async fn admin(&self, route: &str) -> (u16, Value) {
-        self.send("admin", route, &[], ("application/json", "")).await
+        self.send("health", route, &[], ("application/json", "")).await
     }
 }
 
@@ -370,7 +370,7 @@ async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     for limit in [1, 4, 22, 23, 100] {
         let (mut ids, mut cursor) = (Vec::new(), String::new());
         loop {
-            let route = format!("GET /okusuri/api/admin/logs?date=2026-11-21&limit={limit}{cursor}");
+            let route = format!("GET /okusuri/api/admin/logs?reason=an+inspection&date=2026-11-21&limit={limit}{cursor}");
             let (status, page) = world.admin(&route).await;
             assert_eq!(status, 200, "{page}");
             for log in page["items"].as_array().unwrap() {
@@ -385,24 +385,24 @@ async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     }
     let (mut listed, mut cursor) = (Vec::new(), String::new());
     loop {
-        let (_, page) = world.admin(&format!("GET /okusuri/api/admin/items?type=session&limit=7{cursor}")).await;
+        let (_, page) = world.admin(&format!("GET /okusuri/api/admin/items?reason=an+inspection&type=session&limit=7{cursor}")).await;
         listed.extend(page["items"].as_array().unwrap().clone());
         let Some(next) = page["cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
     assert_eq!(listed.len(), 25);
     assert!(!listed.iter().any(|item| item.to_string().contains("tokenHash")), "{listed:?}");
-    let (_, logs) = world.admin("GET /okusuri/api/admin/items?type=medication_log").await;
+    let (_, logs) = world.admin("GET /okusuri/api/admin/items?reason=an+inspection&type=medication_log").await;
     assert_eq!((logs["items"].as_array().unwrap().len(), logs["items"][0].get("note")), (46, None));
-    assert_eq!(problem(&world.admin("GET /okusuri/api/admin/items?type=secret").await), (400, "invalid-parameter"));
-    let by_user = world.json("ann", "GET /okusuri/api/admin/items?type=user", &[], Value::Null).await;
+    assert_eq!(problem(&world.admin("GET /okusuri/api/admin/items?reason=an+inspection&type=secret").await), (400, "invalid-parameter"));
+    let by_user = world.json("ann", "GET /okusuri/api/admin/items?reason=an+inspection&type=user", &[], Value::Null).await;
     assert_eq!(problem(&by_user), (401, "invalid-token"));
 
     let owner =
         store::okusuri::rows::EmailOwner { email: "ann@example.com".into(), user_id: "ann".into(), created_at: noon() };
     tidemark_tests::okusuri::put(&world.db.client, &owner).await.unwrap();
-    let (_, found) = world.admin("GET /okusuri/api/admin/users?email=Ann@Example.com").await;
+    let (_, found) = world.admin("GET /okusuri/api/admin/users?reason=an+inspection&email=Ann@Example.com").await;
     assert_eq!(found["items"][0]["id"], "ann");
-    let (_, none) = world.admin("GET /okusuri/api/admin/users?email=zoe@example.com").await;
+    let (_, none) = world.admin("GET /okusuri/api/admin/users?reason=an+inspection&email=zoe@example.com").await;
     assert_eq!(none["items"], json!([]));
 }

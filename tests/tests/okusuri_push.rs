@@ -31,7 +31,7 @@ impl World {
         let config = Config {
             table: Database::OKUSURI.to_owned(),
             cursor_key_arn: arn(),
-            admin_token_arn: arn(),
+            health_token_arn: arn(),
             key_arn: arn(),
             vapid_key_arn: arn(),
             mail_from: "okusuri@example.com".to_owned(),
@@ -41,7 +41,7 @@ impl World {
         };
         let secrets = Secrets {
             cursor_key: "cursor-key-of-the-tests-000000000".into(),
-            admin_token: "admin".into(),
+            health_token: "health".into(),
             key: "key-of-the-tests-0000000000000000".into(),
             vapid_key: VAPID_KEY.into(),
         };

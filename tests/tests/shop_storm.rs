@@ -6,7 +6,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_tests::books::{Books, text};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Stack};
+use tidemark_tests::{STAFF_TOKEN, Answer, Stack};
 
 const WRITERS: usize = 64;
 
@@ -24,7 +24,7 @@ struct Asked {
 
 /// Asks until something is said that asking again would not change.
 async fn ask(stack: &Stack, path: &str, key: &str, body: Value) -> Asked {
-    let token = format!("Bearer {ADMIN_TOKEN}");
+    let token = format!("Bearer {STAFF_TOKEN}");
     let headers = [("authorization", &*token), ("idempotency-key", key), ("content-type", "application/json")];
     for _ in 0..TRIES_MAX {
         let sent = (!body.is_null()).then(|| body.to_string());
@@ -62,7 +62,7 @@ async fn write(stack: &Stack, writer: usize) -> Vec<Asked> {
 async fn the_books_of_a_product_are_right_after_a_storm_of_64_writers() {
     let stack = Stack::start().await.unwrap();
     let product = json!({"name": "Cup", "price": 1_000, "currency": "EUR", "stock": 60}).to_string();
-    let token = format!("Bearer {ADMIN_TOKEN}");
+    let token = format!("Bearer {STAFF_TOKEN}");
     let made = stack.request(Method::PUT, "/products/cup", &[("authorization", &*token)], Some(product)).await.unwrap();
     assert_eq!(made.status, 201, "{made:?}");
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_tests::shop::Shop;
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack};
+use tidemark_tests::{STAFF_TOKEN, Answer, Database, Stack};
 
 /// How long the stream and TTL may take: what has expired is deleted once a minute.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -22,7 +22,7 @@ async fn with_cups(cups: i64) -> (Stack, Shop) {
 }
 
 async fn post(stack: &Stack, path: &str, key: &str, body: Value) -> Answer {
-    let token = format!("Bearer {ADMIN_TOKEN}");
+    let token = format!("Bearer {STAFF_TOKEN}");
     let headers = [("authorization", token.as_str()), ("idempotency-key", key)];
     stack.request(Method::POST, &format!("/products/cup/{path}"), &headers, Some(body.to_string())).await.unwrap()
 }

@@ -7,11 +7,12 @@ use subtle::ConstantTimeEq;
 use crate::http::Request;
 use crate::problem::{INVALID_TOKEN, MISSING_TOKEN, Problem};
 
-/// The token that opens what is not public.
+/// A token that opens what is not public. Each of the suite's three opens its own part and nothing else: the staff's the
+/// shop and the journal, the operator's people's clicks, the health administration's Okusuri.
 #[derive(Debug, Clone)]
-pub struct AdminToken(SecretString);
+pub struct AccessToken(SecretString);
 
-impl AdminToken {
+impl AccessToken {
     /// A token.
     pub fn new(token: SecretString) -> Self {
         Self(token)
@@ -65,13 +66,13 @@ mod tests {
     }
 
     fn outcome(header: Option<&'static str>) -> Result<(), &'static str> {
-        let token = AdminToken::new(SecretString::from("right"));
+        let token = AccessToken::new(SecretString::from("right"));
         token.authorize(&request(header)).map_err(|problem| problem.name())
     }
 
     #[test]
     fn a_public_route_takes_no_token_or_the_right_one() {
-        let token = AdminToken::new(SecretString::from("right"));
+        let token = AccessToken::new(SecretString::from("right"));
         let came_with = |header| token.came_with(&request(header)).map_err(|problem| problem.name());
         assert_eq!(came_with(None), Ok(false));
         assert_eq!(came_with(Some("Bearer right")), Ok(true));

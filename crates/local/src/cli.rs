@@ -35,9 +35,15 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_DYNAMODB", value_name = "URL")]
     pub dynamodb: Option<String>,
 
-    /// The admin token; made and printed when absent.
-    #[arg(long, env = "TIDEMARK_ADMIN_TOKEN", hide_env_values = true)]
-    pub admin_token: Option<String>,
+    /// The staff's token, for shop and journal; made and printed when absent.
+    #[arg(long, env = "TIDEMARK_STAFF_TOKEN", hide_env_values = true)]
+    pub staff_token: Option<String>,
+    /// The operator's token, for people's clicks; made and printed when absent.
+    #[arg(long, env = "TIDEMARK_OPERATOR_TOKEN", hide_env_values = true)]
+    pub operator_token: Option<String>,
+    /// The token of the health administration, for Okusuri; made and printed when absent.
+    #[arg(long, env = "TIDEMARK_HEALTH_TOKEN", hide_env_values = true)]
+    pub health_token: Option<String>,
 
     /// Addresses that are not public and that functions may call all the same, as 127.0.0.1:9443, separated by commas: a push
     /// service or an OpenID provider on this machine.

@@ -2,7 +2,7 @@
 
 use crate::mail;
 use crate::running::Running;
-use crate::secrets::AdminToken;
+use crate::secrets::TokenFrom;
 use crate::stack::{Function, Stack};
 
 /// The start-up text of a stack.
@@ -28,12 +28,14 @@ pub fn of(running: &Running) -> String {
         Some(data) => format!("data          {}", data.display()),
         None => "data          nowhere (--in-memory)".to_owned(),
     });
-    match running.secrets.admin_token() {
-        AdminToken::Made(token) => lines.push(format!("admin token   {token}  (made just now)")),
-        AdminToken::Kept(path) => lines.push(format!("admin token   in {}", path.display())),
-        AdminToken::Given => lines.push("admin token   as given".to_owned()),
-        AdminToken::None => {}
-    }
+    lines.extend(running.secrets.tokens().iter().map(|(flag, from)| {
+        let name = flag.replace('-', " ");
+        match from {
+            TokenFrom::Made(token) => format!("{name:14}  {token}  (made just now)"),
+            TokenFrom::Kept(path) => format!("{name:14}  in {}", path.display()),
+            TokenFrom::Given => format!("{name:14}  as given"),
+        }
+    }));
     lines.push(String::new());
     lines.push(format!("ready  {}/", addresses.http));
     lines.join("\n")

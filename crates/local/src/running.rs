@@ -97,7 +97,7 @@ impl Running {
         let binary = |function: &crate::stack::Function| binaries.get(&function.binary).cloned().unwrap_or_default();
         let metrics = Arc::new(Metrics::default());
         let functions = Functions::new(&stack.functions, binary, endpoints, &faults, &metrics);
-        let secrets = Arc::new(Secrets::open(&stack.secrets, data, given(options.admin_token.as_deref()))?);
+        let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
         let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
         let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
         let limits = &options.sockets;
@@ -203,6 +203,14 @@ fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File
 /// An option that is set to nothing is not set: a variable may be there and empty.
 fn given(option: Option<&str>) -> Option<&str> {
     option.filter(|option| !option.is_empty())
+}
+
+/// The tokens that were given, by the names of their flags.
+fn tokens(options: &Options) -> Vec<(&'static str, &str)> {
+    let Options { staff_token, operator_token, health_token, .. } = options;
+    let tokens =
+        [("staff-token", staff_token), ("operator-token", operator_token), ("health-token", health_token)];
+    tokens.into_iter().filter_map(|(flag, token)| Some((flag, given(token.as_deref())?))).collect()
 }
 
 async fn start_dynamodb(

@@ -1,7 +1,7 @@
 //! The part of Secrets Manager that functions use, with values made on first use and kept in the data folder.
 //!
-//! Values come from the system's source of randomness. They are printed nowhere, except the admin token when it was made:
-//! whoever starts the stack is the one to know it.
+//! Values come from the system's source of randomness. They are printed nowhere, except the tokens when they were made:
+//! the person who starts the stack is the one to know them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,8 +24,9 @@ use crate::stack::Secret;
 /// Where the endpoint lies on the stack's port.
 pub const PATH: &str = "/_local/secretsmanager";
 
-/// The secret that `--admin-token` sets.
-pub const ADMIN_TOKEN: &str = "AdminTokenSecret";
+/// The secrets that people have to know: each with the flag that sets it, without its dashes.
+pub const TOKENS: [(&str, &str); 3] =
+    [("StaffTokenSecret", "staff-token"), ("OperatorTokenSecret", "operator-token"), ("HealthTokenSecret", "health-token")];
 
 const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -33,14 +34,12 @@ const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 #[derive(Debug)]
 pub struct Secrets {
     by_id: BTreeMap<String, Arc<Stored>>,
-    admin_token: AdminToken,
+    tokens: Vec<(&'static str, TokenFrom)>,
 }
 
-/// Where the admin token of this start comes from.
+/// Where a token of this start comes from.
 #[derive(Clone, PartialEq, Eq)]
-pub enum AdminToken {
-    /// The template has no such secret.
-    None,
+pub enum TokenFrom {
     /// The command line or the environment gave it.
     Given,
     /// It was made now: the one time that it is shown.
@@ -49,11 +48,10 @@ pub enum AdminToken {
     Kept(PathBuf),
 }
 
-impl std::fmt::Debug for AdminToken {
+impl std::fmt::Debug for TokenFrom {
     /// Without the value, which belongs in no log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::None => "None",
             Self::Given => "Given",
             Self::Made(_) => "Made",
             Self::Kept(_) => "Kept",
@@ -91,35 +89,34 @@ pub enum SecretsError {
 }
 
 impl Secrets {
-    /// Reads the values from `data`, and makes those that are missing. `admin_token` takes the place of the value of
-    /// [`ADMIN_TOKEN`] and is kept nowhere; without `data`, no value is kept.
+    /// Reads the values from `data`, and makes those that are missing. A token in `given`, by the name of its flag, takes
+    /// the place of its value and is kept nowhere; without `data`, no value is kept.
     ///
     /// # Errors
     /// [`SecretsError`].
-    pub fn open(secrets: &[Secret], data: Option<&Path>, admin_token: Option<&str>) -> Result<Self, SecretsError> {
+    pub fn open(secrets: &[Secret], data: Option<&Path>, given: &[(&str, &str)]) -> Result<Self, SecretsError> {
         let folder = data.map(|data| data.join("secrets"));
-        let (mut by_id, mut token_from) = (BTreeMap::new(), AdminToken::None);
+        let (mut by_id, mut tokens) = (BTreeMap::new(), Vec::new());
         for secret in secrets {
-            let is_admin_token = secret.logical_id == ADMIN_TOKEN;
-            let (value, from) = match admin_token.filter(|_| is_admin_token) {
-                Some(token) => (token.to_owned(), AdminToken::Given),
+            let token = TOKENS.iter().find(|(logical_id, _)| *logical_id == secret.logical_id);
+            let given = token.and_then(|(_, flag)| given.iter().find(|(name, _)| name == flag));
+            let (value, from) = match given {
+                Some((_, value)) => ((*value).to_owned(), TokenFrom::Given),
                 None => kept_or_made(secret, folder.as_deref())?,
             };
-            if is_admin_token {
-                token_from = from;
-            }
+            tokens.extend(token.map(|(_, flag)| (*flag, from)));
             let stored = Arc::new(Stored { secret: secret.clone(), value, created: Timestamp::now() });
             for id in [&secret.name, &secret.arn] {
                 by_id.insert(id.clone(), Arc::clone(&stored));
             }
         }
-        Ok(Self { by_id, admin_token: token_from })
+        Ok(Self { by_id, tokens })
     }
 
-    /// Where the admin token comes from.
+    /// Where the tokens come from, each by the name of its flag.
     #[must_use]
-    pub fn admin_token(&self) -> &AdminToken {
-        &self.admin_token
+    pub fn tokens(&self) -> &[(&'static str, TokenFrom)] {
+        &self.tokens
     }
 
     /// By name, by ARN, or by an ARN without its random suffix.
@@ -182,13 +179,13 @@ fn error(kind: &str, message: &str) -> Response {
     (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response()
 }
 
-fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, AdminToken), SecretsError> {
-    let value = || random(secret.length).map(|value| (value.clone(), AdminToken::Made(value)));
+fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, TokenFrom), SecretsError> {
+    let value = || random(secret.length).map(|value| (value.clone(), TokenFrom::Made(value)));
     let Some(folder) = folder else { return value() };
     let path = folder.join(&secret.logical_id);
     let failed = |source| SecretsError::Io { path: path.clone(), source };
     match std::fs::read_to_string(&path) {
-        Ok(value) if !value.is_empty() => return Ok((value, AdminToken::Kept(path))),
+        Ok(value) if !value.is_empty() => return Ok((value, TokenFrom::Kept(path))),
         Ok(_) => {}
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {}
         Err(other) => return Err(failed(other)),
@@ -230,32 +227,33 @@ mod tests {
     #[test]
     fn a_value_is_made_once_and_kept_for_its_owner_alone() {
         let data = tempfile::tempdir().expect("a folder");
-        let secrets = [secret(ADMIN_TOKEN), secret("CursorKeySecret")];
-        let first = Secrets::open(&secrets, Some(data.path()), None).expect("opened");
-        let AdminToken::Made(token) = first.admin_token().clone() else { panic!("not made") };
+        let secrets = [secret("StaffTokenSecret"), secret("CursorKeySecret")];
+        let first = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
+        let [("staff-token", TokenFrom::Made(token))] = first.tokens() else { panic!("not made") };
         assert_eq!(token.len(), 40);
         assert!(token.chars().all(|c| c.is_ascii_alphanumeric()));
-        let again = Secrets::open(&secrets, Some(data.path()), None).expect("opened");
-        assert_eq!(*again.admin_token(), AdminToken::Kept(data.path().join("secrets/AdminTokenSecret")));
-        assert_eq!(again.get("tidemark/local/AdminTokenSecret").expect("there").value, token);
-        assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value, token);
+        let again = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
+        assert_eq!(again.tokens(), [("staff-token", TokenFrom::Kept(data.path().join("secrets/StaffTokenSecret")))]);
+        assert_eq!(again.get("tidemark/local/StaffTokenSecret").expect("there").value, *token);
+        assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value, *token);
         let mode =
-            std::fs::metadata(data.path().join("secrets/AdminTokenSecret")).expect("a file").permissions().mode();
+            std::fs::metadata(data.path().join("secrets/StaffTokenSecret")).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]
     fn a_token_that_is_given_wins_and_is_not_kept() {
         let data = tempfile::tempdir().expect("a folder");
-        let secrets = Secrets::open(&[secret(ADMIN_TOKEN)], Some(data.path()), Some("given")).expect("opened");
-        assert_eq!(secrets.get("tidemark/local/AdminTokenSecret").expect("there").value, "given");
-        assert_eq!(*secrets.admin_token(), AdminToken::Given);
+        let given = [("health-token", "another"), ("staff-token", "given")];
+        let secrets = Secrets::open(&[secret("StaffTokenSecret")], Some(data.path()), &given).expect("opened");
+        assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value, "given");
+        assert_eq!(secrets.tokens(), [("staff-token", TokenFrom::Given)]);
         assert!(!data.path().join("secrets").exists());
     }
 
     #[test]
     fn a_secret_is_found_by_name_by_arn_and_by_partial_arn() {
-        let secrets = Secrets::open(&[secret("A")], None, None).expect("opened");
+        let secrets = Secrets::open(&[secret("A")], None, &[]).expect("opened");
         let arn = secret("A").arn;
         for id in ["tidemark/local/A", &arn, arn.strip_suffix("-AbCdEf").expect("a suffix")] {
             assert!(secrets.get(id).is_some(), "{id}");
@@ -266,8 +264,8 @@ mod tests {
 
     #[test]
     fn no_value_appears_in_debug_output() {
-        let secrets = Secrets::open(&[secret(ADMIN_TOKEN)], None, None).expect("opened");
-        let value = &secrets.get("tidemark/local/AdminTokenSecret").expect("there").value;
+        let secrets = Secrets::open(&[secret("StaffTokenSecret")], None, &[]).expect("opened");
+        let value = &secrets.get("tidemark/local/StaffTokenSecret").expect("there").value;
         assert!(!format!("{secrets:?}").contains(value.as_str()));
     }
 }

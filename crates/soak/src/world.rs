@@ -9,7 +9,7 @@ use fastrand::Rng;
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
-use tidemark_tests::{ADMIN_TOKEN, Stack};
+use tidemark_tests::{OPERATOR_TOKEN, STAFF_TOKEN, Stack};
 use tokio::sync::RwLock;
 
 /// How long one request may take: the functions' own time and some more.
@@ -201,7 +201,8 @@ impl World {
 
     async fn once(&self, request: &Request<'_>) -> Result<(u16, Value), reqwest::Error> {
         let mut sent = self.client.request(request.method.clone(), format!("{}{}", self.url, request.path));
-        sent = sent.bearer_auth(ADMIN_TOKEN);
+        let is_clicks = request.path.contains("/clicks") || request.path.starts_with("/days/");
+        sent = sent.bearer_auth(if is_clicks { OPERATOR_TOKEN } else { STAFF_TOKEN });
         if let Some(key) = request.key {
             sent = sent.header("idempotency-key", key);
         }

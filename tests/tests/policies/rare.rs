@@ -19,7 +19,7 @@ use tidemark_tests::journal::{entry, journal};
 use tidemark_tests::oidc::OidcProvider;
 use tidemark_tests::push::PushService;
 use tidemark_tests::shop::Shop;
-use tidemark_tests::{ADMIN_TOKEN, Database, Stack, okusuri, sample_event, samples};
+use tidemark_tests::{STAFF_TOKEN, Database, Stack, okusuri, sample_event, samples};
 use uuid::Uuid;
 
 /// Days of the journal that had fewer shards than now, so that watchers look for their entries under those too.
@@ -72,8 +72,8 @@ pub async fn two_activities_have_one_id(stack: &Stack) {
     let now = Timestamp::now();
     let activity = json!({ "action": "view", "productId": "p-1", "occurredAt": now.to_string(), "id": Uuid::now_v7().to_string() });
     for (user, status) in [("ann", 201), ("bob", 409)] {
-        let admin = format!("Bearer {ADMIN_TOKEN}");
-        let headers = [("content-type", "application/json"), ("authorization", &*admin)];
+        let staff = format!("Bearer {STAFF_TOKEN}");
+        let headers = [("content-type", "application/json"), ("authorization", &*staff)];
         let path = format!("/users/{user}/activities");
         let answer = stack.request(Method::POST, &path, &headers, Some(activity.to_string())).await.unwrap();
         assert_eq!(answer.status.as_u16(), status, "{answer:?}");

@@ -66,12 +66,12 @@ export async function getDaysCsv(range: DayRange): Promise<Blob> {
   return (await requestFile(rangePath('/stats/daily', range), 'text/csv')).content;
 }
 
-/** `GET /days/{date}/clicks`, for the holder of the admin token. */
+/** `GET /days/{date}/clicks`, for the holder of the operator’s token. */
 export function getDayClicks(token: string, day: string, cursor: string | null): Promise<Page<StoredClick>> {
   return clickPage(`/days/${encodeURIComponent(day)}/clicks`, {}, token, cursor);
 }
 
-/** `GET /users/{userId}/clicks`, for the holder of the admin token. Days at both ends of `range`, newest first. */
+/** `GET /users/{userId}/clicks`, for the holder of the operator’s token. Days at both ends of `range`, newest first. */
 export function getUserClicks(
   token: string,
   userId: string,

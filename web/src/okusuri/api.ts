@@ -261,6 +261,23 @@ export async function getAccounts(): Promise<readonly string[]> {
   return page(await ask('me/accounts'), (item) => text(item, 'provider')).items;
 }
 
+/** Something of this person that the health administration has read. */
+export interface Reading {
+  at: string;
+  /** `user`, or the type of the items. */
+  kind: string;
+  reason: string;
+}
+
+/** What the health administration has read of this person, newest first. */
+export async function getReadings(): Promise<readonly Reading[]> {
+  return page(await ask('me/accesses'), (item) => ({
+    at: text(item, 'at'),
+    kind: text(item, 'kind'),
+    reason: text(item, 'reason'),
+  })).items;
+}
+
 /** Adds a medicine, or changes the one of that id. */
 export function saveMedicine(id: string | null, draft: MedicineDraft): Promise<void> {
   const { until, ...rest } = draft;

@@ -115,7 +115,7 @@ const plural = (n: string, one: string, more: string): string => `${n} ${n === '
 const en = {
   title: 'Okusuri · Tidemark',
   name: 'Okusuri',
-  footer: 'Days are those of your own time zone. Nobody but you can read your log.',
+  footer: 'Days are those of your own time zone. Only you can open your log. Settings show who else has read from it.',
   views: { today: 'Today', calendar: 'Calendar', history: 'History', settings: 'Settings' },
   screens: 'Screens of your log',
   offlineDetail: 'You can read and write on. What you write is sent when the network is back.',
@@ -292,6 +292,21 @@ const en = {
   newMedicine: 'New medicine',
   removeMedicine: (name: string) => `Remove ${name}? What you noted about it stays.`,
 
+  readings: 'Who has read your log',
+  readingsLead:
+    'You alone open your log with your sign-in. The health administration of this service can look something up, without your notes, and has to name a reason. Each time is listed here for two years.',
+  noReadings: 'Nobody has.',
+  readingKinds: {
+    user: 'Your profile',
+    session: 'Signed-in devices',
+    account: 'Ways to sign in',
+    medication_log: 'Logs',
+    medicine: 'Medicines',
+    dose: 'Doses',
+    reminder: 'Reminder',
+    notification_setting: 'Notifications',
+    push_subscription: 'Notifications',
+  } as Readonly<Record<string, string>>,
   accounts: 'Ways to sign in',
   byEmail: 'E-mail code',
   link: (name: string) => `Link ${name}`,
@@ -349,7 +364,8 @@ export type Words = typeof en;
 const ja: Words = {
   title: 'おくすり · Tidemark',
   name: 'おくすり',
-  footer: '日付はあなたのタイムゾーンのものです。記録を読めるのはあなただけです。',
+  footer:
+    '日付はあなたのタイムゾーンのものです。記録を開けるのはあなただけです。ほかに読まれたときは、設定に表示されます。',
   views: { today: '今日', calendar: 'カレンダー', history: '記録', settings: '設定' },
   screens: '画面',
   offlineDetail: '閲覧も記録もできます。記録はネットワークが戻りしだい送信します。',
@@ -525,6 +541,21 @@ const ja: Words = {
   newMedicine: '新しい薬',
   removeMedicine: (name) => `${name} を削除しますか。これまでの記録は残ります。`,
 
+  readings: '記録が読まれた履歴',
+  readingsLead:
+    'サインインして記録を開けるのはあなただけです。このサービスの健康情報担当者は、理由を明記したうえで、メモを除く情報を調べることがあります。その都度、ここに2年間表示されます。',
+  noReadings: 'まだ誰にも読まれていません。',
+  readingKinds: {
+    user: 'プロフィール',
+    session: 'サインイン中の端末',
+    account: 'サインイン方法',
+    medication_log: '記録',
+    medicine: '薬',
+    dose: '服薬',
+    reminder: 'リマインダー',
+    notification_setting: '通知',
+    push_subscription: '通知',
+  } as Readonly<Record<string, string>>,
   accounts: 'サインイン方法',
   byEmail: 'メールのコード',
   link: (name) => `${name} を連携`,

@@ -74,6 +74,8 @@ export class OkusuriServer {
   ];
   /** @type {Json[]} */
   accounts = [{ provider: 'google', subject: '1184', createdAt: '2026-02-01T10:00:00Z' }];
+  /** What the health administration has read. @type {Json[]} */
+  readings = [];
   /** @type {Json[]} */
   sessions = [
     {
@@ -183,7 +185,8 @@ export class OkusuriServer {
         this.isSignedIn = false;
         return route.fulfill({ status: 204 });
       case 'GET me':
-        return route.fulfill({ json: rest[0] === 'accounts' ? { items: this.accounts } : this.user });
+        if (rest.length === 0) return route.fulfill({ json: this.user });
+        return route.fulfill({ json: { items: rest[0] === 'accounts' ? this.accounts : this.readings } });
       case 'PUT me':
         Object.assign(this.user, body);
         return route.fulfill({ json: this.user });

@@ -197,3 +197,20 @@ test('the page asks for the day of the person’s own zone', async () => {
   await becomes(() => logChanges(server), [`PUT logs/${dayAt(1)}`]);
   await close();
 });
+
+test('the settings say who has read the log, and why', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
+  await page.getByText('Nobody has.').waitFor();
+  server.readings = [
+    { at: '2026-11-20T03:00:00Z', kind: 'medication_log', reason: 'the user asked for help with a lost mailbox' },
+    { at: '2026-11-19T03:00:00Z', kind: 'a_new_kind', reason: 'a check of the reminders' },
+  ];
+  await page.reload();
+  const rows = page.getByTestId('readings').locator('li');
+  await rows.first().waitFor();
+  const [first, second] = await rows.allInnerTexts();
+  assert.match(first ?? '', /^the user asked for help with a lost mailbox\s+Logs · /);
+  assert.match(second ?? '', /^a check of the reminders\s+a_new_kind · /);
+  await close();
+});

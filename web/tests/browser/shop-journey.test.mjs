@@ -6,15 +6,15 @@ import { useBrowser } from './harness.mjs';
 /** @import { Page } from 'playwright-core' */
 
 const open = useBrowser('/shop/');
-const token = process.env['TIDEMARK_ADMIN_TOKEN'];
+const token = process.env['TIDEMARK_STAFF_TOKEN'];
 if (!token)
   throw new Error(
-    'TIDEMARK_ADMIN_TOKEN is not set. The running stack prints its token; `make test` sets it by itself.',
+    'TIDEMARK_STAFF_TOKEN is not set. The running stack prints its tokens; `make test` sets it by itself.',
   );
 
 /** @param {Page} page @param {string} text */
 async function useToken(page, text) {
-  await page.getByLabel('Admin token').fill(text);
+  await page.getByLabel('Staff token').fill(text);
   await page.getByRole('button', { name: 'Use', exact: true }).click();
 }
 
@@ -129,6 +129,6 @@ test('a wrong token is refused in plain words', async () => {
   await field(page, 'Name').fill('Never');
   await field(page, 'Price').fill('1');
   await page.getByRole('button', { name: 'Create the product' }).click();
-  await page.getByText('The admin token was not accepted.').waitFor();
+  await page.getByText('The staff’s token was not accepted.').waitFor();
   await close();
 });

@@ -184,10 +184,10 @@ export class ShopServer {
     );
   }
 
-  /** Lets the browser have the admin's token already. @param {Page} page */
+  /** Lets the browser have the staff's token already. @param {Page} page */
   async staff(page) {
     await page.addInitScript(() => {
-      sessionStorage.setItem('tidemark.admin-token', 'token-1');
+      sessionStorage.setItem('tidemark.staff-token', 'token-1');
       localStorage.setItem('tidemark.staff-name', 'Mio');
     });
     await this.install(page);

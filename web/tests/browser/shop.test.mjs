@@ -210,7 +210,7 @@ test('reasons and names are shown to who holds the token, and asked for with it'
   await changes(page).first().waitFor();
   assert.equal(await page.getByText('Autumn sale').count(), 0);
   await page.getByText('For staff').click();
-  await page.getByLabel('Admin token').fill('token-1');
+  await page.getByLabel('Staff token').fill('token-1');
   await page.getByRole('button', { name: 'Use', exact: true }).click();
   await page.getByText('Autumn sale').waitFor();
   await page.getByRole('button', { name: 'Forget the token' }).click();
@@ -223,10 +223,10 @@ test('a wrong token is told, and the product stays readable without it', async (
   const server = new ShopServer();
   server.token = 'another';
   const { page, close } = await open({ prepare: (page) => server.staff(page) });
-  await page.getByText('The admin token was not accepted.').first().waitFor();
+  await page.getByText('The staff’s token was not accepted.').first().waitFor();
   await page.getByRole('button', { name: 'Forget the token' }).click();
   await page.getByText('The changes as a table (7)').waitFor();
-  await page.getByText('The admin token was not accepted.').waitFor({ state: 'detached' });
+  await page.getByText('The staff’s token was not accepted.').waitFor({ state: 'detached' });
   await close();
 });
 

@@ -1,4 +1,4 @@
-/** The operator's corner: single clicks, behind the admin token. */
+/** The operator's corner: single clicks, behind the operator's token. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figures, totalReaches, useBrowser } from './harness.mjs';
@@ -6,16 +6,16 @@ import { figures, totalReaches, useBrowser } from './harness.mjs';
 /** @import { Page } from 'playwright-core' */
 
 const open = useBrowser();
-const token = process.env['TIDEMARK_ADMIN_TOKEN'];
+const token = process.env['TIDEMARK_OPERATOR_TOKEN'];
 if (!token)
   throw new Error(
-    'TIDEMARK_ADMIN_TOKEN is not set. The running stack prints its token; `make test` sets it by itself.',
+    'TIDEMARK_OPERATOR_TOKEN is not set. The running stack prints its tokens; `make test` sets it by itself.',
   );
 
 /** @param {Page} page @param {string} text */
 async function useToken(page, text) {
   await page.locator('summary').click();
-  await page.getByLabel('Admin token').fill(text);
+  await page.getByLabel('Operator token').fill(text);
   await page.getByRole('button', { name: 'Use', exact: true }).click();
 }
 
@@ -57,7 +57,7 @@ test('a wrong token is refused in plain words, and can be forgotten', async () =
   await page.getByText('The token was not accepted').waitFor();
   assert.equal(await page.getByTestId('who').count(), 0);
   await page.getByRole('button', { name: 'Forget the token' }).click();
-  await page.getByLabel('Admin token').waitFor();
+  await page.getByLabel('Operator token').waitFor();
   await close();
 });
 
@@ -73,6 +73,6 @@ test('the token stays in its tab and out of every address', async () => {
   const other = await context.newPage();
   await other.goto(page.url());
   await other.locator('summary').click();
-  await other.getByLabel('Admin token').waitFor();
+  await other.getByLabel('Operator token').waitFor();
   await close();
 });

@@ -12,8 +12,8 @@ pub struct Config {
     pub suffixes: ActivitySuffixes,
     /// `CURSOR_KEY_SECRET_ARN`.
     pub cursor_key_arn: String,
-    /// `ADMIN_TOKEN_SECRET_ARN`.
-    pub admin_token_arn: String,
+    /// `STAFF_TOKEN_SECRET_ARN`.
+    pub staff_token_arn: String,
 }
 
 impl Config {
@@ -23,7 +23,7 @@ impl Config {
             table: required("SHOP_TABLE")?,
             suffixes: parsed("ACTIVITY_SUFFIXES", 10, "a number from 1 to 100", ActivitySuffixes::new)?,
             cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,
-            admin_token_arn: required("ADMIN_TOKEN_SECRET_ARN")?,
+            staff_token_arn: required("STAFF_TOKEN_SECRET_ARN")?,
         })
     }
 }

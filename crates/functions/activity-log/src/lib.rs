@@ -8,7 +8,7 @@ use domain::shop::Activity;
 use domain::{Moment, UserId};
 use futures::future::join_all;
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{self, INTERNAL, NOT_FOUND, Problem};
@@ -32,7 +32,7 @@ const ACTIVITY_ID_REUSED: Problem =
 pub struct ActivityLog {
     store: Activities,
     cursors: Cursors,
-    admin: AdminToken,
+    staff: AccessToken,
     new_id: fn() -> Uuid,
 }
 
@@ -42,12 +42,12 @@ impl ActivityLog {
         client: aws_sdk_dynamodb::Client,
         config: &Config,
         cursor_key: SecretString,
-        admin_token: SecretString,
+        staff_token: SecretString,
     ) -> Self {
         Self {
             store: Activities::new(client, &config.table, config.suffixes),
             cursors: Cursors::new(cursor_key),
-            admin: AdminToken::new(admin_token),
+            staff: AccessToken::new(staff_token),
             new_id: Uuid::now_v7,
         }
     }

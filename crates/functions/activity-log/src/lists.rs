@@ -1,4 +1,4 @@
-//! Activities of a user or with a product. They show individual people: only the admin's token opens them.
+//! Activities of a user or with a product. They show individual people: only the staff's token opens them.
 
 use domain::shop::{Action, ActivityRange, ProductId};
 use domain::{Moment, TimeRange, UserId};
@@ -32,7 +32,7 @@ struct ProductPosition {
 
 /// `GET /users/{userId}/activities`.
 pub(crate) async fn of_user(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    log.admin.authorize(request)?;
+    log.staff.authorize(request)?;
     let user_id = request.parse_path("userId", |text| UserId::new(text))?;
     let (from, to) = ends(request)?;
     let range = TimeRange::new(from, to).map_err(|error| invalid("from", error))?;
@@ -49,7 +49,7 @@ pub(crate) async fn of_user(log: &ActivityLog, request: &Request, now: Timestamp
 
 /// `GET /products/{productId}/activities`.
 pub(crate) async fn of_product(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    log.admin.authorize(request)?;
+    log.staff.authorize(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let (from, to) = ends(request)?;
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Desc);

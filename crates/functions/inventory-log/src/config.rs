@@ -9,8 +9,8 @@ pub struct Config {
     pub table: String,
     /// `CURSOR_KEY_SECRET_ARN`.
     pub cursor_key_arn: String,
-    /// `ADMIN_TOKEN_SECRET_ARN`.
-    pub admin_token_arn: String,
+    /// `STAFF_TOKEN_SECRET_ARN`.
+    pub staff_token_arn: String,
 }
 
 impl Config {
@@ -19,7 +19,7 @@ impl Config {
         Ok(Self {
             table: required("SHOP_TABLE")?,
             cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,
-            admin_token_arn: required("ADMIN_TOKEN_SECRET_ARN")?,
+            staff_token_arn: required("STAFF_TOKEN_SECRET_ARN")?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Moves goods and keeps the ledger of it, and promises goods to orders.
 //!
-//! Everything here is the shop's own business: only the admin's token opens it. What is left of a product is public, and
+//! Everything here is the shop's own business: only the staff's token opens it. What is left of a product is public, and
 //! `price-history` tells it.
 
 mod body;
@@ -12,7 +12,7 @@ mod stock;
 use domain::Moment;
 use domain::shop::ProductId;
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
@@ -34,7 +34,7 @@ pub struct Inventory {
     stock: Stock,
     reservations: Reservations,
     cursors: Cursors,
-    admin: AdminToken,
+    staff: AccessToken,
     now: fn() -> Timestamp,
     new_id: fn() -> Uuid,
 }
@@ -45,14 +45,14 @@ impl Inventory {
         client: aws_sdk_dynamodb::Client,
         table: &str,
         cursor_key: SecretString,
-        admin_token: SecretString,
+        staff_token: SecretString,
     ) -> Self {
         Self {
             products: Products::new(client.clone(), table),
             stock: Stock::new(client.clone(), table),
             reservations: Reservations::new(client, table),
             cursors: Cursors::new(cursor_key),
-            admin: AdminToken::new(admin_token),
+            staff: AccessToken::new(staff_token),
             now: Timestamp::now,
             new_id: Uuid::now_v7,
         }
@@ -63,9 +63,9 @@ impl Inventory {
         Self { now, new_id, ..self }
     }
 
-    /// The product that a request is about, if it comes from the admin.
+    /// The product that a request is about, if it comes from the staff.
     fn admit(&self, request: &Request) -> Result<ProductId, Problem> {
-        self.admin.authorize(request)?;
+        self.staff.authorize(request)?;
         request.parse_path("productId", ProductId::new)
     }
 

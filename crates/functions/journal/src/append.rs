@@ -32,7 +32,7 @@ struct Body {
 
 /// Stores an entry: 201, or 200 when it had been stored before.
 pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Reply, Problem> {
-    journals.admin.authorize(request)?;
+    journals.staff.authorize(request)?;
     let stream = request.parse_path("stream", Stream::new)?;
     let now = (journals.now)();
     let id = match request.header("idempotency-key") {

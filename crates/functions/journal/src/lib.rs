@@ -1,4 +1,4 @@
-//! Appends to streams of entries, which needs the admin's token, and reads them newest first, which for some streams anybody may.
+//! Appends to streams of entries, which needs the staff's token, and reads them newest first, which for some streams anybody may.
 
 mod append;
 mod config;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use domain::Moment;
 use domain::journal::{Entry, Stream};
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem, failed};
@@ -30,7 +30,7 @@ pub struct Journals {
     reader: JournalReader,
     public: BTreeSet<Stream>,
     cursors: Cursors,
-    admin: AdminToken,
+    staff: AccessToken,
     now: fn() -> Timestamp,
     new_id: fn() -> Uuid,
 }
@@ -41,14 +41,14 @@ impl Journals {
         client: aws_sdk_dynamodb::Client,
         config: Config,
         cursor_key: SecretString,
-        admin_token: SecretString,
+        staff_token: SecretString,
     ) -> Self {
         Self {
             writer: Journal::new(client.clone(), &config.table, config.shards, config.retention.clone()),
             reader: JournalReader::new(client, config.table, config.retention),
             public: config.public,
             cursors: Cursors::new(cursor_key),
-            admin: AdminToken::new(admin_token),
+            staff: AccessToken::new(staff_token),
             now: Timestamp::now,
             new_id: Uuid::now_v7,
         }

@@ -18,7 +18,7 @@ pub const LIMIT_MAX: u16 = 100;
 pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply, Problem> {
     let stream = request.parse_path("stream", Stream::new)?;
     if !journals.public.contains(&stream) {
-        journals.admin.authorize(request)?;
+        journals.staff.authorize(request)?;
     }
     let from = request.parse_query("from", Moment::parse_or_day)?;
     let to = request.parse_query("to", Moment::parse_or_day)?;

@@ -11,8 +11,8 @@ pub struct Config {
     pub table: String,
     /// `CURSOR_KEY_SECRET_ARN`.
     pub cursor_key_arn: String,
-    /// `ADMIN_TOKEN_SECRET_ARN`.
-    pub admin_token_arn: String,
+    /// `HEALTH_TOKEN_SECRET_ARN`.
+    pub health_token_arn: String,
     /// `OKUSURI_KEY_SECRET_ARN`: what the keys for codes and for logins elsewhere are derived from.
     pub key_arn: String,
     /// `VAPID_KEY_SECRET_ARN`: what a push service knows this service by.
@@ -33,7 +33,7 @@ impl Config {
         Ok(Self {
             table: required("OKUSURI_TABLE")?,
             cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,
-            admin_token_arn: required("ADMIN_TOKEN_SECRET_ARN")?,
+            health_token_arn: required("HEALTH_TOKEN_SECRET_ARN")?,
             key_arn: required("OKUSURI_KEY_SECRET_ARN")?,
             vapid_key_arn: required("VAPID_KEY_SECRET_ARN")?,
             mail_from: required("OKUSURI_MAIL_FROM")?,

@@ -19,7 +19,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::okusuri::sign_in::Code;
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::outbound::Outbound;
@@ -27,7 +27,7 @@ use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::push::{VapidKey, VapidKeyError};
 use secrecy::SecretString;
 use store::okusuri::vault::{Vault, VaultError};
-use store::okusuri::{Attempts, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users};
+use store::okusuri::{Accesses, Attempts, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users};
 use uuid::Uuid;
 
 use push::Notices;
@@ -52,8 +52,8 @@ const LIMIT_MAX: u16 = 1_000;
 pub struct Secrets {
     /// Signs cursors.
     pub cursor_key: SecretString,
-    /// The operator's token.
-    pub admin_token: SecretString,
+    /// The token of the health administration.
+    pub health_token: SecretString,
     /// What further keys are derived from.
     pub key: SecretString,
     /// The private key that push services know this service by.
@@ -80,6 +80,7 @@ pub struct Okusuri {
     medicines: Medicines,
     doses: Doses,
     listings: Listings,
+    accesses: Accesses,
     sign_ins: SignIns,
     codes: Codes,
     attempts: Attempts,
@@ -90,7 +91,7 @@ pub struct Okusuri {
     mailer: Mailer,
     public_url: Option<String>,
     cursors: Cursors,
-    admin: AdminToken,
+    health: AccessToken,
     now: fn() -> Timestamp,
     new_id: fn() -> Uuid,
 }
@@ -117,6 +118,7 @@ impl Okusuri {
             medicines: Medicines::new(client.clone(), table),
             doses: Doses::new(client.clone(), table),
             listings: Listings::new(client.clone(), table),
+            accesses: Accesses::new(client.clone(), table),
             sign_ins: SignIns::new(client.clone(), table),
             codes: Codes::new(client.clone(), table, vault.clone()),
             attempts: Attempts::new(client.clone(), table, vault.clone()),
@@ -127,7 +129,7 @@ impl Okusuri {
             mailer: Mailer::new(mails, config.mail_from.clone()),
             public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),
-            admin: AdminToken::new(secrets.admin_token),
+            health: AccessToken::new(secrets.health_token),
             now: Timestamp::now,
             new_id: Uuid::now_v7,
         })
@@ -191,6 +193,7 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "GET /okusuri/api/me/image" => me::show_image(okusuri, &request).await,
         "PUT /okusuri/api/me/image" => me::put_image(okusuri, &request).await,
         "DELETE /okusuri/api/me/image" => me::remove_image(okusuri, &request).await,
+        "GET /okusuri/api/me/accesses" => me::accesses(okusuri, &request).await,
         "GET /okusuri/api/me/accounts" => me::accounts(okusuri, &request).await,
         "DELETE /okusuri/api/me/accounts/{provider}" => me::unlink(okusuri, &request).await,
         "GET /okusuri/api/export" => me::export(okusuri, &request).await,

@@ -15,7 +15,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     store::okusuri::connect(&client, &config.table).await?;
     let secrets = Secrets {
         cursor_key: aws::secret(&sdk, &config.cursor_key_arn).await?,
-        admin_token: aws::secret(&sdk, &config.admin_token_arn).await?,
+        health_token: aws::secret(&sdk, &config.health_token_arn).await?,
         key: aws::secret(&sdk, &config.key_arn).await?,
         vapid_key: aws::secret(&sdk, &config.vapid_key_arn).await?,
     };

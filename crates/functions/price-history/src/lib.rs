@@ -1,6 +1,6 @@
 //! Products, what they cost, and what they have cost.
 //!
-//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it: the admin's token opens both.
+//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it: the staff's token opens both.
 
 mod body;
 mod config;
@@ -10,7 +10,7 @@ mod products;
 
 use domain::Moment;
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
@@ -33,7 +33,7 @@ pub struct Shop {
     products: Products,
     prices: Prices,
     cursors: Cursors,
-    admin: AdminToken,
+    staff: AccessToken,
     now: fn() -> Timestamp,
     new_id: fn() -> Uuid,
 }
@@ -44,13 +44,13 @@ impl Shop {
         client: aws_sdk_dynamodb::Client,
         table: &str,
         cursor_key: SecretString,
-        admin_token: SecretString,
+        staff_token: SecretString,
     ) -> Self {
         Self {
             products: Products::new(client.clone(), table),
             prices: Prices::new(client, table),
             cursors: Cursors::new(cursor_key),
-            admin: AdminToken::new(admin_token),
+            staff: AccessToken::new(staff_token),
             now: Timestamp::now,
             new_id: Uuid::now_v7,
         }

@@ -12,8 +12,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let client = Client::new(&sdk);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::shop::connect(&client, &config.table).await?;
-    let (cursor_key, admin_token) = (&config.cursor_key_arn, &config.admin_token_arn);
-    let (cursor_key, admin_token) = (aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, admin_token).await?);
-    let shop = Shop::new(client, &config.table, cursor_key, admin_token);
+    let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
+    let (cursor_key, staff_token) = (aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
+    let shop = Shop::new(client, &config.table, cursor_key, staff_token);
     http::run(|request| handle(&shop, request)).await
 }

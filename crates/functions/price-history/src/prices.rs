@@ -15,7 +15,7 @@ use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop, products};
 
 /// Gives a product a price: 201. 200 when the same request has done so before, or when it costs that already, which changes nothing.
 pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    shop.admin.authorize(request)?;
+    shop.staff.authorize(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let NewPrice { price, reason, changed_by } = NewPrice::of(request)?;
     let key = request.header("idempotency-key");
@@ -37,7 +37,7 @@ pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Prob
 
 /// Rows of the history.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    let sees_all = shop.admin.came_with(request)?;
+    let sees_all = shop.staff.came_with(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let [from, to, at, day, after] = ["from", "to", "at", "day", "after"].map(|name| request.query(name));
     let slice = Asked { from, to, at, day, after }.slice();
@@ -57,7 +57,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
 
 /// One row of the history.
 pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    let sees_all = shop.admin.came_with(request)?;
+    let sees_all = shop.staff.came_with(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let row: RowId = request.parse_path("priceId", str::parse)?;
     let page = shop.prices.page(&product_id, Slice::Row(row), Direction::Asc, 1, None).await.map_err(failed)?;
@@ -93,7 +93,7 @@ pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Pro
     Ok(Reply::json(200, &body))
 }
 
-/// A row. Why and by whom is for the admin.
+/// A row. Why and by whom is for the staff.
 fn to_json(entry: &PriceEntry, sees_all: bool) -> Value {
     let mut row = json!({
         "id": entry.change.row.to_string(),

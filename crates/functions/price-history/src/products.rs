@@ -13,7 +13,7 @@ use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
 
 /// Makes a product: 201. Gives one that is known another name or threshold, or leaves it as it is: 200.
 pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    shop.admin.authorize(request)?;
+    shop.staff.authorize(request)?;
     let id = request.parse_path("productId", ProductId::new)?;
     let NewProduct { form, changed_by } = NewProduct::of(request)?;
     let put = Put { id, form, changed_by, now: shop.now()?, row_id: (shop.new_id)() };

@@ -1,4 +1,4 @@
-//! Clicks of a user or of a day. They show individual people: only the admin's token opens them.
+//! Clicks of a user or of a day. They show individual people: only the operator's token opens them.
 
 use domain::UserId;
 use domain::calendar::parse_date;
@@ -20,7 +20,7 @@ pub const LIMIT_DEFAULT: u16 = 100;
 pub const LIMIT_MAX: u16 = 1_000;
 
 pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    reader.admin.authorize(request)?;
+    reader.operator.authorize(request)?;
     let user_id = request.parse_path("userId", |text| UserId::new(text))?;
     let from = time(request, "from", Date::first_moment)?;
     let to = time(request, "to", Date::last_moment)?;
@@ -38,7 +38,7 @@ pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) 
 }
 
 pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    reader.admin.authorize(request)?;
+    reader.operator.authorize(request)?;
     let day = request.parse_path("date", parse_date)?;
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&reader.cursors, format!("day {day}"), now);

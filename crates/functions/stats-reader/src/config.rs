@@ -12,8 +12,8 @@ pub struct Config {
     pub date_shards: DateShards,
     /// `CURSOR_KEY_SECRET_ARN`.
     pub cursor_key_arn: String,
-    /// `ADMIN_TOKEN_SECRET_ARN`.
-    pub admin_token_arn: String,
+    /// `OPERATOR_TOKEN_SECRET_ARN`.
+    pub operator_token_arn: String,
 }
 
 impl Config {
@@ -23,7 +23,7 @@ impl Config {
             table: required("CLICKS_TABLE")?,
             date_shards: parsed("CLICK_DATE_SHARDS", 1, "a number from 1 to 100", DateShards::new)?,
             cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,
-            admin_token_arn: required("ADMIN_TOKEN_SECRET_ARN")?,
+            operator_token_arn: required("OPERATOR_TOKEN_SECRET_ARN")?,
         })
     }
 }

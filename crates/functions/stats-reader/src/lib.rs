@@ -1,11 +1,11 @@
-//! Reads statistics, which are public, and people's clicks, which need the admin's token.
+//! Reads statistics, which are public, and people's clicks, which need the operator's token.
 
 mod clicks;
 mod config;
 mod stats;
 
 use jiff::Timestamp;
-use lambda_kit::bearer::AdminToken;
+use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem, failed};
@@ -21,7 +21,7 @@ pub use config::Config;
 pub struct Reader {
     store: ClicksReader,
     cursors: Cursors,
-    admin: AdminToken,
+    operator: AccessToken,
 }
 
 impl Reader {
@@ -30,12 +30,12 @@ impl Reader {
         client: aws_sdk_dynamodb::Client,
         config: &Config,
         cursor_key: SecretString,
-        admin_token: SecretString,
+        operator_token: SecretString,
     ) -> Self {
         Self {
             store: ClicksReader::new(client, &config.table, config.date_shards),
             cursors: Cursors::new(cursor_key),
-            admin: AdminToken::new(admin_token),
+            operator: AccessToken::new(operator_token),
         }
     }
 }

@@ -13,8 +13,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let client = Client::new(&sdk);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::clicks::connect(&client, &config.table).await?;
-    let (cursor_key, admin_token) = (&config.cursor_key_arn, &config.admin_token_arn);
+    let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =
-        Reader::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, admin_token).await?);
+        Reader::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);
     http::run(|request| handle(&reader, request, Timestamp::now())).await
 }

@@ -34,6 +34,7 @@ pub(crate) const REMINDER: &str = "REMINDER";
 /// What the sort keys of a user's items of one kind begin with.
 pub(crate) const SESSION_PREFIX: &str = "SESSION#";
 pub(crate) const ACCOUNT_PREFIX: &str = "ACCOUNT#";
+pub(crate) const ACCESS_PREFIX: &str = "ACCESS#";
 pub(crate) const MEDICATION_PREFIX: &str = "MEDICATION#";
 pub(crate) const MEDICINE_PREFIX: &str = "MEDICINE#";
 pub(crate) const DOSE_PREFIX: &str = "DOSE#";

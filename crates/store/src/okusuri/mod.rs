@@ -3,6 +3,7 @@
 //! What lies where is written beside each row in [`rows`]: a user's own items in the partition `USER#<user id>`, and beside them the items by which
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
+mod accesses;
 mod accounts;
 mod admin;
 mod attempts;
@@ -25,6 +26,7 @@ pub mod vault;
 mod verifications;
 mod ways_in;
 
+pub use accesses::{Access, AccessRecord, Accesses};
 pub use accounts::{Linked, Login, LoginError, Unlinked};
 pub use admin::{LISTED_TYPES, ListPosition, Listings};
 pub use attempts::{ATTEMPT_LIFETIME, Attempt, Attempts};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tidemark_tests::{ADMIN_TOKEN, Answer, Database, Stack, games, shop};
+use tidemark_tests::{HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Answer, Database, Stack, games, shop};
 
 use crate::openapi::document::{Answered, Document, JSON, PROBLEM};
 use crate::openapi::recorded::{recorded, template_routes};
@@ -88,14 +88,16 @@ impl Walk {
         format!("{target}?{}", query.join("&"))
     }
 
-    /// The header with the token that opens a route: the admin's, a player's, or a user's.
+    /// The header with the token that opens a route: the staff's, the operator's, the health administration's, a player's, or a user's.
     fn token(&self, route: &str) -> String {
         let needed = &self.document.operations()[route]["security"][0];
         let is = |scheme: &str| !needed[scheme].is_null();
         let token = match () {
             () if is("playerToken") => Stack::player_token(),
             () if is("session") => "token-of-ann".to_owned(),
-            () => ADMIN_TOKEN.to_owned(),
+            () if is("operatorToken") => OPERATOR_TOKEN.to_owned(),
+            () if is("healthToken") => HEALTH_TOKEN.to_owned(),
+            () => STAFF_TOKEN.to_owned(),
         };
         format!("Bearer {token}")
     }

@@ -3,7 +3,7 @@
 use click_writer::{BODY_BYTES_MAX, PROBES_MAX};
 use reqwest::Method;
 use serde_json::json;
-use tidemark_tests::Stack;
+use tidemark_tests::{OPERATOR_TOKEN, Stack};
 
 use super::{DELETE_ME, MAIL_CODE, Walk};
 use crate::openapi::document::JSON;
@@ -34,7 +34,7 @@ impl Walk {
             assert_eq!(self.show(CLICKS, stack.post("/clicks", &json!({ "clicks": clicks })).await.unwrap()), 207);
         }
         assert_eq!(self.show(CLICKS, stack.post("/clicks", &click(last)).await.unwrap()), 409);
-        let listed = stack.get_as_admin("/users/user-123/clicks?limit=2").await.unwrap();
+        let listed = stack.get_with(OPERATOR_TOKEN, "/users/user-123/clicks?limit=2").await.unwrap();
         assert_eq!(self.show("GET /users/{userId}/clicks", listed), 200);
         for size_bytes in [BODY_BYTES_MAX + 1, 7 * 1024 * 1024] {
             let body = Some("x".repeat(size_bytes));

@@ -1,11 +1,13 @@
 //! The user's own: profile, picture, devices, logins elsewhere, everything to take along, and deleting it.
 
+mod accesses;
 mod accounts;
 pub(crate) mod delete;
 mod export;
 mod image;
 mod sessions;
 
+pub(crate) use accesses::list as accesses;
 pub(crate) use accounts::{list as accounts, unlink};
 pub(crate) use delete::delete;
 pub(crate) use export::export;
