@@ -62,6 +62,10 @@ impl Browser {
     pub async fn send(&mut self, method: Method, to: &str, body: Option<(&str, Vec<u8>)>) -> Result<Page> {
         let url = if to.starts_with('/') { format!("{}{to}", self.origin) } else { to.to_owned() };
         let mut request = self.client.request(method, url);
+        if to.starts_with('/') {
+            // The page itself asks.
+            request = request.header("sec-fetch-site", "same-origin");
+        }
         if !self.cookies.is_empty() {
             let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
             request = request.header("cookie", cookies.join("; "));

@@ -8,7 +8,7 @@ use clap::Parser;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_cli::{Command, Outcome, run};
-use tidemark_tests::{STAFF_TOKEN, Answer, Database, Stack, games};
+use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack, games};
 use uuid::Builder;
 
 /// How long anything may take that happens by itself.

@@ -229,7 +229,8 @@ async fn a_list_of_clicks_goes_on_where_its_page_ended_and_nowhere_else() {
             }
         }
         assert_eq!((times.iter().collect::<BTreeSet<_>>().len(), times.len(), pages), (5, 5, 3), "{path}");
-        let foreign = stack.get_with(OPERATOR_TOKEN, &format!("/days/2025-10-03/clicks?cursor={cursor}")).await.unwrap();
+        let foreign =
+            stack.get_with(OPERATOR_TOKEN, &format!("/days/2025-10-03/clicks?cursor={cursor}")).await.unwrap();
         assert_eq!((foreign.status.as_u16(), foreign.problem().as_str()), (400, "invalid-cursor"));
     }
 }

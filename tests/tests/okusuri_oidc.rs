@@ -103,6 +103,10 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     let mut nobody = browser();
     let refused = nobody.get(&format!("{FROM}?link=1")).await.unwrap();
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=not-signed-in");
+    // A link in a mail, or on another site, begins nothing in Bob's name.
+    let elsewhere = format!("{}{FROM}?link=1", stack.url());
+    let refused = bob.get(&elsewhere).await.unwrap();
+    assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=not-signed-in");
 
     // Bob has his address, so the login may go; who has nothing else keeps it.
     assert_eq!(bob.delete("/okusuri/api/me/accounts/example").await.unwrap().status.as_u16(), 204);
@@ -274,6 +278,7 @@ async fn a_forged_answer_lets_nobody_in() {
         ("expired", Box::new(with("exp", json!(now - 60)))),
         ("no end", Box::new(with("exp", Value::Null))),
         ("nobody", Box::new(with("sub", Value::Null))),
+        ("an empty subject", Box::new(with("sub", json!("")))),
         ("somebody whose subject has no end", Box::new(with("sub", json!("x".repeat(256))))),
         ("another access token", Box::new(with("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA")))),
         ("another key", Box::new(|nonce| liar.sign(&other_key, &header, &claims(nonce)))),
@@ -332,7 +337,10 @@ async fn a_forged_answer_lets_nobody_in() {
     assert_eq!(page.location, "http://okusuri.example/okusuri/#error=provider-answer-invalid", "of an older attempt");
     let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
     let departed = query(&departure.location);
-    let honest = liar.sign(&liar.key, &header, &claims(&departed["nonce"]));
+    // Some providers say so in a text.
+    let mut told = claims(&departed["nonce"]);
+    told["email_verified"] = json!("true");
+    let honest = liar.sign(&liar.key, &header, &told);
     let page = liar.answer(&mut browser, &departed["state"], &honest).await;
     assert_eq!(page.location, "http://okusuri.example/okusuri/", "{page:?}");
     let me = browser.get("/okusuri/api/me").await.unwrap().json();

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_tests::books::{Books, text};
-use tidemark_tests::{STAFF_TOKEN, Answer, Stack};
+use tidemark_tests::{Answer, STAFF_TOKEN, Stack};
 
 const WRITERS: usize = 64;
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidemark_tests::shop::Shop;
-use tidemark_tests::{STAFF_TOKEN, Answer, Database, Stack};
+use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack};
 
 /// How long the stream and TTL may take: what has expired is deleted once a minute.
 const PATIENCE: Duration = Duration::from_secs(240);

@@ -48,10 +48,13 @@ impl Request {
         self.0.headers.get(name)?.to_str().ok()
     }
 
-    /// A cookie's value as the browser sent it; of several of one name the first, which is the one with the longest path.
+    /// A cookie's value as the browser sent it; none where there are several of one name, of which another host of the domain may
+    /// have set one.
     pub fn cookie(&self, name: &str) -> Option<&str> {
         let cookies = self.0.cookies.as_deref().unwrap_or_default().iter();
-        cookies.filter_map(|cookie| cookie.split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
+        let mut values = cookies.filter_map(|cookie| cookie.split_once('=')).filter(|(known, _)| *known == name);
+        let (_, value) = values.next()?;
+        values.next().is_none().then_some(value)
     }
 
     /// Whether the client's connection is encrypted. API Gateway takes no others; the local stack takes no other than plain ones, and says so.
@@ -340,9 +343,11 @@ mod tests {
     #[test]
     fn cookies_are_read_by_their_whole_name() {
         let mut event = ApiGatewayV2httpRequest::default();
-        event.cookies = Some(["my-session=1", "session=a=b", "session=c", "empty=", "none"].map(str::to_owned).into());
+        event.cookies =
+            Some(["my-session=1", "session=a=b", "two=a", "two=b", "empty=", "none"].map(str::to_owned).into());
         let request = Request::new(event);
-        for (name, value) in [("session", Some("a=b")), ("my-session", Some("1")), ("empty", Some("")), ("none", None)]
+        for (name, value) in
+            [("session", Some("a=b")), ("my-session", Some("1")), ("empty", Some("")), ("two", None), ("none", None)]
         {
             assert_eq!(request.cookie(name), value, "{name}");
         }

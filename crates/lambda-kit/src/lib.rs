@@ -6,6 +6,7 @@
 pub mod aws;
 pub mod bearer;
 pub mod client;
+pub mod csv_cell;
 pub mod cursor;
 pub mod env;
 pub mod http;

@@ -208,8 +208,7 @@ fn given(option: Option<&str>) -> Option<&str> {
 /// The tokens that were given, by the names of their flags.
 fn tokens(options: &Options) -> Vec<(&'static str, &str)> {
     let Options { staff_token, operator_token, health_token, .. } = options;
-    let tokens =
-        [("staff-token", staff_token), ("operator-token", operator_token), ("health-token", health_token)];
+    let tokens = [("staff-token", staff_token), ("operator-token", operator_token), ("health-token", health_token)];
     tokens.into_iter().filter_map(|(flag, token)| Some((flag, given(token.as_deref())?))).collect()
 }
 

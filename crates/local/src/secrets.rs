@@ -25,8 +25,11 @@ use crate::stack::Secret;
 pub const PATH: &str = "/_local/secretsmanager";
 
 /// The secrets that people have to know: each with the flag that sets it, without its dashes.
-pub const TOKENS: [(&str, &str); 3] =
-    [("StaffTokenSecret", "staff-token"), ("OperatorTokenSecret", "operator-token"), ("HealthTokenSecret", "health-token")];
+pub const TOKENS: [(&str, &str); 3] = [
+    ("StaffTokenSecret", "staff-token"),
+    ("OperatorTokenSecret", "operator-token"),
+    ("HealthTokenSecret", "health-token"),
+];
 
 const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 

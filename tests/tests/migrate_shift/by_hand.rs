@@ -286,7 +286,9 @@ async fn a_login_is_there_only_while_its_user_has_proved_to_have_the_address() {
     for share in ["100%", "0%"] {
         migration.phase("shift", &["--to", share]).await.unwrap();
         writer.put(&account(USER)).await.unwrap();
-        for (row, logins) in [(Row::User(verified.clone()), 1), (unverified.clone(), 0), (Row::User(verified.clone()), 1)] {
+        for (row, logins) in
+            [(Row::User(verified.clone()), 1), (unverified.clone(), 0), (Row::User(verified.clone()), 1)]
+        {
             writer.put(&row).await.unwrap();
             let items = migration.items().await.unwrap();
             let of_login = |(partition, sort): &&(String, String)| {

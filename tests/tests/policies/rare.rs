@@ -19,7 +19,7 @@ use tidemark_tests::journal::{entry, journal};
 use tidemark_tests::oidc::OidcProvider;
 use tidemark_tests::push::PushService;
 use tidemark_tests::shop::Shop;
-use tidemark_tests::{STAFF_TOKEN, Database, Stack, okusuri, sample_event, samples};
+use tidemark_tests::{Database, STAFF_TOKEN, Stack, okusuri, sample_event, samples};
 use uuid::Uuid;
 
 /// Days of the journal that had fewer shards than now, so that watchers look for their entries under those too.

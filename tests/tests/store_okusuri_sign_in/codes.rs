@@ -19,8 +19,8 @@ async fn a_code_opens_once_and_the_second_time_is_like_no_code_at_all() {
     assert_eq!(entered.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{entered:?}");
     assert!(entered.iter().any(|outcome| matches!(outcome, Err(SignInError::Used))), "{entered:?}");
     let again = service.codes.check(&email, &code, now()).await;
-    assert!(matches!(again, Err(CheckError::Refused(GuessError::Expired))), "{again:?}");
-    assert_eq!(service.items().await.len(), 4, "profile, marker, and two of the session");
+    assert!(matches!(again, Err(CheckError::Wrong { attempts_left: 4 })), "{again:?}");
+    assert_eq!(service.items().await.len(), 5, "profile, marker, two of the session, and what is counted");
 }
 
 #[tokio::test]
@@ -40,9 +40,9 @@ async fn of_many_guesses_at_once_five_are_looked_at() {
     // Now not even the right one, and no other is sent.
     let until = now() + seconds(3_600);
     let right = service.codes.check(&email, &code("000000"), now()).await;
-    assert!(matches!(right, Err(CheckError::Refused(GuessError::Locked(at))) if at == until), "{right:?}");
+    assert!(matches!(right, Err(CheckError::Locked(Locked(at))) if at == until), "{right:?}");
     let sent = service.codes.issue(&email, &code("111111"), now() + seconds(120)).await;
-    assert!(matches!(sent, Err(IssueError::Refused(SendError::Locked(at))) if at == until), "{sent:?}");
+    assert!(matches!(sent, Err(IssueError::Refused(SendError::Locked(Locked(at)))) if at == until), "{sent:?}");
     service.codes.issue(&email, &code("111111"), until).await.unwrap();
     service.codes.check(&email, &code("111111"), until).await.unwrap();
 }
@@ -58,7 +58,7 @@ async fn a_code_is_good_until_it_expires_or_another_is_sent() {
     let old = service.codes.check(&email, &code("111111"), now() + seconds(61)).await;
     assert!(matches!(old, Err(CheckError::Wrong { attempts_left: 4 })), "{old:?}");
     let late = service.codes.check(&email, &code("222222"), now() + seconds(660)).await;
-    assert!(matches!(late, Err(CheckError::Refused(GuessError::Expired))), "{late:?}");
+    assert!(matches!(late, Err(CheckError::Expired)), "{late:?}");
     service.codes.check(&email, &code("222222"), now() + seconds(659)).await.unwrap();
     // Of two that are asked for at once, one is sent.
     let bob = self::email("bob");
@@ -72,7 +72,7 @@ async fn a_code_of_one_address_is_none_of_another() {
     let service = Service::start().await;
     service.codes.issue(&email("ann"), &code("123456"), now()).await.unwrap();
     let outcome = service.codes.check(&email("bob"), &code("123456"), now()).await;
-    assert!(matches!(outcome, Err(CheckError::Refused(GuessError::Expired))), "{outcome:?}");
+    assert!(matches!(outcome, Err(CheckError::Wrong { attempts_left: 4 })), "{outcome:?}");
     service.codes.issue(&email("bob"), &code("654321"), now()).await.unwrap();
     let outcome = service.codes.check(&email("bob"), &code("123456"), now()).await;
     assert!(matches!(outcome, Err(CheckError::Wrong { .. })), "{outcome:?}");
@@ -86,4 +86,85 @@ async fn an_address_is_one_user_however_it_is_spelled() {
     assert_eq!((first.is_new, second.is_new), (true, false));
     assert_eq!(first.user.user_id, second.user.user_id);
     assert_eq!(second.user.email.as_deref(), Some("ann@example.com"));
+}
+
+#[tokio::test]
+async fn nobody_learns_from_a_guess_whether_a_code_is_under_way() {
+    let service = Service::start().await;
+    let addresses = ["known", "expired", "nobody"].map(email);
+    service.codes.issue(&addresses[0], &code("000000"), now() + seconds(3_600)).await.unwrap();
+    service.codes.issue(&addresses[1], &code("000000"), now()).await.unwrap();
+    let at = now() + seconds(3_600);
+    for left in (0..5).rev() {
+        for address in &addresses {
+            let guess = service.codes.check(address, &code("123456"), at).await;
+            assert!(matches!(guess, Err(CheckError::Wrong { attempts_left }) if attempts_left == left), "{address}");
+        }
+    }
+    for address in &addresses {
+        let guess = service.codes.check(address, &code("000000"), at).await;
+        assert!(matches!(guess, Err(CheckError::Locked(Locked(until))) if until == at + seconds(3_600)), "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_mailbox_has_one_limit_whatever_the_tag() {
+    let service = Service::start().await;
+    let mut sent = 0;
+    for minute in 0..60 {
+        for number in 0..2 {
+            let tagged = email(&format!("ann+{minute}.{number}"));
+            sent +=
+                usize::from(service.codes.issue(&tagged, &code("123456"), now() + seconds(60 * minute)).await.is_ok());
+        }
+    }
+    assert_eq!(sent, 5);
+    // The code of one tag opens no other.
+    service.codes.issue(&email("bob+1"), &code("123456"), now()).await.unwrap();
+    let other = service.codes.check(&email("bob+2"), &code("123456"), now()).await;
+    assert!(matches!(other, Err(CheckError::Wrong { .. })), "{other:?}");
+    assert!(service.codes.check(&email("bob+1"), &code("123456"), now()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_source_and_the_service_send_so_many_codes_an_hour_and_no_more() {
+    let service = Service::start().await;
+    let limits = CodeLimits::new(service.db.client.clone(), Database::OKUSURI);
+    let source = |address: &str| Source::of(Some(address.parse().unwrap())).unwrap();
+    let (ann, bob) = (source("203.0.113.7"), source("2001:db8::1"));
+    for _ in 0..60 {
+        limits.send(&ann, now()).await.unwrap();
+    }
+    let refused = limits.send(&ann, now() + seconds(3_599)).await;
+    assert!(matches!(refused, Err(IssueError::Refused(SendError::TooMany(at))) if at == now() + seconds(3_600)));
+    limits.send(&bob, now()).await.unwrap();
+    limits.send(&ann, now() + seconds(3_600)).await.unwrap();
+
+    let mut sent = 0;
+    for _ in 0..(SERVICE_SENDS_MAX / 50 + 1) {
+        let all = join_all((0..50).map(|_| limits.send_any(now()))).await;
+        sent += all.into_iter().filter(|sent| *sent.as_ref().unwrap()).count();
+    }
+    assert_eq!(sent, SERVICE_SENDS_MAX as usize);
+    assert!(!limits.send_any(CodeLimits::next_window(now()) - seconds(1)).await.unwrap());
+    assert!(limits.send_any(CodeLimits::next_window(now())).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_source_that_guesses_is_locked_for_longer_each_time() {
+    let service = Service::start().await;
+    let limits = CodeLimits::new(service.db.client.clone(), Database::OKUSURI);
+    let source = Source::of(Some([203, 0, 113, 7].into())).unwrap();
+    let mut at = now();
+    for hours in [1, 2, 4] {
+        for _ in 0..30 {
+            limits.may_guess(&source, at).await.unwrap();
+            limits.wrong(&source, at).await.unwrap();
+        }
+        let until = at + seconds(3_600 * hours);
+        let locked = limits.may_guess(&source, until - seconds(1)).await;
+        assert!(matches!(locked, Err(CheckError::Locked(Locked(found))) if found == until), "{locked:?}");
+        assert!(matches!(limits.send(&source, at).await, Err(IssueError::Refused(SendError::Locked(_)))));
+        at = until;
+    }
 }

@@ -57,7 +57,8 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     // The stranger's clock is ahead: a session of later than the code.
     let (session, new) = (service.new_session(), new_user("nobody"));
     let later = now() + seconds(3_600);
-    let of_login = service.sign_ins.with_login(&login("subject-0", None), &service.vault, &new, &session.1, later).await;
+    let of_login =
+        service.sign_ins.with_login(&login("subject-0", None), &service.vault, &new, &session.1, later).await;
     assert_eq!(of_login.unwrap().user.user_id, user.user_id);
 
     let at = now() + seconds(60);

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
+use domain::okusuri::sign_in::{Code, Locked, SERVICE_SENDS_MAX, SendError};
 use domain::okusuri::{Email, Platform};
-use domain::okusuri::sign_in::{Code, GuessError, SendError};
 use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -19,8 +19,9 @@ use secrecy::{ExposeSecret, SecretString};
 use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User, UserSession};
 use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{
-    CheckError, Codes, Deleted, Entered, Everything, IssueError, Key, Linked, Login, LoginError, NewSession, NewUser,
-    Notifications, SESSION_LIFETIME, Sessions, SignInError, SignIns, Unlinked, Users, WriteError, item, read, sha256_hex,
+    CheckError, CodeLimits, Codes, Deleted, Entered, Everything, IssueError, Key, Linked, Login, LoginError,
+    NewSession, NewUser, Notifications, SESSION_LIFETIME, Sessions, SignInError, SignIns, Source, Unlinked, Users,
+    WriteError, item, read, sha256_hex,
 };
 use tidemark_tests::Database;
 

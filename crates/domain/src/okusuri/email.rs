@@ -40,6 +40,18 @@ impl Email {
         }
     }
 
+    /// The mailbox that mails to this address end in, as far as limits are concerned: without what follows a `+`. Dots count.
+    /// Gmail ignores them, but other hosts do not, and there somebody would use up a stranger's limits.
+    pub fn mailbox(&self) -> String {
+        match self.0.rsplit_once('@') {
+            Some((local, domain)) => {
+                let name = local.split_once('+').map_or(local, |(name, _)| name);
+                format!("{name}@{domain}")
+            }
+            None => self.0.clone(),
+        }
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -80,6 +92,18 @@ mod tests {
         let texts = ["a.b@example.com", "ab@example.com", "ab+x@example.com", "ab#1@example.com"];
         for text in texts {
             assert_eq!(normalised(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn addresses_with_a_tag_end_in_one_mailbox() {
+        for (text, mailbox) in [
+            ("Ann@example.com", "ann@example.com"),
+            ("ann+1@example.com", "ann@example.com"),
+            ("ann+1+2@example.com", "ann@example.com"),
+            ("a.nn+x@example.com", "a.nn@example.com"),
+        ] {
+            assert_eq!(Email::new(text).map(|email| email.mailbox()).as_deref(), Ok(mailbox));
         }
     }
 

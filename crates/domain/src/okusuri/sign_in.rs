@@ -7,18 +7,36 @@ use jiff::{SignedDuration, Timestamp};
 /// How long a code is good.
 pub const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// The least time between two codes to one address.
-pub const SEND_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
-
-/// The time over which sends and wrong codes of an address are counted, and how long it is locked after too many wrong ones.
+/// The time over which codes and wrong codes are counted, and how long the first lock lasts.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
-/// Codes that one address is sent in a [`WINDOW`].
-pub const SENDS_MAX: u32 = 5;
+/// Each lock is twice as long as the one before, up to this.
+pub const LOCK_MAX: SignedDuration = SignedDuration::from_hours(24);
 
-/// Wrong codes that one address takes in a [`WINDOW`], whichever code they were meant for. Somebody who guesses at one address day and night
-/// has 120 tries a day at a million codes.
-pub const ATTEMPTS_MAX: u32 = 5;
+/// So long after a lock it is forgotten: the next one is as short as the first.
+pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+/// Codes that the whole service sends in a [`WINDOW`]: what a botnet can make the owner pay for mails is $0.10 an hour.
+pub const SERVICE_SENDS_MAX: u32 = 1_000;
+
+/// How often codes are sent for one and the same, and guessed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The least time between two codes.
+    pub interval: SignedDuration,
+    /// Codes in a [`WINDOW`].
+    pub sends_max: u32,
+    /// Wrong codes in a [`WINDOW`]; then it is locked.
+    pub attempts_max: u32,
+}
+
+impl Limits {
+    /// Of a mailbox, whichever code the wrong ones were meant for. Somebody who guesses at one mailbox day and night has some
+    /// 100 tries a day at a million codes.
+    pub const MAILBOX: Self = Self { interval: SignedDuration::from_secs(60), sends_max: 5, attempts_max: 5 };
+    /// Of an address that requests come from. An office, or a provider with one address for many, has room in it.
+    pub const SOURCE: Self = Self { interval: SignedDuration::ZERO, sends_max: 60, attempts_max: 30 };
+}
 
 /// Six digits that came by mail.
 #[derive(Clone, PartialEq, Eq)]
@@ -63,20 +81,27 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What is remembered of an address that codes are sent to. Whether anybody has that address does not matter here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is remembered of a mailbox, or of a source of requests. Whether anybody has that mailbox does not matter here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Codes sent since `window_from`.
     pub sends: u32,
     /// Wrong codes since `window_from`.
     pub attempts: u32,
+    /// Locks that are not forgotten.
+    pub locks: u32,
     /// When counting began.
     pub window_from: Timestamp,
-    /// When the last code was sent.
-    pub sent_at: Timestamp,
+    /// When the last code was sent, if one was.
+    pub sent_at: Option<Timestamp>,
     /// Until when no code is sent or taken.
     pub locked_until: Option<Timestamp>,
 }
+
+/// Too many wrong codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many wrong codes; no code is sent or taken until {0}")]
+pub struct Locked(pub Timestamp);
 
 /// Why no code is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -85,72 +110,78 @@ pub enum SendError {
     #[error("a code was sent already; the next one can be sent from {0}")]
     TooMany(Timestamp),
     /// Too many wrong codes.
-    #[error("too many wrong codes; the address is locked until {0}")]
-    Locked(Timestamp),
+    #[error(transparent)]
+    Locked(#[from] Locked),
 }
 
 impl SendError {
     /// When to try again.
     pub fn until(self) -> Timestamp {
         match self {
-            Self::TooMany(until) | Self::Locked(until) => until,
+            Self::TooMany(until) | Self::Locked(Locked(until)) => until,
         }
     }
-}
-
-/// Why a code is not even looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum GuessError {
-    /// It is too old, was used, or was never sent.
-    #[error("the code has expired, or was used already")]
-    Expired,
-    /// Too many wrong codes.
-    #[error("too many wrong codes; the address is locked until {0}")]
-    Locked(Timestamp),
 }
 
 impl Sent {
-    /// The state after sending one more code now, or why none is sent. A new code does not bring new attempts: those are the address's, by the hour.
-    pub fn again(before: Option<&Self>, now: Timestamp) -> Result<Self, SendError> {
-        let first = Self { sends: 1, attempts: 0, window_from: now, sent_at: now, locked_until: None };
-        let Some(before) = before else { return Ok(first) };
-        if let Some(until) = before.locked_until.filter(|until| now < *until) {
-            return Err(SendError::Locked(until));
-        }
-        if now < before.sent_at + SEND_INTERVAL {
-            return Err(SendError::TooMany(before.sent_at + SEND_INTERVAL));
-        }
-        if now >= before.window_from + WINDOW {
-            return Ok(first);
-        }
-        if before.sends >= SENDS_MAX {
-            return Err(SendError::TooMany(before.window_from + WINDOW));
-        }
-        Ok(Self { sends: before.sends + 1, sent_at: now, locked_until: None, ..before.clone() })
+    /// The state now, with a new window where the old one is over; or none, while it is locked.
+    fn at(before: Option<&Self>, now: Timestamp) -> Result<Self, Locked> {
+        let anew = Self { window_from: now, ..Self::default() };
+        let Some(before) = before else { return Ok(anew) };
+        before.may_guess(now)?;
+        let locked_until = before.locked_until.filter(|until| now < *until + FORGOTTEN_AFTER);
+        let locks = if locked_until.is_some() { before.locks } else { 0 };
+        let is_over = now >= before.window_from + WINDOW;
+        let counted = if is_over { Self { sent_at: before.sent_at, ..anew } } else { before.clone() };
+        Ok(Self { locks, locked_until, ..counted })
     }
 
-    /// The state after one more attempt now, which may be right, or why there is none. It is to be stored before the code is compared: of a thousand
-    /// guesses at once five are compared.
-    pub fn guess(&self, now: Timestamp) -> Result<Self, GuessError> {
-        if let Some(until) = self.locked_until.filter(|until| now < *until) {
-            return Err(GuessError::Locked(until));
+    /// The state after sending one more code now, or why none is sent. A new code does not bring new attempts: those are the mailbox's, by the hour.
+    pub fn again(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
+        let state = Self::at(before, now)?;
+        if let Some(next) = state.sent_at.map(|at| at + limits.interval).filter(|next| now < *next) {
+            return Err(SendError::TooMany(next));
         }
-        if now >= self.sent_at + CODE_LIFETIME {
-            return Err(GuessError::Expired);
+        if state.sends >= limits.sends_max {
+            return Err(SendError::TooMany(state.window_from + WINDOW));
         }
-        let attempts = self.attempts.saturating_add(1);
-        Ok(Self { attempts, locked_until: (attempts >= ATTEMPTS_MAX).then(|| now + WINDOW), ..self.clone() })
+        Ok(Self { sends: state.sends + 1, sent_at: Some(now), ..state })
     }
 
-    /// How many more wrong codes the address takes.
-    pub fn attempts_left(&self) -> u32 {
-        ATTEMPTS_MAX.saturating_sub(self.attempts)
+    /// The state after one more attempt now, also where no code was sent. Of a mailbox it is stored before the code is compared, which may be
+    /// right: of a thousand guesses at once five are compared.
+    pub fn guess(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, Locked> {
+        let state = Self::at(before, now)?;
+        let attempts = state.attempts.saturating_add(1);
+        if attempts < limits.attempts_max {
+            return Ok(Self { attempts, ..state });
+        }
+        // 2^5 hours are more than the longest lock.
+        let lock = (WINDOW * (1 << state.locks.min(5))).min(LOCK_MAX);
+        Ok(Self { attempts, locks: state.locks.saturating_add(1), locked_until: Some(now + lock), ..state })
+    }
+
+    /// Whether a code is looked at now.
+    pub fn may_guess(&self, now: Timestamp) -> Result<(), Locked> {
+        self.locked_until.filter(|until| now < *until).map_or(Ok(()), |until| Err(Locked(until)))
+    }
+
+    /// Whether the code that was sent last can still be used.
+    pub fn is_good(&self, now: Timestamp) -> bool {
+        self.sent_at.is_some_and(|at| now < at + CODE_LIFETIME)
+    }
+
+    /// How many more wrong codes are taken.
+    pub fn attempts_left(&self, limits: Limits) -> u32 {
+        limits.attempts_max.saturating_sub(self.attempts)
     }
 
     /// Until when this matters to the next one who asks. What is remembered may go then.
     pub fn matters_until(&self) -> Timestamp {
         let window = self.window_from + WINDOW;
-        [window, self.sent_at + CODE_LIFETIME].into_iter().chain(self.locked_until).max().unwrap_or(window)
+        let others =
+            [self.sent_at.map(|at| at + CODE_LIFETIME), self.locked_until.map(|until| until + FORGOTTEN_AFTER)];
+        others.into_iter().flatten().fold(window, Timestamp::max)
     }
 }
 
@@ -183,49 +214,82 @@ mod tests {
         assert!(!format!("{:?}", Code::of_random(7)).contains('7'));
     }
 
+    fn again(before: Option<&Sent>, at: Timestamp) -> Result<Sent, SendError> {
+        Sent::again(before, Limits::MAILBOX, at)
+    }
+
+    fn guess(before: &Sent, at: Timestamp) -> Result<Sent, Locked> {
+        Sent::guess(Some(before), Limits::MAILBOX, at)
+    }
+
     #[test]
     fn a_code_is_sent_once_a_minute_and_five_times_an_hour() {
-        let mut sent = Sent::again(None, now()).unwrap();
-        assert_eq!(Sent::again(Some(&sent), now() + seconds(59)), Err(SendError::TooMany(now() + seconds(60))));
+        let mut sent = again(None, now()).unwrap();
+        assert_eq!(again(Some(&sent), now() + seconds(59)), Err(SendError::TooMany(now() + seconds(60))));
         for minute in 1..5 {
-            sent = Sent::again(Some(&sent), now() + seconds(60 * minute)).unwrap();
+            sent = again(Some(&sent), now() + seconds(60 * minute)).unwrap();
         }
-        assert_eq!(Sent::again(Some(&sent), now() + seconds(3_599)), Err(SendError::TooMany(now() + WINDOW)));
-        assert_eq!(Sent::again(Some(&sent), now() + WINDOW).unwrap().sends, 1);
+        assert_eq!(again(Some(&sent), now() + seconds(3_599)), Err(SendError::TooMany(now() + WINDOW)));
+        assert_eq!(again(Some(&sent), now() + WINDOW).unwrap().sends, 1);
     }
 
     #[test]
     fn a_new_code_brings_no_new_attempts_within_the_hour() {
-        let sent = Sent { attempts: 4, ..Sent::again(None, now()).unwrap() };
-        assert_eq!(Sent::again(Some(&sent), now() + seconds(60)).unwrap().attempts, 4);
-        assert_eq!(Sent::again(Some(&sent), now() + WINDOW).unwrap().attempts, 0);
-    }
-
-    #[test]
-    fn a_locked_address_is_sent_nothing_until_it_is_unlocked() {
-        let until = now() + seconds(5_000);
-        let sent = Sent { attempts: 5, locked_until: Some(until), ..Sent::again(None, now()).unwrap() };
-        assert_eq!(Sent::again(Some(&sent), until - seconds(1)), Err(SendError::Locked(until)));
-        assert_eq!(Sent::again(Some(&sent), until).unwrap(), Sent::again(None, until).unwrap());
-        assert_eq!(sent.matters_until(), until);
+        let sent = Sent { attempts: 4, ..again(None, now()).unwrap() };
+        assert_eq!(again(Some(&sent), now() + seconds(60)).unwrap().attempts, 4);
+        assert_eq!(again(Some(&sent), now() + WINDOW).unwrap().attempts, 0);
     }
 
     #[test]
     fn the_fifth_attempt_may_be_right_and_a_sixth_is_none() {
-        let mut sent = Sent::again(None, now()).unwrap();
+        let mut sent = again(None, now()).unwrap();
         for left in (0..5).rev() {
-            sent = sent.guess(now()).unwrap();
-            assert_eq!(sent.attempts_left(), left);
+            sent = guess(&sent, now()).unwrap();
+            assert_eq!(sent.attempts_left(Limits::MAILBOX), left);
         }
-        assert_eq!(sent.guess(now() + WINDOW - seconds(1)), Err(GuessError::Locked(now() + WINDOW)));
-        assert_eq!(sent.guess(now() + WINDOW), Err(GuessError::Expired));
+        let until = now() + WINDOW;
+        assert_eq!(guess(&sent, until - seconds(1)), Err(Locked(until)));
+        assert_eq!(again(Some(&sent), until - seconds(1)), Err(SendError::Locked(Locked(until))));
+        assert_eq!(again(Some(&sent), until).unwrap().sends, 1);
+        assert_eq!(guess(&sent, until).unwrap().attempts, 1);
+    }
+
+    #[test]
+    fn a_guess_counts_the_same_where_no_code_was_ever_sent() {
+        let mut none = None;
+        let mut sent = again(None, now()).unwrap();
+        for _ in 0..5 {
+            let state = Sent::guess(none.as_ref(), Limits::MAILBOX, now()).unwrap();
+            sent = guess(&sent, now()).unwrap();
+            assert_eq!(Sent { sends: 1, sent_at: Some(now()), ..state.clone() }, sent);
+            none = Some(state);
+        }
+        assert_eq!(guess(&none.unwrap(), now()), Err(Locked(now() + WINDOW)));
+    }
+
+    #[test]
+    fn locks_grow_up_to_a_day_and_are_forgotten_a_day_after_the_last() {
+        let (mut sent, mut at) = (Sent { window_from: now(), ..Sent::default() }, now());
+        for hours in [1, 2, 4, 8, 16, 24, 24] {
+            for _ in 0..5 {
+                sent = guess(&sent, at).unwrap();
+            }
+            at += SignedDuration::from_hours(hours);
+            assert_eq!(sent.locked_until, Some(at), "{hours}");
+        }
+        assert_eq!(sent.matters_until(), at + FORGOTTEN_AFTER);
+        // A code in between does not make them forgotten.
+        let sent = again(Some(&sent), at).unwrap();
+        assert_eq!(guess(&sent, at + FORGOTTEN_AFTER - seconds(1)).unwrap().locks, 7);
+        assert_eq!(guess(&sent, at + FORGOTTEN_AFTER).unwrap().locks, 0);
     }
 
     #[test]
     fn a_code_is_good_for_ten_minutes() {
-        let sent = Sent::again(None, now()).unwrap();
-        assert!(sent.guess(now() + seconds(599)).is_ok());
-        assert_eq!(sent.guess(now() + seconds(600)), Err(GuessError::Expired));
+        let sent = again(None, now()).unwrap();
+        assert!(sent.is_good(now() + seconds(599)));
+        assert!(!sent.is_good(now() + seconds(600)));
+        assert!(!Sent::guess(None, Limits::MAILBOX, now()).unwrap().is_good(now()));
     }
 
     proptest! {
@@ -234,15 +298,32 @@ mod tests {
             let (mut at, mut sent, mut times) = (now(), None, Vec::new());
             for wait in waits {
                 at += seconds(wait);
-                if let Ok(next) = Sent::again(sent.as_ref(), at) {
+                if let Ok(next) = again(sent.as_ref(), at) {
                     times.push(at);
                     sent = Some(next);
                 }
             }
             for (index, time) in times.iter().enumerate() {
                 let within = |span| times[index..].iter().take_while(|other| **other < *time + span).count();
-                prop_assert_eq!(within(SEND_INTERVAL), 1);
-                prop_assert!(within(WINDOW) < 2 * SENDS_MAX as usize);
+                prop_assert_eq!(within(Limits::MAILBOX.interval), 1);
+                prop_assert!(within(WINDOW) < 2 * Limits::MAILBOX.sends_max as usize);
+            }
+        }
+
+        #[test]
+        fn no_day_has_more_than_some_hundred_wrong_codes(waits in prop::collection::vec(0_i64..4_000, 1..400)) {
+            let (mut at, mut sent, mut times) = (now(), None, Vec::new());
+            for wait in waits {
+                at += seconds(wait);
+                if let Ok(next) = Sent::guess(sent.as_ref(), Limits::MAILBOX, at) {
+                    times.push(at);
+                    sent = Some(next);
+                }
+            }
+            // Slow ones, four an hour, are never locked: 96 a day, and some more at a window's edge.
+            let day = SignedDuration::from_hours(24);
+            for (index, time) in times.iter().enumerate() {
+                prop_assert!(times[index..].iter().take_while(|other| **other < *time + day).count() <= 101);
             }
         }
     }

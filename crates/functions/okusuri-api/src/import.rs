@@ -6,6 +6,7 @@ use csv::{ReaderBuilder, StringRecord};
 use domain::calendar::parse_date;
 use domain::okusuri::{DateRefusal, Log, Note, loggable};
 use jiff::civil::Date;
+use lambda_kit::csv_cell;
 use lambda_kit::http::{Reply, Request, invalid};
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
         counted = begin;
         let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
         let day = parse_date(field(Some(date))).ok();
-        let fields = (field(Some(has_bleeding)), note.map(|_| field(note)));
+        let fields = (field(Some(has_bleeding)), note.map(|_| csv_cell::unescape(field(note))));
         let read = day.ok_or_else(|| ("invalid-date", format!("`{}`", field(Some(date)))));
         let read = read.and_then(|date| entry(date, fields, today, new_id)).and_then(|entry| {
             if seen.insert(entry.log.date) {

@@ -27,7 +27,9 @@ use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::push::{VapidKey, VapidKeyError};
 use secrecy::SecretString;
 use store::okusuri::vault::{Vault, VaultError};
-use store::okusuri::{Accesses, Attempts, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users};
+use store::okusuri::{
+    Accesses, Attempts, CodeLimits, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users,
+};
 use uuid::Uuid;
 
 use push::Notices;
@@ -83,6 +85,7 @@ pub struct Okusuri {
     accesses: Accesses,
     sign_ins: SignIns,
     codes: Codes,
+    code_limits: CodeLimits,
     attempts: Attempts,
     providers: Providers,
     vault: Vault,
@@ -121,6 +124,7 @@ impl Okusuri {
             accesses: Accesses::new(client.clone(), table),
             sign_ins: SignIns::new(client.clone(), table),
             codes: Codes::new(client.clone(), table, vault.clone()),
+            code_limits: CodeLimits::new(client.clone(), table),
             attempts: Attempts::new(client.clone(), table, vault.clone()),
             providers: Providers::new(config.providers.clone(), outbound),
             vault,

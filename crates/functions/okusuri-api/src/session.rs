@@ -16,8 +16,8 @@ use store::okusuri::{NewSession, SESSION_LIFETIME, sha256_hex};
 use crate::Okusuri;
 use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, failed};
 
-/// The cookie that holds a session's token.
-const COOKIE: &str = "tidemark-session";
+/// The cookie that holds a session's token: over https, and on plain http, which is a laptop's.
+const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
 /// Cookies of better-auth, which kept the sessions before: `<token>.<signature>`. Who was signed in then stays so.
 const COOKIES_BEFORE: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
@@ -87,7 +87,7 @@ impl Okusuri {
 /// The token that a request carries: of a script in its header, of a browser in its cookie.
 pub(crate) fn token(request: &Request) -> Option<String> {
     let scripts = request.header("authorization").and_then(bearer::token).map(str::to_owned);
-    let ours = || request.cookie(COOKIE).filter(|token| !token.is_empty()).map(str::to_owned);
+    let ours = || request.cookie(cookie_name(request, COOKIES)).filter(|token| !token.is_empty()).map(str::to_owned);
     let before = || COOKIES_BEFORE.iter().find_map(|name| token_before(request.cookie(name)?));
     scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)
 }
@@ -102,7 +102,26 @@ fn token_before(cookie: &str) -> Option<String> {
 /// The cookie of a session.
 pub(crate) fn cookie<'a>(request: &Request, token: &'a str) -> Cookie<'a> {
     let max_age = Duration::try_from(SESSION_LIFETIME).unwrap_or_default();
-    Cookie { name: COOKIE, value: token, path: COOKIE_PATH, max_age, is_secure: request.is_https() }
+    named(request, COOKIES, COOKIE_PATH, token, max_age)
+}
+
+/// Which of two names a cookie has here. A browser lets no other host of the domain, and no plain connection, set a cookie whose
+/// name begins with `__Host-` ([RFC 6265bis](https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis)).
+pub(crate) fn cookie_name(request: &Request, [https, http]: [&'static str; 2]) -> &'static str {
+    if request.is_https() { https } else { http }
+}
+
+/// A cookie under one of two names. `__Host-` wants the path `/`.
+pub(crate) fn named<'a>(
+    request: &Request,
+    names: [&'static str; 2],
+    path: &'static str,
+    value: &'a str,
+    max_age: Duration,
+) -> Cookie<'a> {
+    let is_secure = request.is_https();
+    let path = if is_secure { "/" } else { path };
+    Cookie { name: cookie_name(request, names), value, path, max_age, is_secure }
 }
 
 /// What takes a session's cookies away: ours, and those of before, which lie at another path.
@@ -129,16 +148,30 @@ pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) ->
     }
     let is_ours = match (request.header("sec-fetch-site"), request.header("origin")) {
         (Some(site), _) => ["same-origin", "none"].contains(&site),
-        (None, Some(origin)) => {
-            let host_of = |url: &str| url.split_once("://").map(|(_, rest)| rest.trim_end_matches('/').to_owned());
-            let host = host_of(origin);
-            let public = public_url.and_then(host_of).and_then(|rest| rest.split('/').next().map(str::to_owned));
-            host.is_some() && (host.as_deref() == request.header("host") || host == public)
-        }
+        (None, Some(origin)) => is_this_host(request, public_url, origin),
         // A script, which has no cookies but those that it was given.
         (None, None) => true,
     };
     if is_ours { Ok(()) } else { Err(CROSS_SITE_REQUEST) }
+}
+
+/// Whether the browser says that a page of this site asks: for a GET that changes something. A browser that says nothing at all is
+/// not believed; on plain http to another machine none sends `Sec-Fetch-Site`, and there the page's own address has to be enough.
+pub(crate) fn is_from_the_page(request: &Request, public_url: Option<&str>) -> bool {
+    match request.header("sec-fetch-site") {
+        Some(site) => site == "same-origin",
+        None => {
+            let sender = request.header("origin").or_else(|| request.header("referer"));
+            sender.is_some_and(|sender| is_this_host(request, public_url, sender))
+        }
+    }
+}
+
+/// Whether an address is of this site: of the host that the request names, or where people find the page.
+fn is_this_host(request: &Request, public_url: Option<&str>, address: &str) -> bool {
+    let host_of = |url: &str| url.split_once("://").and_then(|(_, rest)| Some(rest.split('/').next()?.to_owned()));
+    let host = host_of(address);
+    host.is_some() && (host.as_deref() == request.header("host") || host == public_url.and_then(host_of))
 }
 
 #[cfg(test)]
@@ -159,11 +192,16 @@ mod tests {
     #[test]
     fn a_token_comes_in_the_cookie_of_today_or_of_before_or_in_the_header() {
         for (headers, cookies, expected) in [
-            (json!({}), &["tidemark-session=abc"][..], Some("abc")),
+            (json!({}), &["__Host-tidemark-session=abc"][..], Some("abc")),
+            (json!({}), &["tidemark-session=abc"], None),
+            (json!({}), &["tidemark-session=evil", "__Host-tidemark-session=abc"], Some("abc")),
+            (json!({}), &["__Host-tidemark-session=abc", "__Host-tidemark-session=other"], None),
+            (json!({ "x-forwarded-proto": "http" }), &["tidemark-session=abc"], Some("abc")),
+            (json!({ "x-forwarded-proto": "http" }), &["tidemark-session=abc", "tidemark-session=other"], None),
             (json!({}), &["better-auth.session_token=abc.c2ln%3D"], Some("abc")),
             (json!({}), &["__Secure-better-auth.session_token=a.b.c2ln%2B%3D"], Some("a.b")),
-            (json!({}), &["tidemark-session=", "better-auth.session_token=abc.x"], Some("abc")),
-            (json!({}), &["better-auth.session_token=abc.x", "tidemark-session=new"], Some("new")),
+            (json!({}), &["__Host-tidemark-session=", "better-auth.session_token=abc.x"], Some("abc")),
+            (json!({}), &["better-auth.session_token=abc.x", "__Host-tidemark-session=new"], Some("new")),
             (json!({ "authorization": "Bearer abc" }), &["tidemark-session=other"], Some("abc")),
             (json!({ "authorization": "Basic abc" }), &[], None),
             (json!({}), &["better-auth.session_token=abc", "better-auth.session_token=.x", "session=abc"], None),
@@ -171,8 +209,26 @@ mod tests {
         ] {
             assert_eq!(token(&request("GET", headers, cookies)).as_deref(), expected, "{cookies:?}");
         }
-        let long = format!("tidemark-session={}", "x".repeat(513));
+        let long = format!("__Host-tidemark-session={}", "x".repeat(513));
         assert_eq!(token(&request("GET", json!({}), &[&long])), None);
+    }
+
+    #[test]
+    fn a_login_is_linked_only_from_the_page() {
+        let public = Some("https://okusuri.example");
+        for (headers, is_fine) in [
+            (json!({ "sec-fetch-site": "same-origin" }), true),
+            (json!({ "sec-fetch-site": "same-site" }), false),
+            (json!({ "sec-fetch-site": "none" }), false),
+            (json!({ "sec-fetch-site": "cross-site", "referer": "https://okusuri.example/" }), false),
+            (json!({}), false),
+            (json!({ "referer": "https://okusuri.example/okusuri/?view=settings" }), true),
+            (json!({ "referer": "http://192.168.0.2:3000/okusuri/", "host": "192.168.0.2:3000" }), true),
+            (json!({ "referer": "https://evil.example/okusuri.example/" }), false),
+            (json!({ "origin": "https://evil.example", "referer": "https://okusuri.example/" }), false),
+        ] {
+            assert_eq!(is_from_the_page(&request("GET", headers.clone(), &[]), public), is_fine, "{headers}");
+        }
     }
 
     #[test]

@@ -66,14 +66,15 @@ async fn in_turn(reminding: &Reminding, user: &UserId, now: Timestamp) -> Result
     };
     let zone = TimeZone::get(&profile.time_zone).unwrap_or(TimeZone::UTC);
     // A reminder that has not followed its user into another zone was due at the wrong moment: it follows now.
-    let is_elsewhere = profile.time_zone != reminder.time_zone;
+    let zone_name = zone.iana_name().unwrap_or(&profile.time_zone);
+    let is_elsewhere = zone_name != reminder.time_zone;
     let turn = if is_elsewhere { Turn::LeaveOut } else { turn(due_at, &zone, reminder.last_reminded_on, now) };
     let given_for = match turn {
         Turn::Remind(date) => Some(date),
         Turn::LeaveOut => None,
     };
     let next = next_due(reminder.time, &zone, now.max(due_at));
-    if !reminding.reminders.claim(&reminder, given_for, next, &profile.time_zone, now).await? {
+    if !reminding.reminders.claim(&reminder, given_for, next, zone_name, now).await? {
         return Ok(Outcome::Elsewhere);
     }
     match given_for {

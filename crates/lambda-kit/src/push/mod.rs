@@ -28,6 +28,9 @@ pub const MESSAGE_BYTES_MAX: usize = 3_993;
 /// What one attempt may take. Nobody reads the answer's body.
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), body_bytes_max: 16 * 1024 };
 
+/// What is told of a push service that gives no answer.
+const UNREACHABLE: &str = "the push service cannot be reached";
+
 /// How often a push service is asked that says it cannot now.
 const ATTEMPTS_MAX: u32 = 3;
 
@@ -206,11 +209,16 @@ impl Push {
                     _ => Attempt::Over(Sent::Rejected(why)),
                 }
             }
-            Err(OutboundError::Refused(why @ (Refusal::Unresolved | Refusal::Unreachable))) => {
-                Attempt::Later(why.to_string(), None)
+            // The user who names an address learns one thing of it, whatever is wrong: names, ports and certificates are not theirs to probe.
+            Err(error) => {
+                tracing::warn!(%error, "a push service cannot be reached");
+                let why = UNREACHABLE.to_owned();
+                match error {
+                    OutboundError::Refused(Refusal::Unresolved | Refusal::Unreachable) => Attempt::Later(why, None),
+                    OutboundError::Refused(_) => Attempt::Over(Sent::Rejected(why)),
+                    _ => Attempt::Over(Sent::Failed(why)),
+                }
             }
-            Err(OutboundError::Refused(why)) => Attempt::Over(Sent::Rejected(why.to_string())),
-            Err(error) => Attempt::Over(Sent::Failed(error.to_string())),
         }
     }
 }

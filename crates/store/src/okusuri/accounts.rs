@@ -176,13 +176,7 @@ impl SignIns {
     }
 
     /// Adds a login to those of a user who is signed in.
-    pub async fn link(
-        &self,
-        user: &User,
-        login: &Login,
-        vault: &Vault,
-        now: Timestamp,
-    ) -> Result<Linked, StoreError> {
+    pub async fn link(&self, user: &User, login: &Login, vault: &Vault, now: Timestamp) -> Result<Linked, StoreError> {
         for _ in 0..DECISIONS_MAX {
             let marker = self.get(&keys::account_owner(&login.provider, &login.subject)).await?;
             let owner: Option<AccountOwner> = marker.map(read).transpose()?;

@@ -188,7 +188,7 @@ impl Everything {
         let owner: Option<EmailOwner> = request.send().await?.item.map(read).transpose()?;
         // Another user may have the address, and a code for it under way.
         if owner.is_some_and(|owner| owner.user_id == user_id.as_str()) {
-            delete_all(&self.client, &self.table, &[keys::verification(email.as_str())]).await?;
+            delete_all(&self.client, &self.table, &[keys::verification(&email.mailbox())]).await?;
             self.delete_marker(&marker, user_id).await?;
         }
         Ok(())

@@ -84,8 +84,18 @@ pub(crate) fn account_owner(provider: &str, subject: &str) -> Key {
     Key::new(format!("ACCOUNT#{provider}#{subject}"), "ACCOUNT")
 }
 
-pub(crate) fn verification(email: &str) -> Key {
-    Key::new(format!("VERIFICATION#{email}"), "CODE")
+pub(crate) fn verification(mailbox: &str) -> Key {
+    Key::new(format!("VERIFICATION#{mailbox}"), "CODE")
+}
+
+/// What is counted of a source of requests.
+pub(crate) fn source_limit(source: &str) -> Key {
+    Key::new(format!("LIMIT#SOURCE#{source}"), "CODES")
+}
+
+/// What is counted of the whole service, in the window that begins with this second.
+pub(crate) fn service_limit(window_from: i64) -> Key {
+    Key::new(format!("LIMIT#SERVICE#{window_from}"), "CODES")
 }
 
 pub(crate) fn oauth_state(state_hash: &str) -> Key {

@@ -141,7 +141,7 @@ impl SignIns {
             }
             // Stops a code from being used twice.
             let hash = AttributeValue::B(Blob::new(code.code_hash.clone()));
-            let used = keys::verification(code.email.as_str());
+            let used = keys::verification(&code.email.mailbox());
             let actions = Transaction::new(&self.table).delete(&used, "CodeHash = :hash", vec![("hash", hash)])?;
             let is_new = known.is_none();
             let strangers = match &known {

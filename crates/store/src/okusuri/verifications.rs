@@ -1,8 +1,8 @@
-//! Codes by e-mail: what is remembered of an address that a code was sent to.
+//! Codes by e-mail: what is remembered of a mailbox that a code was sent to, or tried for.
 
 use aws_sdk_dynamodb::Client;
 use domain::okusuri::Email;
-use domain::okusuri::sign_in::{CODE_LIFETIME, Code, GuessError, SendError, Sent};
+use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, Sent};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -18,27 +18,29 @@ use crate::StoreError;
 /// How often a change is decided again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
-/// The code of an address: `VERIFICATION#<normalised e-mail>` `CODE`. Whether somebody has that address makes no difference to it.
+/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there makes no difference to it.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Verification {
-    /// Normalised.
+    /// The normalised address without its `+tag`: one mailbox has one code at a time, and one set of limits.
+    pub mailbox: String,
+    /// The normalised address that was asked for last.
     pub email: String,
-    /// HMAC-SHA256 of address and code.
+    /// HMAC-SHA256 of address and code; empty as long as none was sent.
     pub code_hash: ByteBuf,
     /// Wrong codes in the window.
     pub attempts: u32,
     /// Codes sent in the window.
     pub sends: u32,
+    /// Locks that are not forgotten.
+    pub locks: u32,
     /// When the window began.
     pub window_from: Timestamp,
-    /// When the code was sent.
-    pub sent_at: Timestamp,
-    /// Until when no code is sent or taken; none, or one that has passed, when the address is not locked.
+    /// When the code was sent, if one was.
+    pub sent_at: Option<Timestamp>,
+    /// Until when no code is sent or taken; none, or one that has passed, when the mailbox is not locked.
     pub locked_until: Option<Timestamp>,
-    /// From then on the code is refused.
-    pub expires_at: Timestamp,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -47,14 +49,14 @@ pub struct Verification {
 
 impl Row for Verification {
     const TYPE: &'static str = "verification";
-    const OPTIONAL: &'static [&'static str] = &["LockedUntil"];
+    const OPTIONAL: &'static [&'static str] = &["LockedUntil", "SentAt"];
 
     fn key(&self) -> Key {
-        keys::verification(&self.email)
+        keys::verification(&self.mailbox)
     }
 
     fn owner(&self) -> &str {
-        &self.email
+        &self.mailbox
     }
 
     fn created_at(&self) -> Timestamp {
@@ -68,15 +70,30 @@ impl Row for Verification {
 }
 
 impl Verification {
+    fn new(email: &Email, now: Timestamp) -> Self {
+        Self {
+            mailbox: email.mailbox(),
+            email: email.to_string(),
+            code_hash: ByteBuf::new(),
+            attempts: 0,
+            sends: 0,
+            locks: 0,
+            window_from: now,
+            sent_at: None,
+            locked_until: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     fn sent(&self) -> Sent {
-        let Self { sends, attempts, window_from, sent_at, locked_until, .. } = *self;
-        Sent { sends, attempts, window_from, sent_at, locked_until }
+        let Self { sends, attempts, locks, window_from, sent_at, locked_until, .. } = *self;
+        Sent { sends, attempts, locks, window_from, sent_at, locked_until }
     }
 
     fn with(self, sent: Sent, now: Timestamp) -> Self {
-        let Sent { sends, attempts, window_from, sent_at, locked_until } = sent;
-        let expires_at = sent_at + CODE_LIFETIME;
-        Self { sends, attempts, window_from, sent_at, locked_until, expires_at, updated_at: now, ..self }
+        let Sent { sends, attempts, locks, window_from, sent_at, locked_until } = sent;
+        Self { sends, attempts, locks, window_from, sent_at, locked_until, updated_at: now, ..self }
     }
 }
 
@@ -94,15 +111,18 @@ pub enum IssueError {
 /// Why a code was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// It is not that one.
+    /// It is not that one. Whether a code is under way makes no difference to it.
     #[error("the code is wrong")]
     Wrong {
-        /// How many more wrong codes the address takes.
+        /// How many more wrong codes the mailbox takes.
         attempts_left: u32,
     },
+    /// It is the one that was sent, and too old. Nobody else learns that.
+    #[error("the code has expired")]
+    Expired,
     /// It was not looked at.
     #[error(transparent)]
-    Refused(#[from] GuessError),
+    Locked(#[from] Locked),
     /// Anything else.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -129,25 +149,14 @@ impl Codes {
         Self { client, table: table.into(), vault }
     }
 
-    /// Makes `code` the one that the address signs in with, in the place of any other, unless there were too many.
+    /// Makes `code` the one that the address signs in with, in the place of any other of its mailbox, unless there were too many.
     pub async fn issue(&self, email: &Email, code: &Code, now: Timestamp) -> Result<(), IssueError> {
         let code_hash = ByteBuf::from(self.vault.code_hash(email, code));
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
-            let sent = Sent::again(before.as_ref().map(Verification::sent).as_ref(), now)?;
-            let row = before.clone().unwrap_or_else(|| Verification {
-                email: email.to_string(),
-                code_hash: ByteBuf::new(),
-                attempts: 0,
-                sends: 0,
-                window_from: now,
-                sent_at: now,
-                locked_until: None,
-                expires_at: now,
-                created_at: now,
-                updated_at: now,
-            });
-            let row = Verification { code_hash: code_hash.clone(), ..row.with(sent, now) };
+            let sent = Sent::again(before.as_ref().map(Verification::sent).as_ref(), Limits::MAILBOX, now)?;
+            let row = before.clone().unwrap_or_else(|| Verification::new(email, now)).with(sent, now);
+            let row = Verification { email: email.to_string(), code_hash: code_hash.clone(), ..row };
             if self.write(before.as_ref(), &row).await? {
                 return Ok(());
             }
@@ -155,20 +164,21 @@ impl Codes {
         Err(StoreError::Busy("others ask for codes of the same address".to_owned()).into())
     }
 
-    /// Whether `code` is the one that was sent last. Each call is one of the attempts that the address has, and is counted before the code is compared.
+    /// Whether `code` is the one that was sent last. Each call is one of the attempts that the mailbox has, and is counted before the code is compared.
     pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<RightCode, CheckError> {
         for _ in 0..DECISIONS_MAX {
-            let before = self.get(email).await?.ok_or(GuessError::Expired)?;
-            let sent = before.sent().guess(now)?;
-            let attempts_left = sent.attempts_left();
-            let row = before.clone().with(sent, now);
-            if self.write(Some(&before), &row).await? {
+            let before = self.get(email).await?;
+            let sent = Sent::guess(before.as_ref().map(Verification::sent).as_ref(), Limits::MAILBOX, now)?;
+            let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
+            // Where no code is under way the same is written, and the same is compared: nobody can tell.
+            let row = before.clone().unwrap_or_else(|| Verification::new(email, now)).with(sent, now);
+            if self.write(before.as_ref(), &row).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
-                return if is_right {
-                    Ok(RightCode { email: email.clone(), code_hash })
-                } else {
-                    Err(CheckError::Wrong { attempts_left })
+                return match (is_right, is_good) {
+                    (true, true) => Ok(RightCode { email: email.clone(), code_hash }),
+                    (true, false) => Err(CheckError::Expired),
+                    (false, _) => Err(CheckError::Wrong { attempts_left }),
                 };
             }
         }
@@ -176,7 +186,7 @@ impl Codes {
     }
 
     async fn get(&self, email: &Email) -> Result<Option<Verification>, StoreError> {
-        let key = keys::verification(email.as_str()).item();
+        let key = keys::verification(&email.mailbox()).item();
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
         request.send().await?.item.map(read).transpose()
     }
@@ -188,11 +198,11 @@ impl Codes {
             // Stops guesses that come at once from being counted as one, two codes from being sent within a minute, and a code that was used up
             // meanwhile from coming back.
             Some(before) => row.when(
-                "Attempts = :attempts AND Sends = :sends AND SentAt = :sentAt",
+                "Attempts = :attempts AND Sends = :sends AND UpdatedAt = :updatedAt",
                 vec![
                     ("attempts", n(before.attempts)),
                     ("sends", n(before.sends)),
-                    ("sentAt", s(before.sent_at.to_string())),
+                    ("updatedAt", s(before.updated_at.to_string())),
                 ],
             ),
             // The same, where nothing is remembered of the address.

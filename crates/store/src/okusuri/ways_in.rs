@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::keys::{self, ACCOUNT_PREFIX, Key, NOTIFICATION_PREFIX, SESSION_PREFIX, n, s};
 use super::partition::query;
-use super::rows::{Account, AccountOwner, PushSubscription, Row, User, UserSession, read};
+use super::rows::{Account, AccountOwner, PushSubscription, User, UserSession, read};
 use super::sign_ins::{ALIVE, SignIns, profile};
 use super::transaction::Transaction;
 use crate::StoreError;

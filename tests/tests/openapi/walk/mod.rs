@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tidemark_tests::{HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Answer, Database, Stack, games, shop};
+use tidemark_tests::{Answer, Database, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, games, shop};
 
 use crate::openapi::document::{Answered, Document, JSON, PROBLEM};
 use crate::openapi::recorded::{recorded, template_routes};

@@ -47,7 +47,7 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
             return Err(SIGN_IN_AGAIN
                 .detail("send a `code` that was mailed to you, or sign in again and delete within 10 minutes"));
         };
-        okusuri.check_code(&email, &code).await?;
+        okusuri.check_code(request, &email, &code).await?;
     }
     let deleted = okusuri.everything.delete(&signed_in.id, now, time()).await.map_err(failed)?;
     Ok(match deleted {

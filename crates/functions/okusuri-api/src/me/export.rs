@@ -1,5 +1,6 @@
 //! `GET /okusuri/api/export`: everything to take along, as JSON, and what fits a table as CSV.
 
+use lambda_kit::csv_cell;
 use lambda_kit::http::{Reply, Request, invalid};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INTERNAL, Problem};
@@ -97,7 +98,7 @@ fn csv(table: Table, items: &[Value], is_first: bool) -> Option<String> {
     for item in items {
         let cells = table.columns().iter().map(|(_, member)| match &item[member] {
             Value::Null => String::new(),
-            Value::String(text) => text.clone(),
+            Value::String(text) => csv_cell::escape(text).into_owned(),
             other => other.to_string(),
         });
         writer.write_record(cells).ok()?;
@@ -121,5 +122,9 @@ mod tests {
             [csv(Table::Logs, &items[..1], true), csv(Table::Logs, &items[1..], false)].into_iter().flatten().collect();
         let expected = "date,has_bleeding,note\n2026-11-21,false,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,\n";
         assert_eq!(file, expected);
+        let formula =
+            [json!({ "date": "2026-11-22", "hasBleeding": true, "note": "=HYPERLINK(\"https://evil.example\")" })];
+        let file = csv(Table::Logs, &formula, false);
+        assert_eq!(file.as_deref(), Some("2026-11-22,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\"\n"));
     }
 }

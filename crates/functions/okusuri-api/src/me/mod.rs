@@ -14,7 +14,6 @@ pub(crate) use export::export;
 pub(crate) use image::{put as put_image, remove as remove_image, show as show_image};
 pub(crate) use sessions::{end as end_session, list as sessions, sign_out};
 
-use jiff::tz::TimeZone;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
@@ -24,7 +23,7 @@ use store::okusuri::{OWN_IMAGE, ProfileChange};
 
 use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, failed, unwritten};
 use crate::session::{cookie, token};
-use crate::{BODY_BYTES_MAX, Okusuri};
+use crate::{BODY_BYTES_MAX, Okusuri, sign_in};
 
 /// The longest name, in characters.
 pub(crate) const NAME_CHARS_MAX: usize = 100;
@@ -59,10 +58,10 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     {
         return Err(INVALID_NAME.detail(format!("expected at most {NAME_CHARS_MAX} characters on one line")));
     }
-    if let Some(zone) = &time_zone {
-        TimeZone::get(zone).map_err(|_| INVALID_TIME_ZONE.detail("expected a name like `Asia/Tokyo`"))?;
-    }
-    let zone = time_zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
+    let known = |zone: String| {
+        sign_in::time_zone(&zone).ok_or_else(|| INVALID_TIME_ZONE.detail("expected a name like `Asia/Tokyo`"))
+    };
+    let (zone, time_zone) = time_zone.map(known).transpose()?.unzip();
     let change = ProfileChange { name, time_zone };
     let user = okusuri.users.change(&signed_in.id, &change, (okusuri.now)()).await.map_err(failed)?;
     let user = user.ok_or(NOT_SIGNED_IN)?;

@@ -1,18 +1,19 @@
 //! `POST /okusuri/api/sign-in/email` and `.../verify`.
 
 use domain::okusuri::Email;
-use domain::okusuri::sign_in::{Code, GuessError, SendError};
+use domain::okusuri::sign_in::{Code, Locked, SendError};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use metrics::counter;
 use serde::Deserialize;
-use store::okusuri::{CheckError, IssueError, RightCode, SignInError};
+use store::okusuri::{CheckError, CodeLimits, IssueError, RightCode, SignInError, Source};
 
-use super::mail::Locale;
+use super::mail::{Locale, Purpose};
 use crate::me::shown;
 use crate::problems::{
-    CODE_EXPIRED, CODE_LOCKED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE, failed,
+    CODE_EXPIRED, CODE_LOCKED, CODES_LIMITED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE,
+    failed,
 };
 use crate::session::cookie;
 use crate::{BODY_BYTES_MAX, Okusuri};
@@ -22,6 +23,8 @@ use crate::{BODY_BYTES_MAX, Okusuri};
 struct Send {
     email: String,
     locale: Option<String>,
+    #[serde(default)]
+    purpose: Purpose,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,19 +40,22 @@ struct Verify {
 
 /// Sends a code. The answer, and all that is done for it, is the same whether somebody has the address or not.
 pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
-    let Send { email, locale } = request.json(BODY_BYTES_MAX)?;
+    let Send { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
     let email = address(&email)?;
     let now = (okusuri.now)();
     let code = okusuri.random_code();
-    okusuri.codes.issue(&email, &code, now).await.map_err(|error| match error {
-        IssueError::Refused(error) => match error {
-            SendError::TooMany(_) => until(TOO_MANY_CODES, error.until(), now),
-            SendError::Locked(_) => until(CODE_LOCKED, error.until(), now),
-        }
-        .detail(error),
-        IssueError::Store(error) => failed(error),
-    })?;
-    okusuri.mailer.send_code(&email, &code, Locale::of(locale.as_deref())).await.map_err(|error| {
+    if let Some(source) = Source::of(request.client_address()) {
+        let counted = okusuri.code_limits.send(&source, now).await;
+        counted.map_err(|error| unsent(error, CODES_LIMITED, now))?;
+    }
+    okusuri.codes.issue(&email, &code, now).await.map_err(|error| unsent(error, TOO_MANY_CODES, now))?;
+    // The last of the three: what a mailbox has no room for must not use up everybody's.
+    if !okusuri.code_limits.send_any(now).await.map_err(failed)? {
+        tracing::error!("the service has sent as many codes as it may within the hour");
+        counter!("CodesLimited").increment(1);
+        return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
+    }
+    okusuri.mailer.send_code(&email, &code, purpose, Locale::of(locale.as_deref())).await.map_err(|error| {
         // Without the address; SES says in its own log whom it was for.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);
@@ -61,7 +67,7 @@ pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// Lets in whoever has the code that was sent last.
 pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let Verify { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
-    let right = okusuri.check_code(&address(&email)?, &code).await?;
+    let right = okusuri.check_code(request, &address(&email)?, &code).await?;
     let new = okusuri.new_user(None, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
     let entered = match okusuri.sign_ins.with_code(&right, &new, &session, (okusuri.now)()).await {
@@ -80,17 +86,42 @@ pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply
 
 impl Okusuri {
     /// Whether a code is the one that was sent to an address last.
-    pub(crate) async fn check_code(&self, email: &Email, code: &str) -> Result<RightCode, Problem> {
+    pub(crate) async fn check_code(&self, request: &Request, email: &Email, code: &str) -> Result<RightCode, Problem> {
         let code = Code::new(code).map_err(|why| INVALID_CODE.detail(why))?;
         let now = (self.now)();
-        self.codes.check(email, &code, now).await.map_err(|error| match error {
-            CheckError::Wrong { attempts_left } => {
-                WRONG_CODE.detail(format!("attempts left: {attempts_left}")).member("attemptsLeft", attempts_left)
+        let source = Source::of(request.client_address());
+        if let Some(source) = &source {
+            self.code_limits.may_guess(source, now).await.map_err(|error| unchecked(error, now))?;
+        }
+        let checked = self.codes.check(email, &code, now).await;
+        if let Err(CheckError::Wrong { .. }) = checked {
+            counter!("WrongCodes").increment(1);
+            if let Some(source) = &source {
+                self.code_limits.wrong(source, now).await.map_err(failed)?;
             }
-            CheckError::Refused(GuessError::Expired) => CODE_EXPIRED,
-            CheckError::Refused(error @ GuessError::Locked(at)) => until(CODE_LOCKED, at, now).detail(error),
-            CheckError::Store(error) => failed(error),
-        })
+        }
+        checked.map_err(|error| unchecked(error, now))
+    }
+}
+
+/// Why no code was sent; `too_many` is the problem of too many.
+fn unsent(error: IssueError, too_many: Problem, now: Timestamp) -> Problem {
+    match error {
+        IssueError::Refused(error @ SendError::TooMany(at)) => until(too_many, at, now).detail(error),
+        IssueError::Refused(error @ SendError::Locked(Locked(at))) => until(CODE_LOCKED, at, now).detail(error),
+        IssueError::Store(error) => failed(error),
+    }
+}
+
+/// Why a code does not open.
+fn unchecked(error: CheckError, now: Timestamp) -> Problem {
+    match error {
+        CheckError::Wrong { attempts_left } => {
+            WRONG_CODE.detail(format!("attempts left: {attempts_left}")).member("attemptsLeft", attempts_left)
+        }
+        CheckError::Expired => CODE_EXPIRED,
+        CheckError::Locked(error @ Locked(at)) => until(CODE_LOCKED, at, now).detail(error),
+        CheckError::Store(error) => failed(error),
     }
 }
 

@@ -5,6 +5,7 @@ use aws_sdk_sesv2::error::ProvideErrorMetadata;
 use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message};
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{CODE_LIFETIME, Code};
+use serde::Deserialize;
 
 /// The languages of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,15 @@ impl Locale {
     }
 }
 
+/// What a code is for, as its mail says. Each opens the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Purpose {
+    #[default]
+    SignIn,
+    Delete,
+}
+
 /// Sends mails: `SendEmail` of SES v2, and nothing else.
 #[derive(Debug, Clone)]
 pub(crate) struct Mailer {
@@ -34,8 +44,14 @@ impl Mailer {
     }
 
     /// Mails a code. What is wrong is for the log.
-    pub(crate) async fn send_code(&self, email: &Email, code: &Code, locale: Locale) -> Result<(), String> {
-        let Written { subject, text, html } = write(code, locale);
+    pub(crate) async fn send_code(
+        &self,
+        email: &Email,
+        code: &Code,
+        purpose: Purpose,
+        locale: Locale,
+    ) -> Result<(), String> {
+        let Written { subject, text, html } = write(code, purpose, locale);
         let content = |data: String| Content::builder().data(data).charset("UTF-8").build().map_err(|e| e.to_string());
         let body = Body::builder().text(content(text)?).html(content(html)?).build();
         let message = Message::builder().subject(content(subject)?).body(body).build();
@@ -54,19 +70,25 @@ struct Written {
 }
 
 /// The code stands in the subject too: it can be read off a notification. There is no link: what has none teaches nobody to follow one.
-fn write(code: &Code, locale: Locale) -> Written {
+fn write(code: &Code, purpose: Purpose, locale: Locale) -> Written {
     let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
     let (subject, lead, note) = match locale {
         Locale::Ja => (
             format!("おくすりログの確認コード：{code}"),
-            "ログインするには、次のコードを入力してください。".to_owned(),
+            match purpose {
+                Purpose::SignIn => "ログインするには、次のコードを入力してください。".to_owned(),
+                Purpose::Delete => "記録とアカウントをすべて削除するには、次のコードを入力してください。".to_owned(),
+            },
             format!(
                 "コードは{minutes}分間有効で、一度だけ使えます。誰にも教えないでください。心当たりがない場合は、このメールを無視してください。"
             ),
         ),
         Locale::En => (
             format!("{code} is your Okusuri code"),
-            "Enter this code to sign in:".to_owned(),
+            match purpose {
+                Purpose::SignIn => "Enter this code to sign in:".to_owned(),
+                Purpose::Delete => "Enter this code to delete your account and everything in it:".to_owned(),
+            },
             format!(
                 "It is good for {minutes} minutes, and once. Tell it to nobody. If you did not ask for it, there is nothing to do."
             ),
@@ -88,10 +110,16 @@ mod tests {
     #[test]
     fn a_mail_says_its_code_in_every_part_and_language() {
         for locale in [Locale::Ja, Locale::En] {
-            let Written { subject, text, html } = write(&Code::of_random(1_234), locale);
-            for part in [subject, text, html] {
-                assert!(part.contains("001234"), "{part}");
-            }
+            let [sign_in, delete] = [Purpose::SignIn, Purpose::Delete].map(|purpose| {
+                let Written { subject, text, html } = write(&Code::of_random(1_234), purpose, locale);
+                for part in [subject, text.clone(), html] {
+                    assert!(part.contains("001234"), "{part}");
+                }
+                text
+            });
+            let (word, other) =
+                if locale == Locale::Ja { ("削除", "ログインする") } else { ("delete", "sign in") };
+            assert!(delete.contains(word) && !delete.contains(other) && sign_in.contains(other), "{delete}");
         }
         for (tag, locale) in
             [(Some("ja-JP"), Locale::Ja), (Some("JA"), Locale::Ja), (Some("jav"), Locale::En), (None, Locale::En)]

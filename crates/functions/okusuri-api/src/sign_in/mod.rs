@@ -23,17 +23,19 @@ use crate::problems::failed;
 /// Where somebody lives who does not say so.
 const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// Whether days can be told by it.
-fn is_time_zone(name: &str) -> bool {
-    TimeZone::get(name).is_ok()
+/// The zone of a name in any spelling, and the name as the time zone database spells it: names are compared elsewhere.
+pub(crate) fn time_zone(name: &str) -> Option<(TimeZone, String)> {
+    let zone = TimeZone::get(name).ok()?;
+    let name = zone.iana_name()?.to_owned();
+    Some((zone, name))
 }
 
 impl Okusuri {
     /// What a new user would be, with the time zone of the browser if there is such a one.
     fn new_user(&self, name: Option<String>, time_zone: Option<&str>) -> Result<NewUser, Problem> {
-        let known = time_zone.filter(|name| is_time_zone(name));
+        let known = time_zone.and_then(self::time_zone).map(|(_, name)| name);
         let id = UserId::new((self.new_id)().to_string()).map_err(|_| lambda_kit::problem::INTERNAL)?;
-        Ok(NewUser { id, name, time_zone: known.unwrap_or(TIME_ZONE_DEFAULT).to_owned() })
+        Ok(NewUser { id, name, time_zone: known.unwrap_or_else(|| TIME_ZONE_DEFAULT.to_owned()) })
     }
 
     /// Brings a deletion to its end that somebody began who comes in again.

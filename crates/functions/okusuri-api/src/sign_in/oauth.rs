@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use store::okusuri::{ATTEMPT_LIFETIME, Attempt, Linked, LoginError, SignInError};
 use subtle::ConstantTimeEq;
 
-use super::is_time_zone;
 use super::provider::ProviderError;
+use super::time_zone;
 use crate::Okusuri;
 use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, failed};
-use crate::session::cookie;
+use crate::session::{self, cookie, is_from_the_page};
 
-/// What binds an attempt to the browser that began it: whoever is sent the address at which somebody else's attempt ends has no such cookie, and
+/// What binds an attempt to the browser that began it, under [`session::cookie_name`]: whoever is sent the address at which somebody else's attempt ends has no such cookie, and
 /// is not signed in as somebody else by it.
-const COOKIE: &str = "tidemark-okusuri-oauth";
+const COOKIES: [&str; 2] = ["__Host-tidemark-okusuri-oauth", "tidemark-okusuri-oauth"];
 
-/// Where that cookie is sent.
-const COOKIE_PATH: &str = "/okusuri/api/sign-in/oauth";
+/// Below which the routes lie, and where that cookie is sent.
+const PATH: &str = "/okusuri/api/sign-in/oauth";
 
 /// The page, and all that one may be sent back to.
 const PAGE: &str = "/okusuri/";
@@ -106,12 +106,12 @@ pub(crate) fn providers(okusuri: &Okusuri) -> Reply {
 pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
     let return_to = request.query("returnTo").map(page).transpose()?;
-    let time_zone = request.query("timeZone").filter(|name| is_time_zone(name)).map(str::to_owned);
+    let time_zone = request.query("timeZone").and_then(time_zone).map(|(_, name)| name);
     let state = okusuri.random_text();
     let link_to = match request.query("link") {
         None => None,
-        // Another site's link must not begin this in the user's name.
-        Some(_) if request.header("sec-fetch-site") == Some("cross-site") => {
+        // Another site's link, or a mail's, must not begin this in the user's name.
+        Some(_) if !is_from_the_page(request, okusuri.public_url.as_deref()) => {
             return Ok(refused(okusuri, request, Refused::NotSignedIn));
         }
         Some(_) => match okusuri.user(request).await {
@@ -148,8 +148,9 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
     let short = |name| request.query(name).filter(|text| text.len() <= TEXT_BYTES_MAX);
     let state = short("state").ok_or(Refused::UnknownAttempt)?;
-    let is_this_browsers =
-        request.cookie(COOKIE).is_some_and(|cookie| cookie.as_bytes().ct_eq(state.as_bytes()).into());
+    let is_this_browsers = request
+        .cookie(session::cookie_name(request, COOKIES))
+        .is_some_and(|cookie| cookie.as_bytes().ct_eq(state.as_bytes()).into());
     if !is_this_browsers {
         return Err(Refused::UnknownAttempt.into());
     }
@@ -175,7 +176,8 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
             Err(problem) if problem == NOT_SIGNED_IN => return Err(Refused::NotSignedIn.into()),
             Err(problem) => return Err(problem.into()),
         };
-        let linked = okusuri.sign_ins.link(&signed_in.user, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
+        let linked =
+            okusuri.sign_ins.link(&signed_in.user, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
         return match linked {
             Linked::Yes => Ok(Reply::redirect(&page)),
             Linked::Taken => Err(Refused::Taken.into()),
@@ -198,7 +200,7 @@ async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure>
 
 fn attempt_cookie<'a>(request: &Request, state: &'a str) -> Cookie<'a> {
     let max_age = Duration::try_from(ATTEMPT_LIFETIME).unwrap_or_default();
-    Cookie { name: COOKIE, value: state, path: COOKIE_PATH, max_age, is_secure: request.is_https() }
+    session::named(request, COOKIES, PATH, state, max_age)
 }
 
 /// Back to the page, which says what went wrong. A fragment goes to no server.
@@ -214,7 +216,7 @@ fn origin(okusuri: &Okusuri, request: &Request) -> String {
 }
 
 fn redirect_url(okusuri: &Okusuri, request: &Request, provider: &str) -> Result<RedirectUrl, Problem> {
-    let url = format!("{}{COOKIE_PATH}/{provider}/callback", origin(okusuri, request));
+    let url = format!("{}{PATH}/{provider}/callback", origin(okusuri, request));
     RedirectUrl::new(url).map_err(|error| invalid("host", error))
 }
 

@@ -205,8 +205,8 @@ impl Providers {
                         name = name.or_else(|| Some(user.name()?.get(None)?.to_string()));
                     }
                     // OpenID Connect Core 1.0, section 2.
-                    if claims.subject().len() > SUBJECT_BYTES_MAX {
-                        return Err(ProviderError::Invalid("the subject is too long".to_owned()));
+                    if claims.subject().is_empty() || claims.subject().len() > SUBJECT_BYTES_MAX {
+                        return Err(ProviderError::Invalid("the subject is empty or too long".to_owned()));
                     }
                     let plain =
                         |name: String| name.chars().filter(|char| !char.is_control()).take(NAME_CHARS_MAX).collect();
