@@ -74,7 +74,9 @@ pub async fn samples(client: &Client) -> Result<()> {
         times: vec!["08:00".parse()?, "20:00".parse()?],
         from: "2025-10-01".parse()?,
         until: Some("2025-10-03".parse()?),
-        created_at,
+        former: Vec::new(),
+        // Before its first dose.
+        created_at: "2025-09-30T10:30:00Z".parse()?,
         updated_at: created_at,
     };
     put(client, &medicine).await

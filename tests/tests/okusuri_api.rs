@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use lambda_kit::http::Request;
 use lambda_kit::outbound::Outbound;
@@ -85,6 +86,16 @@ impl World {
         let (status, body) = self.json(who, route, values, Value::Null).await;
         assert_eq!(status, 200, "{body}");
         body
+    }
+
+    /// As if Ann had added a medicine at another time.
+    async fn added_at(&self, medicine: &Value, at: &str) {
+        let s = |text: String| AttributeValue::S(text);
+        let update = self.db.client.update_item().table_name(Database::OKUSURI).key("PK", s("USER#ann".to_owned()));
+        let update = update.key("SK", s(format!("MEDICINE#{}", medicine["id"].as_str().unwrap())));
+        let update =
+            update.update_expression("SET CreatedAt = :at").expression_attribute_values(":at", s(at.to_owned()));
+        update.send().await.unwrap();
     }
 
     async fn admin(&self, route: &str) -> (u16, Value) {
@@ -200,6 +211,7 @@ async fn doses_are_taken_skipped_put_off_and_missed() {
     let form = json!({ "name": "鉄剤", "dose": "1錠", "times": ["21:00", "08:00", "11:00"], "from": "2026-11-21" });
     let (status, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form.clone()).await;
     assert_eq!((status, &medicine["times"]), (201, &json!(["08:00", "11:00", "21:00"])));
+    world.added_at(&medicine, "2026-11-20T00:00:00Z").await;
     let id = medicine["id"].as_str().unwrap();
     let dose = "/okusuri/api/doses/{date}/{time}/{medicineId}";
     let mark = async |date, time, body| world.json("ann", &format!("PUT {dose}"), &[date, time, id], body).await;
@@ -258,6 +270,8 @@ async fn a_medicine_is_changed_and_its_days_before_stay_what_they_were() {
         form
     };
     let (_, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form(&["08:00"], None)).await;
+    world.added_at(&medicine, "2026-11-20T00:00:00Z").await;
+    let medicine = world.get("ann", "GET /okusuri/api/medicines", &[]).await["items"][0].clone();
     let id = medicine["id"].as_str().unwrap();
     let dose = "PUT /okusuri/api/doses/{date}/{time}/{medicineId}";
     world.json("ann", dose, &["2026-11-21", "08:00", id], json!({ "state": "taken" })).await;
@@ -282,6 +296,31 @@ async fn a_medicine_is_changed_and_its_days_before_stay_what_they_were() {
     }
     let one_more = world.json("ann", "POST /okusuri/api/medicines", &[], form(&["08:00"], None)).await;
     assert_eq!(problem(&one_more), (409, "too-many-medicines"));
+}
+
+#[tokio::test]
+async fn a_medicine_changes_nothing_of_the_time_before_it_was_added() {
+    let world = World::new().await;
+    for day in 10..=22 {
+        let date = format!("2026-11-{day}");
+        world.json("ann", &format!("PUT {LOG}"), &[&date], json!({ "hasBleeding": false })).await;
+    }
+    let adherence = async || {
+        let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
+        (adherence["of"].clone(), adherence["due"].clone(), adherence["taken"].clone())
+    };
+    assert_eq!(adherence().await, (json!("logs"), json!(13), json!(13)));
+    // At noon, for the morning and the evening, from last week on.
+    let form = json!({ "name": "鉄剤", "dose": "1錠", "times": ["08:00", "20:00"], "from": "2026-11-15" });
+    let (_, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form).await;
+    let doses = world.get("ann", "GET /okusuri/api/doses?date=2026-11-22", &[]).await;
+    let times: Vec<_> = doses["items"].as_array().unwrap().iter().map(|dose| [&dose["time"], &dose["state"]]).collect();
+    assert_eq!(times, [[&json!("20:00"), &json!("due")]]);
+    // Today is a day of doses now, and none of them is over.
+    assert_eq!(adherence().await, (json!("logs"), json!(12), json!(12)));
+    // One that was added two days ago has missed both of yesterday's.
+    world.added_at(&medicine, "2026-11-20T12:00:00Z").await;
+    assert_eq!(adherence().await, (json!("both"), json!(11 + 3), json!(11)));
 }
 
 #[tokio::test]
@@ -356,6 +395,45 @@ async fn a_thousand_days_come_in_at_once() {
 }
 
 #[tokio::test]
+async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
+    let world = World::new().await;
+    let logs = "GET /okusuri/api/admin/logs";
+    for (who, date) in [("ann", "2026-11-22"), ("bob", "2026-11-21")] {
+        world.json(who, &format!("PUT {LOG}"), &[date], json!({ "hasBleeding": true })).await;
+    }
+    for query in [
+        "date=2026-11-22",
+        "date=2026-11-22&reason=",
+        "date=2026-11-22&reason=because",
+        "date=2026-11-22&reason=          x",
+    ] {
+        assert_eq!(problem(&world.admin(&format!("{logs}?{query}")).await), (400, "invalid-parameter"), "{query}");
+    }
+    let accesses = async |who| world.get(who, "GET /okusuri/api/me/accesses", &[]).await["items"].clone();
+    assert_eq!(accesses("ann").await, json!([]));
+    let (_, shown) = world.admin(&format!("{logs}?date=2026-11-22&reason=a complaint by phone")).await;
+    assert_eq!(shown["items"][0]["userId"], "ann");
+    let expected = json!([{ "at": noon().to_string(), "kind": "medication_log", "reason": "a complaint by phone" }]);
+    assert_eq!((accesses("ann").await, accesses("bob").await), (expected, json!([])));
+    // The export has it too, and whoever deletes everything is shown no more.
+    let export = world.get("ann", "GET /okusuri/api/export", &[]).await;
+    assert!(
+        export["items"].as_array().unwrap().iter().any(|item| item["reason"] == "a complaint by phone"),
+        "{export}"
+    );
+    let everything = store::okusuri::Everything::new(world.db.client.clone(), Database::OKUSURI);
+    everything.delete(&domain::UserId::new("ann").unwrap(), noon(), || false).await.unwrap();
+    let (_, shown) = world.admin("GET /okusuri/api/admin/items?type=user&reason=a complaint by phone").await;
+    assert_eq!(shown["items"].as_array().unwrap().iter().map(|user| &user["userId"]).collect::<Vec<_>>(), ["bob"]);
+    // What cannot be written down is not shown.
+    let fail = engine::Chance { next: 50, probability: 0.0 };
+    let fail_before = std::collections::BTreeMap::from([("TransactWriteItems".to_owned(), fail)]);
+    world.db.engine().faults().set(engine::EngineFaults { fail_before, ..engine::EngineFaults::default() });
+    let (status, body) = world.admin(&format!("{logs}?date=2026-11-21&reason=a complaint by phone")).await;
+    assert!(status >= 500 && !body.to_string().contains("bob"), "{body}");
+}
+
+#[tokio::test]
 async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     let world = World::new().await;
     let mut expected = BTreeSet::new();
@@ -370,7 +448,8 @@ async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     for limit in [1, 4, 22, 23, 100] {
         let (mut ids, mut cursor) = (Vec::new(), String::new());
         loop {
-            let route = format!("GET /okusuri/api/admin/logs?reason=an+inspection&date=2026-11-21&limit={limit}{cursor}");
+            let route =
+                format!("GET /okusuri/api/admin/logs?reason=an inspection&date=2026-11-21&limit={limit}{cursor}");
             let (status, page) = world.admin(&route).await;
             assert_eq!(status, 200, "{page}");
             for log in page["items"].as_array().unwrap() {
@@ -385,24 +464,30 @@ async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     }
     let (mut listed, mut cursor) = (Vec::new(), String::new());
     loop {
-        let (_, page) = world.admin(&format!("GET /okusuri/api/admin/items?reason=an+inspection&type=session&limit=7{cursor}")).await;
+        let (_, page) = world
+            .admin(&format!("GET /okusuri/api/admin/items?reason=an inspection&type=session&limit=7{cursor}"))
+            .await;
         listed.extend(page["items"].as_array().unwrap().clone());
         let Some(next) = page["cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
     assert_eq!(listed.len(), 25);
     assert!(!listed.iter().any(|item| item.to_string().contains("tokenHash")), "{listed:?}");
-    let (_, logs) = world.admin("GET /okusuri/api/admin/items?reason=an+inspection&type=medication_log").await;
+    let (_, logs) = world.admin("GET /okusuri/api/admin/items?reason=an inspection&type=medication_log").await;
     assert_eq!((logs["items"].as_array().unwrap().len(), logs["items"][0].get("note")), (46, None));
-    assert_eq!(problem(&world.admin("GET /okusuri/api/admin/items?reason=an+inspection&type=secret").await), (400, "invalid-parameter"));
-    let by_user = world.json("ann", "GET /okusuri/api/admin/items?reason=an+inspection&type=user", &[], Value::Null).await;
+    assert_eq!(
+        problem(&world.admin("GET /okusuri/api/admin/items?reason=an inspection&type=secret").await),
+        (400, "invalid-parameter")
+    );
+    let by_user =
+        world.json("ann", "GET /okusuri/api/admin/items?reason=an inspection&type=user", &[], Value::Null).await;
     assert_eq!(problem(&by_user), (401, "invalid-token"));
 
     let owner =
         store::okusuri::rows::EmailOwner { email: "ann@example.com".into(), user_id: "ann".into(), created_at: noon() };
     tidemark_tests::okusuri::put(&world.db.client, &owner).await.unwrap();
-    let (_, found) = world.admin("GET /okusuri/api/admin/users?reason=an+inspection&email=Ann@Example.com").await;
+    let (_, found) = world.admin("GET /okusuri/api/admin/users?reason=an inspection&email=Ann@Example.com").await;
     assert_eq!(found["items"][0]["id"], "ann");
-    let (_, none) = world.admin("GET /okusuri/api/admin/users?reason=an+inspection&email=zoe@example.com").await;
+    let (_, none) = world.admin("GET /okusuri/api/admin/users?reason=an inspection&email=zoe@example.com").await;
     assert_eq!(none["items"], json!([]));
 }

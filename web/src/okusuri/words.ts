@@ -2,6 +2,7 @@
 import type { JsonObject } from '../shared/api.ts';
 import type { ProblemWords } from '../shared/failure.ts';
 import type { Dictionary } from '../shared/i18n.svelte.ts';
+import type { DayState } from './api.ts';
 
 const attempts = (members: JsonObject): number | null =>
   typeof members['attemptsLeft'] === 'number' ? members['attemptsLeft'] : null;
@@ -23,6 +24,8 @@ const problemsEn = {
   'code-expired': 'This code is too old, or it has been used. Ask for a new one.',
   'code-locked': (members: JsonObject) =>
     `Too many wrong codes. In ${waitOf(members, 'en-GB')} you can ask for a new one.`,
+  'codes-limited': (members: JsonObject) =>
+    `Too many codes were asked for from your network, or of this service. Try again in ${waitOf(members, 'en')}.`,
   'too-many-codes': (members: JsonObject) =>
     `We have sent you a code already. You can have another one in ${waitOf(members, 'en-GB')}.`,
   'invalid-email': 'This is not an e-mail address.',
@@ -71,6 +74,8 @@ const problemsJa: typeof problemsEn = {
   },
   'code-expired': 'コードの期限が切れたか、すでに使われています。新しいコードを受け取ってください。',
   'code-locked': (members) => `入力の間違いが続きました。${waitOf(members, 'ja-JP')}後に新しいコードを受け取れます。`,
+  'codes-limited': (members) =>
+    `お使いのネットワーク、またはサービス全体でコードの送信が多すぎます。${waitOf(members, 'ja-JP')}後にお試しください。`,
   'too-many-codes': (members) => `コードは送信済みです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
   'invalid-email': 'メールアドレスとして読み取れません。',
   'account-not-linked':
@@ -175,7 +180,8 @@ const en = {
   restLead: (n: string, day: string) =>
     n === '1'
       ? `The last rest day. On ${day} you begin anew.`
-      : `Nothing to take. ${n} rest days with today; on ${day} you begin anew.`,
+      : `Your pack rests: ${n} rest days with today; on ${day} you begin anew.`,
+  restDoses: 'Medicines with times of their own go on.',
   restLogged: 'What you took is noted. On a rest day it counts for nothing, and breaks nothing.',
   takeAnyway: 'I took it all the same',
   streak: 'in a row',
@@ -223,6 +229,7 @@ const en = {
     none: 'nothing noted',
   },
   restTaken: 'rest day, taken all the same',
+  restBleeding: 'rest day, taken all the same, with bleeding',
   today: 'today',
   hasNote: 'with a note',
   legend: 'What the signs mean',
@@ -424,7 +431,8 @@ const ja: Words = {
   restLead: (n, day) =>
     n === '1'
       ? `休薬は今日で終わり。${day}から再開です。`
-      : `今日は飲みません。今日を含めてあと${n}日、${day}から再開です。`,
+      : `シートの薬はお休みです。今日を含めてあと${n}日、${day}から再開です。`,
+  restDoses: '時刻を決めた薬は、いつもどおりです。',
   restLogged: '飲んだことは記録しました。休薬中は日数に数えず、途切れることもありません。',
   takeAnyway: '飲んだので記録する',
   streak: '継続中',
@@ -472,6 +480,7 @@ const ja: Words = {
     none: '記録なし',
   },
   restTaken: '休薬日、飲んだ記録あり',
+  restBleeding: '休薬日、飲んだ記録・出血あり',
   today: '今日',
   hasNote: 'メモあり',
   legend: '印の意味',
@@ -603,3 +612,12 @@ const ja: Words = {
 
 /** Both languages. */
 export const words: Dictionary<Words> = { en, ja };
+
+/** How a day stands, in words. A rest day hides nothing that was noted on it. */
+export function standingOf(
+  t: Pick<Words, 'dayStates' | 'restTaken' | 'restBleeding'>,
+  day: { readonly state: DayState; readonly log: { readonly hasBleeding: boolean } | null },
+): string {
+  if (day.state !== 'rest' || day.log === null) return t.dayStates[day.state];
+  return day.log.hasBleeding ? t.restBleeding : t.restTaken;
+}

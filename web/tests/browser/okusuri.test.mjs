@@ -28,7 +28,11 @@ test('a rest day asks for nothing, and what was taken all the same is kept', asy
   const server = new OkusuriServer();
   server.restNow();
   const { page, close } = await open(server);
-  await act(page).getByText('Nothing to take. 3 rest days with today; on Tue 24 Nov you begin anew.').waitFor();
+  await act(page)
+    .getByText(
+      'Your pack rests: 3 rest days with today; on Tue 24 Nov you begin anew. Medicines with times of their own go on.',
+    )
+    .waitFor();
   await act(page).getByRole('button', { name: 'I took it all the same' }).click();
   await act(page).getByText('On a rest day it counts for nothing, and breaks nothing.').waitFor();
   await close();
@@ -195,6 +199,19 @@ test('the page asks for the day of the person’s own zone', async () => {
   const { page, close } = await open(server, { timezoneId: 'America/Los_Angeles' });
   await page.getByTestId('take').click();
   await becomes(() => logChanges(server), [`PUT logs/${dayAt(1)}`]);
+  await close();
+});
+
+test('the calendar shows bleeding on a rest day', async () => {
+  const server = new OkusuriServer();
+  server.restNow();
+  const yesterday = dayAt(-1);
+  server.rest.add(yesterday);
+  server.logs.set(yesterday, { date: yesterday, hasBleeding: true, note: null });
+  const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
+  const day = page.getByRole('gridcell', { name: 'rest day, taken all the same, with bleeding' });
+  await day.waitFor();
+  assert.equal(await day.locator('path.small-drop').count(), 1);
   await close();
 });
 

@@ -45,7 +45,21 @@ pub struct Plan {
     times: Vec<Time>,
     from: Date,
     until: Option<Date>,
+    since: Timestamp,
+    former: Vec<FormerTimes>,
 }
+
+/// Times that a medicine had until they were changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerTimes {
+    /// Of each day.
+    pub times: Vec<Time>,
+    /// When they were changed.
+    pub until: Timestamp,
+}
+
+/// Changes of times that are remembered of a medicine. Days before them have what was recorded, and nothing is missed there.
+pub const FORMER_TIMES_MAX: usize = 20;
 
 /// Why a plan is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +89,14 @@ impl Plan {
         if until.is_some_and(|until| until < from) {
             return Err(PlanError::UpsideDown);
         }
-        Ok(Self { times, from, until })
+        Ok(Self { times, from, until, since: Timestamp::MIN, former: Vec::new() })
+    }
+
+    /// The same of a medicine that was added at `since` and had other times before, in the order of their ends. Doses count from
+    /// the moment that they were added: nobody has missed what was not there.
+    #[must_use]
+    pub fn since(self, since: Timestamp, former: Vec<FormerTimes>) -> Self {
+        Self { since, former, ..self }
     }
 
     /// Its times, earliest first.
@@ -97,18 +118,40 @@ impl Plan {
         self.from <= date && self.until.is_none_or(|until| date <= until)
     }
 
+    /// The times of a day as they held then, and when they are due. Of times that were changed later, those count that were
+    /// over by then, or of which something `is_recorded`: the others went to the new times.
+    fn planned(&self, date: Date, zone: &TimeZone, is_recorded: impl Fn(Time) -> bool) -> Vec<(Time, Timestamp)> {
+        if !self.has(date) {
+            return Vec::new();
+        }
+        let (mut since, mut planned) = (self.since, Vec::new());
+        for FormerTimes { times, until } in &self.former {
+            let counts = |time: Time, due_at: Timestamp| {
+                let is_over = until.duration_since(due_at) >= MISSED_AFTER;
+                since <= due_at && due_at < *until && (is_over || is_recorded(time))
+            };
+            let due = times.iter().filter_map(|time| Some((*time, due_on(date, *time, zone)?)));
+            planned.extend(due.filter(|(time, due_at)| counts(*time, *due_at)));
+            since = *until;
+        }
+        let due = self.times.iter().filter_map(|time| Some((*time, due_on(date, *time, zone)?)));
+        planned.extend(due.filter(|(_, due_at)| since <= *due_at));
+        planned
+    }
+
     /// The doses of a day, earliest first, as of `now`: those of the plan, and what is recorded of the day.
     ///
     /// What is recorded at a time that the plan does not have (any more) stands for a dose of the plan of which nothing is: whoever has moved a medicine to
     /// another time has not missed it on the days before.
     pub fn doses(&self, date: Date, recorded: &[(Time, Recorded)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
-        let planned = self.times.iter().filter(|_| self.has(date));
-        let planned = planned.filter_map(|time| Some((*time, due_on(date, *time, zone)?)));
         let record = |time: Time| recorded.iter().find(|(known, _)| *known == time).map(|(_, record)| *record);
-        let (known, mut open): (Vec<_>, Vec<_>) = planned.partition(|(time, _)| record(*time).is_some());
+        let planned = self.planned(date, zone, |time| record(time).is_some());
+        let (known, mut open): (Vec<_>, Vec<_>) = planned.into_iter().partition(|(time, _)| record(*time).is_some());
         let is_elsewhere = |time: &Time| !known.iter().any(|(planned, _)| planned == time);
         let elsewhere: Vec<_> = recorded.iter().filter(|(time, _)| is_elsewhere(time)).collect();
-        open.drain(..elsewhere.len().min(open.len()));
+        // What is recorded of a time of the plan that did not count yet stands for itself.
+        let moved = elsewhere.iter().filter(|(time, _)| !self.times.contains(time)).count();
+        open.drain(..moved.min(open.len()));
         let elsewhere = elsewhere.into_iter().filter_map(|(time, _)| Some((*time, due_on(date, *time, zone)?)));
         let doses = known.into_iter().chain(open).chain(elsewhere);
         let mut doses: Vec<_> = doses.map(|(time, due_at)| Dose::new(time, due_at, record(time), now)).collect();
@@ -284,6 +327,45 @@ mod tests {
         assert_eq!(states(&plan(&["09:00"]), &taken, "23:00"), [at("08:00", DoseState::Taken)]);
         let expected = [at("08:00", DoseState::Taken), at("21:00", DoseState::Due)];
         assert_eq!(states(&plan(&["09:00", "21:00"]), &taken, "23:00"), expected);
+    }
+
+    /// A moment of the day in Tokyo.
+    fn moment(time: &str) -> Timestamp {
+        DAY.to_datetime(parse_clock_time(time).unwrap()).to_zoned(tokyo()).unwrap().timestamp()
+    }
+
+    #[test]
+    fn a_dose_counts_from_the_moment_that_it_was_added() {
+        let added = plan(&["08:00", "20:00"]).since(moment("17:00"), Vec::new());
+        assert_eq!(states(&added, &[], "23:00"), [at("20:00", DoseState::Missed)]);
+        // Unless somebody says what became of it.
+        let taken = [("08:00", Recorded::Taken)];
+        let both = [at("08:00", DoseState::Taken), at("20:00", DoseState::Due)];
+        assert_eq!(states(&added, &taken, "17:00"), both);
+    }
+
+    #[test]
+    fn a_day_has_the_times_that_held_then() {
+        let changed = |until: &str| {
+            let former = FormerTimes { times: times(&["08:00", "12:00"]), until: moment(until) };
+            plan(&["07:00", "13:00"]).since(Timestamp::MIN, vec![former])
+        };
+        // Changed in the afternoon: what was over stays missed, and the new time of the morning was never due.
+        assert_eq!(
+            states(&changed("16:00"), &[], "23:00"),
+            [at("08:00", DoseState::Missed), at("12:00", DoseState::Missed)]
+        );
+        // Changed at noon: the dose that was due has gone to its new time.
+        let moved = [at("08:00", DoseState::Missed), at("13:00", DoseState::Missed)];
+        assert_eq!(states(&changed("12:30"), &[], "23:00"), moved);
+        // And one that was taken stays beside it.
+        let taken = [at("08:00", DoseState::Missed), at("12:00", DoseState::Taken), at("13:00", DoseState::Due)];
+        assert_eq!(states(&changed("12:30"), &[("12:00", Recorded::Taken)], "13:30"), taken);
+        // The day before had the former times alone.
+        let before = Plan::new(times(&["07:00"]), date(2026, 11, 1), None).unwrap();
+        let former = FormerTimes { times: times(&["08:00"]), until: moment("16:00") };
+        let doses = before.since(Timestamp::MIN, vec![former]).doses(date(2026, 11, 21), &[], &tokyo(), Timestamp::MAX);
+        assert_eq!(doses.iter().map(|dose| clock_time(dose.time)).collect::<Vec<_>>(), ["08:00"]);
     }
 
     #[test]

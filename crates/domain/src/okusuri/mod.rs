@@ -15,8 +15,8 @@ pub use course::{BLEEDING_DAYS_MAX, Course, REST_DAYS};
 pub use email::{Email, EmailError};
 pub use log::{DateRefusal, FIRST_DATE, Log, Note, NoteError, loggable};
 pub use medicine::{
-    ClockTimeError, Dose, DoseState, MEDICINES_MAX, MISSED_AFTER, Plan, PlanError, Recorded, SNOOZE_MINUTES_MAX,
-    TIMES_MAX, clock_time, parse_clock_time,
+    ClockTimeError, Dose, DoseState, FORMER_TIMES_MAX, FormerTimes, MEDICINES_MAX, MISSED_AFTER, Plan, PlanError,
+    Recorded, SNOOZE_MINUTES_MAX, TIMES_MAX, clock_time, parse_clock_time,
 };
 pub use month::{ADHERENCE_DAYS, Adherence, Day, DayState, adherence_range, days};
 pub use notification::{FAILURES_MAX, Platform, PlatformError, SUBSCRIPTIONS_MAX};

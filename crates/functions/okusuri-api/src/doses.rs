@@ -93,35 +93,41 @@ pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
 
-/// What share was taken in the last thirty days: of the doses, or without a medicine, of the days.
+/// What share was taken in the last thirty days: on days with doses, of these; on the others, of the daily logs. So a medicine
+/// that is added today changes nothing of the days before it.
 pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();
     let today = signed_in.today(now);
     let range = adherence_range(today);
     let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(failed)?;
+    let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(failed)?;
+    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(failed)?;
+    let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
+    let of_logs = Adherence::of_days(&others);
+    let of = |id: &str| {
+        let of_days = doses.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
+        Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
+    };
+    let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+    let of_doses = each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence));
     let mut body = json!({ "from": range.from().to_string(), "to": range.to().to_string() });
-    let sum = if medicines.is_empty() {
-        let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(failed)?;
-        body["of"] = "logs".into();
-        Adherence::of_days(&calendar.days)
-    } else {
-        let days = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(failed)?;
-        let of = |id: &str| {
-            let of_days = days.values().flatten().filter(|of_day| of_day.medicine.medicine_id == id);
-            Adherence::of_doses(of_days.flat_map(|of_day| &of_day.doses))
-        };
-        let each: Vec<_> = medicines.iter().map(|medicine| (medicine, of(&medicine.medicine_id))).collect();
+    body["of"] = match (of_logs.due, of_doses.due) {
+        (0, 0) if medicines.is_empty() => "logs",
+        (_, 0) if of_logs.due > 0 => "logs",
+        (0, _) => "doses",
+        _ => "both",
+    }
+    .into();
+    if !medicines.is_empty() {
         let items = each.iter().map(|(medicine, adherence)| {
             let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
             tell(&mut item, *adherence);
             item
         });
-        body["of"] = "doses".into();
         body["medicines"] = items.collect();
-        each.iter().fold(Adherence::default(), |sum, (_, adherence)| sum.and(*adherence))
-    };
-    tell(&mut body, sum);
+    }
+    tell(&mut body, of_logs.and(of_doses));
     Ok(Reply::json(200, &body))
 }
 

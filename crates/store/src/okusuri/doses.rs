@@ -6,14 +6,14 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Dose, Plan, Recorded};
+use domain::okusuri::{Dose, FormerTimes, Plan, Recorded};
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{Medicines, Unmade};
-use super::rows::{self, DoseMark, Medicine, Row as _, read};
+use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
 use super::transaction::{Outcome, Transaction, WriteError};
 use crate::StoreError;
 use crate::attempts::Attempts;
@@ -188,5 +188,7 @@ fn recorded_of(row: &rows::Dose) -> Result<Recorded, StoreError> {
 
 fn plan(medicine: &Medicine) -> Result<Plan, StoreError> {
     let plan = Plan::new(medicine.times.clone(), medicine.from, medicine.until);
+    let former = medicine.former.iter().cloned().map(|Former { times, until }| FormerTimes { times, until });
+    let plan = plan.map(|plan| plan.since(medicine.created_at, former.collect()));
     plan.map_err(|why| StoreError::unreadable(format!("{:?}: {why}", medicine.key())))
 }

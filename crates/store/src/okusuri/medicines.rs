@@ -4,12 +4,12 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::ShortText;
 use domain::UserId;
-use domain::okusuri::{MEDICINES_MAX, Plan};
+use domain::okusuri::{FORMER_TIMES_MAX, MEDICINES_MAX, Plan};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::keys::{self, Key, MEDICINE_PREFIX, s};
-use super::rows::{Medicine, read};
+use super::rows::{Former, Medicine, read};
 use super::set::Set;
 use super::transaction::{Outcome, Transaction, WriteError};
 use crate::StoreError;
@@ -73,7 +73,7 @@ impl Medicines {
         if self.all(user).await?.len() >= MEDICINES_MAX {
             return Err(Unmade::TooMany);
         }
-        let row = row(user, &id.to_string(), (name, dose), plan, now, now);
+        let row = row(user, &id.to_string(), (name, dose), plan, Vec::new(), [now, now]);
         // Stops nothing but an id that was made twice.
         self.write(user, &row, "attribute_not_exists(PK)").await?;
         Ok(row)
@@ -89,7 +89,12 @@ impl Medicines {
         now: Timestamp,
     ) -> Result<Medicine, Unmade> {
         let known = self.all(user).await?.into_iter().find(|known| known.medicine_id == id).ok_or(Unmade::NotFound)?;
-        let row = row(user, id, (name, dose), plan, known.created_at, now);
+        let mut former = known.former;
+        if known.times != plan.times() {
+            former.push(Former { times: known.times, until: now });
+            former.drain(..former.len().saturating_sub(FORMER_TIMES_MAX));
+        }
+        let row = row(user, id, (name, dose), plan, former, [known.created_at, now]);
         // Stops a medicine from coming back that was deleted meanwhile.
         self.write(user, &row, "attribute_exists(PK)").await?;
         Ok(row)
@@ -122,8 +127,8 @@ fn row(
     id: &str,
     (name, dose): (&ShortText, &ShortText),
     plan: &Plan,
-    created_at: Timestamp,
-    now: Timestamp,
+    former: Vec<Former>,
+    [created_at, updated_at]: [Timestamp; 2],
 ) -> Medicine {
     Medicine {
         user_id: user.to_string(),
@@ -133,7 +138,8 @@ fn row(
         times: plan.times().to_vec(),
         from: plan.from(),
         until: plan.until(),
+        former,
         created_at,
-        updated_at: now,
+        updated_at,
     }
 }

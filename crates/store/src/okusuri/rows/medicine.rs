@@ -27,10 +27,23 @@ pub struct Medicine {
     pub from: Date,
     /// The last day.
     pub until: Option<Date>,
+    /// The times before each of the last changes, in their order.
+    #[serde(default)]
+    pub former: Vec<Former>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
+}
+
+/// Times that a medicine had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Former {
+    /// When on each day; seconds are 0.
+    pub times: Vec<Time>,
+    /// When they were changed.
+    pub until: Timestamp,
 }
 
 impl Row for Medicine {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use self::log::{LogSummary, MedicationLog};
-pub use self::medicine::{Dose, DoseMark, Medicine};
+pub use self::medicine::{Dose, DoseMark, Former, Medicine};
 pub use self::notice::{NotificationSetting, PushSubscription, Reminder};
 pub use self::user::{Account, AccountOwner, EmailOwner, Session, User, UserImage, UserSession};
 use super::keys::{
