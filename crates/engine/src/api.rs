@@ -55,6 +55,13 @@ impl ApiError {
         error
     }
 
+    /// A page of another site in a browser of this machine, or a name that is not this machine's: a 403.
+    pub(crate) fn foreign_page() -> Self {
+        let told =
+            "this DynamoDB takes requests of programs on this machine, to localhost or 127.0.0.1, and of no web page";
+        Self { status: StatusCode::FORBIDDEN, ..Self::denied(told.to_owned()) }
+    }
+
     /// `TransactionCanceledException`; `reasons` has one entry per action, `None` for one without fault.
     pub(crate) fn transaction_cancelled(reasons: &[Option<(&str, &str)>]) -> Self {
         let codes: Vec<&str> = reasons.iter().map(|reason| reason.map_or("None", |(code, _)| code)).collect();

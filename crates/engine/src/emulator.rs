@@ -23,7 +23,8 @@ pub(crate) struct Emulator {
 impl Emulator {
     /// Serves `tables` on a free loopback port.
     pub(crate) fn start(tables: dynoxide::Database) -> Result<Self, std::io::Error> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener =
+            TcpListener::bind((secret_address(), 0)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -54,6 +55,12 @@ impl Emulator {
             tracing::warn!("the emulator's thread panicked");
         }
     }
+}
+
+/// One of 16 million loopback addresses. The emulator lets every web page in, and only the front is guarded: a page would have to
+/// find this address and its port first. Where a system has 127.0.0.1 alone (macOS), only the port is to be found.
+fn secret_address() -> Ipv4Addr {
+    Ipv4Addr::new(127, fastrand::u8(1..255), fastrand::u8(..), fastrand::u8(1..255))
 }
 
 async fn serve(

@@ -23,7 +23,7 @@ use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
 use crate::meter::Meter;
 use crate::throttle::{Throttle, Throttled};
-use crate::{arn, backups, streams, tables};
+use crate::{arn, backups, guard, streams, tables};
 
 /// DynamoDB's limit of a request.
 const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -68,6 +68,9 @@ pub(crate) async fn serve(listener: TcpListener, front: Arc<Front>, stop: impl F
 
 async fn answer(State(front): State<Arc<Front>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
+    if !guard::admits(&parts.uri, &parts.headers) {
+        return ApiError::foreign_page().into_response();
+    }
     let body = match Limited::new(body, REQUEST_SIZE_BYTES_MAX).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) => return ApiError::validation(format!("The request cannot be read: {error}")).into_response(),

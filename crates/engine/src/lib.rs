@@ -12,6 +12,7 @@ mod database;
 mod emulator;
 mod faults;
 mod front;
+pub mod guard;
 mod housekeeping;
 mod meter;
 mod streams;

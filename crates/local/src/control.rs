@@ -1,12 +1,10 @@
 //! The stack's own routes below `/_local`: health, metrics, faults, and what functions needed of their roles. Only this machine may use them.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -76,35 +74,6 @@ pub fn router(control: Arc<Control>) -> Router {
         .route("/_local/policies", get(policies))
         .route("/_local/faults", get(faults).put(set_faults))
         .with_state(control)
-}
-
-/// Turns away whoever is not on this machine, and pages of other sites in a browser of this machine, which come with
-/// their own `Origin` or under a name that only pretends to be this machine.
-pub fn guard(router: Router) -> Router {
-    router.layer(middleware::from_fn(only_from_here))
-}
-
-async fn only_from_here(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
-    if peer.ip().is_loopback() && names_only_us(request.headers()) {
-        next.run(request).await
-    } else {
-        (StatusCode::FORBIDDEN, Json(json!({ "message": "only from this machine" }))).into_response()
-    }
-}
-
-fn names_only_us(headers: &HeaderMap) -> bool {
-    let authority =
-        |value: &HeaderValue| value.to_str().map(|value| value.rsplit("//").next().unwrap_or(value).to_owned());
-    let names_us = |value: &HeaderValue| authority(value).is_ok_and(|authority| is_loopback_name(&authority));
-    [header::HOST, header::ORIGIN].iter().all(|name| headers.get(name).is_none_or(names_us))
-}
-
-fn is_loopback_name(authority: &str) -> bool {
-    let name = match authority.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => authority,
-    };
-    name == "localhost" || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 async fn health(State(control): State<Arc<Control>>) -> Response {
@@ -213,19 +182,4 @@ async fn set_faults(State(control): State<Arc<Control>>, body: String) -> Respon
     control.faults.set(wanted.functions);
     control.faults.set_sockets(wanted.sockets);
     faults(State(control)).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_this_machine_are_loopback_names() {
-        for name in ["localhost", "localhost:3000", "127.0.0.1:3000", "[::1]:3000", "127.0.0.1"] {
-            assert!(is_loopback_name(name), "{name}");
-        }
-        for name in ["evil.example", "localhost.evil.example:3000", "10.0.0.1:3000", "", "null"] {
-            assert!(!is_loopback_name(name), "{name}");
-        }
-    }
 }

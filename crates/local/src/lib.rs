@@ -13,6 +13,7 @@ pub mod esm;
 pub mod faults;
 pub mod functions;
 pub mod greeting;
+pub mod guard;
 pub mod http_api;
 pub mod invoke_api;
 pub mod listen;

@@ -23,6 +23,7 @@ use crate::dynamodb::{self, Identity};
 use crate::esm::{Mapping, Source};
 use crate::faults::Faults;
 use crate::functions::{Endpoints, Functions, binary_in};
+use crate::guard;
 use crate::http_api::HttpApis;
 use crate::invoke_api;
 use crate::listen;
@@ -260,7 +261,7 @@ fn router(control: Arc<Control>, secrets: Arc<Secrets>, apis: HttpApis) -> Route
         own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&control.policies)));
         rest = rest.route(websocket_api::PATH, any(handshake));
     }
-    rest.with_state(Arc::new((control, apis))).merge(control::guard(own))
+    rest.with_state(Arc::new((control, apis))).merge(guard::from_this_machine(own))
 }
 
 type Shared = Arc<(Arc<Control>, HttpApis)>;

@@ -112,8 +112,6 @@ async fn the_invoke_api_answers_mistakes_as_lambda_does() {
     assert_eq!(response.headers()["x-amzn-errortype"], "InvalidRequestContentException");
     let event = Client::new().post(&url).header("X-Amz-Invocation-Type", "Event").body("{}").send().await.unwrap();
     assert_eq!(event.status(), StatusCode::ACCEPTED);
-    let foreign = Client::new().post(&url).header("Origin", "https://evil.example").body("{}").send().await.unwrap();
-    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
     running.stop().await;
 }
 

@@ -18,6 +18,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 
+use crate::guard;
+
 /// The largest payload of a synchronous invocation, in both directions: 6 MB.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
@@ -99,6 +101,8 @@ impl RuntimeApi {
             .route("/2018-06-01/runtime/init/error", post(init_error))
             .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
             .with_state(desk);
+        // A page of any site could otherwise take an invocation away from its function.
+        let router = guard::own_pages_only(router);
         // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let server = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
