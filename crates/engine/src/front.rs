@@ -23,7 +23,8 @@ use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
 use crate::meter::Meter;
 use crate::throttle::{Throttle, Throttled};
-use crate::{arn, backups, guard, streams, tables};
+use crate::writes::Writes;
+use crate::{EngineError, ShardChange, arn, backups, guard, streams, tables};
 
 /// DynamoDB's limit of a request.
 const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -38,6 +39,7 @@ pub(crate) struct Front {
     pub(crate) gate: OnceLock<Arc<dyn Gate>>,
     shapes: Shapes,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) writes: Writes,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -96,8 +98,29 @@ impl Front {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        let (faults, throttle, meter, gate, shapes) = Default::default();
-        Self { database, faults, throttle, meter, gate, shapes, emulator, client }
+        let (faults, throttle, meter, gate, shapes, writes) = Default::default();
+        Self { database, faults, throttle, meter, gate, shapes, writes, emulator, client }
+    }
+
+    /// Deletes expired items and trims the streams. Gives the number of items deleted.
+    pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
+        let deleted = self.database.sweep()?;
+        if deleted > 0 {
+            self.writes.happened_anywhere();
+        }
+        Ok(deleted)
+    }
+
+    /// Closes an open shard and opens its children.
+    pub(crate) fn change_shard(
+        &self,
+        table: &str,
+        shard: &str,
+        change: ShardChange,
+    ) -> Result<Vec<String>, EngineError> {
+        let children = self.database.streams.change_shard(table, shard, change)?;
+        self.writes.happened_anywhere();
+        Ok(children)
     }
 
     /// Asks the gate, if there is one that knows the caller.
@@ -206,6 +229,8 @@ impl Front {
 
     /// Passes the call to the emulator, and its reply back as it is, except for ARNs in table descriptions.
     async fn forward(&self, call: Call) -> Result<Response, ApiError> {
+        // Dropped at the end, also when the caller has hung up by then: the write may have been done.
+        let _notice = self.writes.notice(&call);
         let Call { operation, method, uri, mut headers, body } = call;
         let region = tables::describes_a_table(&operation).then(|| arn::region(&headers).to_owned());
         // What concerns one connection is said anew on the other.

@@ -14,7 +14,7 @@ pub(crate) async fn run(front: Weak<Front>) {
     loop {
         tokio::time::sleep(INTERVAL).await;
         let Some(front) = front.upgrade() else { return };
-        match tokio::task::spawn_blocking(move || front.database.sweep()).await {
+        match tokio::task::spawn_blocking(move || front.sweep()).await {
             Ok(Ok(0)) => {}
             Ok(Ok(expired)) => tracing::info!(expired, "deleted expired items"),
             Ok(Err(error)) => tracing::warn!(%error, "could not sweep"),

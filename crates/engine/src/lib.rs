@@ -18,6 +18,7 @@ mod meter;
 mod streams;
 mod tables;
 mod throttle;
+mod writes;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 pub use crate::access::{Access, Gate};
@@ -169,6 +170,13 @@ impl Engine {
         &self.front.throttle.clock
     }
 
+    /// Changes after each write to `table`, so that a reader of its stream can wait instead of asking. A write whose client
+    /// hung up may be missed: ask from time to time all the same.
+    #[must_use]
+    pub fn writes(&self, table: &str) -> watch::Receiver<()> {
+        self.front.writes.to(table)
+    }
+
     /// Meters requests from now on: what they consume, and which are throttled.
     #[must_use]
     pub fn meter(&self) -> Arc<Meter> {
@@ -188,7 +196,7 @@ impl Engine {
         change: ShardChange,
     ) -> Result<Vec<String>, EngineError> {
         let (front, table, shard_id) = (Arc::clone(&self.front), table.to_owned(), shard_id.to_owned());
-        blocking(move || front.database.streams.change_shard(&table, &shard_id, change)).await?
+        blocking(move || front.change_shard(&table, &shard_id, change)).await?
     }
 
     /// Deletes expired items and trims streams now; it happens by itself every minute. Gives the number of items deleted.
@@ -197,7 +205,7 @@ impl Engine {
     /// When the database refuses.
     pub async fn sweep(&self) -> Result<usize, EngineError> {
         let front = Arc::clone(&self.front);
-        blocking(move || front.database.sweep()).await?
+        blocking(move || front.sweep()).await?
     }
 
     /// Stops serving, lets requests under way finish for two seconds, and closes the database.

@@ -141,7 +141,7 @@ impl Running {
             }
         }
         functions.warm().await?;
-        let mappings = start_mappings(&stack, &control, &streams, &identity, data)?;
+        let mappings = start_mappings(&stack, &control, &streams, &identity, engine.as_ref(), data)?;
         let schedules = Schedules::start(&functions)?;
         // Set once, here alone; from now on the health route says that the stack is up.
         drop(control.mappings.set(mappings));
@@ -308,6 +308,7 @@ fn start_mappings(
         let identity = identity.of_function(&pool.function().binary);
         for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
             let StreamMapping { table, event_id, .. } = mapping;
+    engine: Option<&Engine>,
             let name = || format!("mapping {event_id} of {}", pool.function().binary);
             let Some(stream_arn) = streams.get(table).cloned() else {
                 return Err(StartError::NoStream { mapping: name(), table: table.clone() });
@@ -321,8 +322,10 @@ fn start_mappings(
                 data,
             };
             let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
+            let named = stack.tables.iter().find(|named| named.logical_id == *table);
             mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
         }
     }
     Ok(mappings)
 }
+                writes: engine.zip(named).map(|(engine, table)| engine.writes(&table.name)),

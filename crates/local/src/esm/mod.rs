@@ -7,6 +7,7 @@ mod buffer;
 mod checkpoint;
 mod failure;
 pub mod filter;
+mod pace;
 mod progress;
 mod reader;
 pub mod record;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,8 +41,11 @@ use filter::{FilterError, Filters};
 use shards::Shard;
 use worker::Worker;
 
-/// How often a stream is asked for new shards. A shard that ends asks at once.
-const DISCOVERY_INTERVAL: Duration = Duration::from_secs(4);
+/// How often a stream is asked for new shards. They continue shards that end, and a shard that ends asks at once.
+const DISCOVERY_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How soon it is asked again when it did not answer.
+const DISCOVERY_RETRY: Duration = Duration::from_secs(4);
 
 /// A mapping that runs.
 #[derive(Debug)]
@@ -71,6 +76,7 @@ pub(crate) struct Context {
     checkpoints: Checkpoints,
     destination: Destination,
     progress: Arc<Progress>,
+    writes: Option<watch::Receiver<()>>,
 }
 
 /// Why a mapping does not start.
@@ -106,6 +112,8 @@ pub struct Source<'a> {
     pub policies: &'a Policies,
     /// The data folder; `None` keeps nothing.
     pub data: Option<&'a Path>,
+    /// Changes when the table is written to, where the engine tells.
+    pub writes: Option<watch::Receiver<()>>,
 }
 
 impl Mapping {
@@ -129,6 +137,7 @@ impl Mapping {
             client: source.client,
             stream_arn: source.stream_arn,
             progress: Arc::clone(&progress),
+            writes: source.writes,
             name: name.clone(),
             pool,
             mapping,
@@ -174,6 +183,7 @@ async fn run(context: Arc<Context>) {
     let (mut drained, mut reading) = (BTreeSet::new(), BTreeSet::new());
     let mut positioned = false;
     loop {
+        let mut pause = DISCOVERY_INTERVAL;
         match shards::list(&context.client, &context.stream_arn).await {
             Ok(shards) => {
                 if !positioned && let Err(error) = position(&context, &shards).await {
@@ -196,7 +206,10 @@ async fn run(context: Arc<Context>) {
                     continue;
                 }
             }
-            Err(error) => tracing::warn!("{}: no shards of {}: {error:?}", context.name, context.stream_arn),
+            Err(error) => {
+                tracing::warn!("{}: no shards of {}: {error:?}", context.name, context.stream_arn);
+                pause = DISCOVERY_RETRY;
+            }
         }
         tokio::select! {
             Some(ended) = workers.join_next() => match ended {
@@ -208,7 +221,7 @@ async fn run(context: Arc<Context>) {
                 Ok(Err(error)) => tracing::error!("{}: a shard stopped: {error}", context.name),
                 Err(error) => tracing::error!("{}: a shard's worker failed: {error}", context.name),
             },
-            () = tokio::time::sleep(DISCOVERY_INTERVAL) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }

@@ -13,18 +13,13 @@ use super::Context;
 use super::buffer::{Batch, Buffer, Limits, Taken};
 use super::checkpoint::Checkpoint;
 use super::failure::GivenUp;
+use super::pace::Pace;
 use super::reader::{PAGE_RECORDS_MAX, ShardReader};
 use super::record::StreamRecord;
 use super::response::{self, Answer};
 use super::retry::{BatchRun, Outcome, Policy, Step};
 use super::window::Windows;
 use crate::functions::{InvokeError, PAYLOAD_BYTES_MAX};
-
-/// Pause after the first empty page; each further one is half as long again.
-const POLL_BUSY: Duration = Duration::from_millis(20);
-
-/// Pause between empty pages at rest. Lambda polls four times a second.
-const POLL_IDLE: Duration = Duration::from_millis(200);
 
 /// What an event holds besides records and state.
 const ENVELOPE_BYTES: usize = 4 * 1024;
@@ -42,6 +37,7 @@ pub(super) struct Worker {
     context: Arc<Context>,
     shard_id: String,
     reader: ShardReader,
+    pace: Pace,
     buffer: Buffer,
     windows: Option<Windows>,
     checkpoint: Checkpoint,
@@ -80,7 +76,8 @@ impl Worker {
         let reader = ShardReader::new(context.client.clone(), context.stream_arn.clone(), shard_id.clone(), after);
         let length = context.mapping.tumbling_window;
         let windows = (!length.is_zero()).then(|| Windows::new(length, checkpoint.window.clone()));
-        Self { context, shard_id, reader, buffer: Buffer::default(), windows, checkpoint }
+        let pace = Pace::new(context.writes.clone());
+        Self { context, shard_id, reader, pace, buffer: Buffer::default(), windows, checkpoint }
     }
 
     /// Works until the shard is closed and drained, and gives its id back.
@@ -88,9 +85,9 @@ impl Worker {
     /// # Errors
     /// When a checkpoint or a failure message cannot be written: then nothing may be passed over any more.
     pub(super) async fn run(mut self) -> std::io::Result<String> {
-        let mut pause = POLL_BUSY;
         loop {
             let mut page_size = 0;
+            self.pace.looks();
             if !self.reader.is_closed() && !self.buffer.is_full(self.limits()) {
                 let page = self.reader.page().await;
                 page_size = page.len();
@@ -110,10 +107,11 @@ impl Worker {
                 return Ok(self.shard_id);
             }
             if page_size == 0 {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 3 / 2).min(POLL_IDLE);
+                let waits =
+                    !self.buffer.is_empty() || self.windows.as_ref().is_some_and(|windows| windows.open().is_some());
+                self.pace.rest(waits).await;
             } else {
-                pause = POLL_BUSY;
+                self.pace.found();
             }
         }
     }
