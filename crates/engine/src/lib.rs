@@ -75,7 +75,7 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The address cannot be served, most often because another process holds the port.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// The address asked for.
         address: SocketAddr,
@@ -83,13 +83,13 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// The data folder cannot be made, or a thread cannot be started.
-    #[error("cannot prepare the data folder: {0}")]
+    #[error("cannot prepare the data folder")]
     Io(#[from] std::io::Error),
     /// The database file is not one that this version can use.
     #[error("cannot use the database: {0}")]
     Database(String),
     /// SQLite refused.
-    #[error("SQLite: {0}")]
+    #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     /// More or fewer initial shards than a stream can have.
     #[error("a stream begins with 1 to {max} shards, not {0}", max = streams::SHARDS_MAX)]

@@ -13,8 +13,8 @@ use crate::stack::Function;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// Cargo cannot be run.
-    #[error("cannot run cargo: {0}")]
-    Cargo(std::io::Error),
+    #[error("cannot run cargo")]
+    Cargo(#[source] std::io::Error),
     /// A function does not compile; cargo has said why on standard error.
     #[error("the functions do not build: cargo's own messages are above")]
     Failed,

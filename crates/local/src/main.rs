@@ -1,6 +1,7 @@
 //! `tidemark-local`: runs the template until Ctrl-C.
 
 use std::io::IsTerminal as _;
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
@@ -14,7 +15,17 @@ use tracing_subscriber::EnvFilter;
 const LOG: &str = "info,dynoxide=error";
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_env("TIDEMARK_LOG").unwrap_or_else(|_| EnvFilter::new(LOG));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

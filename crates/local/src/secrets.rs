@@ -79,7 +79,7 @@ impl std::fmt::Debug for Stored {
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
     /// A value cannot be read or written.
-    #[error("secret at {path}: {source}")]
+    #[error("secret at {path}")]
     Io {
         /// The file.
         path: PathBuf,

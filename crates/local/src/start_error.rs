@@ -1,4 +1,5 @@
-//! Why a stack does not come up, in words that say what to do about it.
+//! Why a stack does not come up, in words that say what to do about it. A text leaves its cause to `source`, as everywhere here:
+//! the start prints the whole chain.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use crate::websocket_api;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The template is not there.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}")]
     Template {
         /// Where it was looked for.
         path: PathBuf,
@@ -27,7 +28,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The template is not understood.
-    #[error("{path}:\n{source}", path = .path.display())]
+    #[error("{path}", path = .path.display())]
     Understood {
         /// The template.
         path: PathBuf,
@@ -35,7 +36,7 @@ pub enum StartError {
         source: TemplateError,
     },
     /// The port of the HTTP API is taken.
-    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 takes a free one): {source}")]
+    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 takes a free one)")]
     Port {
         /// The port.
         port: u16,
@@ -43,7 +44,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// This machine has no such address.
-    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 takes all): {source}")]
+    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 takes all)")]
     Host {
         /// The address.
         host: Ipv4Addr,
@@ -51,9 +52,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The port of DynamoDB is taken.
-    #[error(
-        "port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 takes a free one): {source}"
-    )]
+    #[error("port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 takes a free one)")]
     DynamodbPort {
         /// The port.
         port: u16,
@@ -61,7 +60,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The data folder cannot be used.
-    #[error("data folder {path}: {source}", path = .path.display())]
+    #[error("data folder {path}", path = .path.display())]
     Data {
         /// The folder.
         path: PathBuf,
@@ -72,8 +71,8 @@ pub enum StartError {
     #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
     DataInUse(PathBuf),
     /// The embedded engine does not start.
-    #[error("DynamoDB: {0}")]
-    Engine(EngineError),
+    #[error("DynamoDB")]
+    Engine(#[source] EngineError),
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -90,10 +89,10 @@ pub enum StartError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// A function does not start.
-    #[error("function {0}")]
+    #[error(transparent)]
     Function(#[from] FunctionStartError),
     /// A mapping is refused.
-    #[error("{mapping}: {source}")]
+    #[error("{mapping}")]
     Mapping {
         /// Its name.
         mapping: String,

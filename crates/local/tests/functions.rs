@@ -121,7 +121,7 @@ async fn a_function_that_does_not_start_says_so_with_its_own_output() {
     let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     let template = template.replace("          GREETING:", "          INIT: exit\n          GREETING:");
     std::fs::write(stage.path("template.yaml"), template).unwrap();
-    let error = stage.try_start(&[]).await.unwrap_err().to_string();
+    let error = stage.refusal().await;
     assert!(error.contains("puppet") && error.contains("exit status 3"), "{error}");
     assert!(error.contains("puppet cannot start: INIT says so"), "{error}");
 }

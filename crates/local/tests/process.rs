@@ -137,5 +137,6 @@ fn a_second_start_on_a_used_port_or_folder_says_which() {
     let error = refusal(&mut command(&stage, &[]));
     assert!(error.contains("is in use by another stack"), "{error}");
     stack.signal("-TERM");
+    assert_eq!(error.matches("os error").count(), 1, "the cause once: {error}");
     stack.process.wait().unwrap();
 }

@@ -185,7 +185,7 @@ async fn checkpoints_survive_a_restart() {
 
 #[tokio::test]
 async fn more_than_one_batch_a_shard_at_a_time_is_refused_with_the_reason() {
-    let error = Stage::streaming("ParallelizationFactor: 2").try_start(&[]).await.unwrap_err().to_string();
+    let error = Stage::streaming("ParallelizationFactor: 2").refusal().await;
     assert!(error.contains("ParallelizationFactor") && error.contains("overtake"), "{error}");
 }
 
@@ -195,6 +195,6 @@ async fn a_table_that_is_another_one_is_refused() {
     stage.start().await.stop().await;
     let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     std::fs::write(stage.path("template.yaml"), template.replace("AttributeName: pk", "AttributeName: id")).unwrap();
-    let error = stage.try_start(&[]).await.unwrap_err().to_string();
+    let error = stage.refusal().await;
     assert!(error.contains("key: the template has HASH id, the table has HASH pk"), "{error}");
 }

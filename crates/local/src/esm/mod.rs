@@ -95,7 +95,7 @@ pub enum MappingError {
     #[error("its function's role does not do: {0}")]
     Role(String),
     /// The folder of the checkpoints cannot be made.
-    #[error("checkpoints: {0}")]
+    #[error("checkpoints")]
     Io(#[from] std::io::Error),
 }
 

@@ -64,12 +64,12 @@ pub struct Instance {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The binary is missing or cannot be executed.
-    #[error("cannot run {binary}: {source}")]
+    #[error("cannot run {binary}: {problem}")]
     Spawn {
         /// The path that was tried.
         binary: String,
         /// The system's words.
-        source: std::io::Error,
+        problem: std::io::Error,
     },
     /// There is no port or file descriptor left for its Runtime API.
     #[error("no Runtime API for it: {0}")]
@@ -149,7 +149,7 @@ impl Launcher {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
-            .map_err(|source| StartError::Spawn { binary: binary.display().to_string(), source })?;
+            .map_err(|problem| StartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
         let output = TaskTracker::new();

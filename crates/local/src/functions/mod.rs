@@ -44,7 +44,7 @@ pub struct Functions {
 
 /// A function that did not start.
 #[derive(Debug, thiserror::Error)]
-#[error("{function}: {source}")]
+#[error("function {function}")]
 pub struct FunctionStartError {
     /// The binary's name.
     pub function: String,

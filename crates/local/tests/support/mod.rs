@@ -64,6 +64,11 @@ impl Stage {
         Running::start(&options).await
     }
 
+    /// What a start that fails prints.
+    pub async fn refusal(&self) -> String {
+        format!("{:#}", anyhow::Error::from(self.try_start(&[]).await.unwrap_err()))
+    }
+
     pub async fn start(&self) -> Running {
         self.try_start(&[]).await.unwrap()
     }
