@@ -3,6 +3,8 @@
 //! This leans on the emulator's private schema, which is why its version is pinned and [`Database::open`] refuses a
 //! stream table with other columns.
 
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,11 +98,28 @@ fn place(storage: &Storage) -> Result<(PathBuf, Option<TempDir>), EngineError> {
         }
         Storage::File(path) => {
             if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
+                std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
             }
+            keep_private(path)?;
             Ok((path.clone(), None))
         }
     }
+}
+
+/// Gives the file to its owner alone, with the journals that a kill has left: SQLite gives new ones the mode of the file.
+fn keep_private(path: &Path) -> std::io::Result<()> {
+    let owner_alone = Permissions::from_mode(0o600);
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    file.set_permissions(owner_alone.clone())?;
+    for journal in ["-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(journal);
+        match std::fs::set_permissions(name, owner_alone.clone()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Deletes what engines in memory have left whose process was killed; it would take up memory until the next boot.
@@ -194,6 +213,28 @@ mod tests {
         }
         remove_abandoned(parent.path());
         assert!(own.exists() && !dead.exists() && folder("foreign").exists());
+    }
+
+    #[test]
+    fn the_database_is_its_owners_alone_also_one_that_was_everybodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data").join("db.sqlite");
+        let storage = Storage::File(path.clone());
+        let names = ["", "-wal", "-shm"].map(|end| path.with_file_name(format!("db.sqlite{end}")));
+        for was in [None, Some(0o644)] {
+            for name in names.iter().filter(|name| was.is_some() && name.exists()) {
+                std::fs::set_permissions(name, Permissions::from_mode(was.unwrap())).unwrap();
+            }
+            let (database, _) = Database::open(&storage, 1).unwrap();
+            database.tables.list_tables(serde_json::from_value(json!({})).unwrap()).unwrap();
+            for name in &names {
+                let mode = std::fs::metadata(name).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o600, "{} after {was:?}", name.display());
+            }
+            // A journal outlives a process that is killed.
+            std::mem::forget(database);
+        }
+        assert_eq!(std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]

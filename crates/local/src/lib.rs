@@ -20,6 +20,7 @@ pub mod listen;
 pub mod mail;
 pub mod metrics;
 pub mod policies;
+mod private;
 pub mod running;
 pub mod schedules;
 pub mod secrets;

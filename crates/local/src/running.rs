@@ -30,6 +30,7 @@ use crate::listen;
 use crate::mail::{self, Mails};
 use crate::metrics::Metrics;
 use crate::policies::Policies;
+use crate::private;
 use crate::schedules::Schedules;
 use crate::secrets::{self, Secrets};
 use crate::stack::{Stack, StreamMapping};
@@ -191,9 +192,14 @@ fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File
     }
     let path = &options.data_dir;
     let failed = |source| StartError::Data { path: path.clone(), source };
-    std::fs::create_dir_all(path).map_err(failed)?;
+    private::folder(path).map_err(failed)?;
     let path = path.canonicalize().map_err(failed)?;
-    let lock = std::fs::File::create(path.join("lock")).map_err(failed)?;
+    let lock = path.join("lock");
+    // A folder that others may read and that is not the stack's own, such as /tmp, stays as it is; the files in it are private.
+    if lock.exists() {
+        private::close(&path).map_err(failed)?;
+    }
+    let lock = private::empty_file(&lock).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => Ok((Some(path), Some(lock))),
         Err(std::fs::TryLockError::WouldBlock) => Err(StartError::DataInUse(path)),

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::policies::{Policies, Request};
+use crate::private;
 use crate::stack::Secret;
 
 /// Where the endpoint lies on the stack's port.
@@ -194,9 +194,8 @@ fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, Token
         Err(other) => return Err(failed(other)),
     }
     let (value, made) = value()?;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+    private::folder(folder).map_err(failed)?;
+    let mut file = private::empty_file(&path).map_err(failed)?;
     file.write_all(value.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     Ok((value, made))
 }

@@ -4,7 +4,10 @@
 
 mod support;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -134,9 +137,39 @@ fn a_second_start_on_a_used_port_or_folder_says_which() {
             other.arguments().into_iter().map(|argument| argument.replace("--port=0", &format!("--port={port}"))),
         ));
     assert!(error.contains(&format!("port {port} is in use")), "{error}");
+    assert_eq!(error.matches("os error").count(), 1, "the cause once: {error}");
     let error = refusal(&mut command(&stage, &[]));
     assert!(error.contains("is in use by another stack"), "{error}");
     stack.signal("-TERM");
-    assert_eq!(error.matches("os error").count(), 1, "the cause once: {error}");
     stack.process.wait().unwrap();
+}
+
+#[test]
+fn what_the_stack_writes_is_its_owners_alone() {
+    let stage = Stage::streaming("BatchSize: 10");
+    let data = stage.path("data");
+    for was in [None, Some(0o755)] {
+        if let Some(mode) = was {
+            std::fs::set_permissions(&data, Permissions::from_mode(mode)).unwrap();
+        }
+        let mut stack = Stack::start(&stage);
+        stack.signal("-TERM");
+        assert!(stack.process.wait().unwrap().success());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&data), 0o700);
+        let mut files = 0;
+        let mut folders = vec![data.clone()];
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    assert_eq!(mode(&path), 0o700, "{}", path.display());
+                    folders.push(path);
+                } else {
+                    assert_eq!(mode(&path), 0o600, "{}", path.display());
+                    files += 1;
+                }
+            }
+        }
+        assert!(files >= 2, "the database and the lock");
+    }
 }

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::window::OpenWindow;
+use crate::private;
 
 /// How far a mapping has come in a shard.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ impl Checkpoints {
     pub fn open(data: Option<&Path>, mapping: &str) -> std::io::Result<Self> {
         let Some(data) = data else { return Ok(Self { place: Place::Memory(Mutex::default()) }) };
         let folder = data.join("checkpoints").join(mapping);
-        std::fs::create_dir_all(&folder)?;
+        private::folder(&folder)?;
         Ok(Self { place: Place::Folder(folder) })
     }
 
@@ -102,7 +103,7 @@ fn read(path: &Path) -> Option<Checkpoint> {
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let new = path.with_extension("new");
-    let mut file = std::fs::File::create(&new)?;
+    let mut file = private::empty_file(&new)?;
     file.write_all(bytes)?;
     // Before the rename, or a power cut could leave the name on an empty file.
     file.sync_data()?;

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::record::StreamRecord;
 use super::retry::Condition;
+use crate::private;
 
 /// Where a mapping's given-up batches go.
 #[derive(Debug, Clone)]
@@ -71,8 +72,8 @@ impl Destination {
         let queue = self.queue.as_deref().unwrap_or("nowhere: the mapping has no on-failure destination");
         tracing::error!("{} records given up, sent to {queue}: {message}", given_up.records.len());
         if let (Some(folder), Some(path)) = (&self.folder, self.file()) {
-            std::fs::create_dir_all(folder)?;
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+            private::folder(folder)?;
+            let mut file = private::growing_file(&path)?;
             // One write, so that lines of several mappings do not mix.
             file.write_all(format!("{message}\n").as_bytes())?;
         }
