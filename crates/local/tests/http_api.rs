@@ -79,6 +79,44 @@ async fn pages_are_served_where_no_route_but_the_default_matches() {
 }
 
 #[tokio::test]
+async fn pages_are_compressed_for_those_who_take_it() {
+    let stage = Stage::new("", "");
+    std::fs::create_dir_all(stage.path("pages")).unwrap();
+    let script = "export const wave = 'up and down';\n".repeat(1_000);
+    std::fs::write(stage.path("pages/app.js"), &script).unwrap();
+    let running = stage.start().await;
+    let url = format!("{}/app.js", running.control.addresses.http);
+    let compressed = Client::new().get(&url).header("accept-encoding", "gzip, br").send().await.unwrap();
+    assert_eq!(compressed.headers()["content-encoding"], "gzip");
+    assert_eq!(compressed.headers()["vary"], "accept-encoding");
+    assert!(compressed.bytes().await.unwrap().len() < script.len() / 10);
+    let plain = Client::new().get(&url).send().await.unwrap();
+    assert!(!plain.headers().contains_key("content-encoding"));
+    assert_eq!(plain.text().await.unwrap(), script);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn head_is_answered_by_pages_and_by_routes_that_are_for_it() {
+    let stage = Stage::new("", "Any: { Type: HttpApi, Properties: { Method: ANY, Path: /any } }");
+    std::fs::create_dir_all(stage.path("pages")).unwrap();
+    std::fs::write(stage.path("pages/index.html"), "<h1>page</h1>").unwrap();
+    let running = stage.start().await;
+    let head = async |path: &str| {
+        let answer = Client::new().head(format!("{}{path}", running.control.addresses.http)).send().await.unwrap();
+        (
+            answer.status().as_u16(),
+            answer.headers().get("content-length").map(|length| length.to_str().unwrap().to_owned()),
+        )
+    };
+    assert_eq!(head("/").await, (200, Some("13".to_owned())));
+    assert_eq!(head("/any").await.0, 200);
+    assert_eq!(head("/things/1").await.0, 404, "as API Gateway answers where a route is for GET");
+    assert_eq!(head("/_local/health").await.0, 200);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn health_tells_where_everything_is() {
     let running = Stage::new("", "").start().await;
     let url = format!("{}/_local/health", running.control.addresses.http);

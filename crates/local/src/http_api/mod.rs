@@ -20,6 +20,7 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use jiff::Timestamp;
 use tower::ServiceExt;
+use tower_http::compression::Compression;
 use tower_http::services::ServeDir;
 
 pub use routes::RouteError;
@@ -137,7 +138,8 @@ impl HttpApis {
         if parts.method != Method::GET && parts.method != Method::HEAD {
             return None;
         }
-        let response = files.clone().oneshot(Request::from_parts(parts.clone(), Body::empty())).await.ok()?;
+        let request = Request::from_parts(parts.clone(), Body::empty());
+        let response = Compression::new(files.clone()).oneshot(request).await.ok()?;
         let found = response.status() != StatusCode::NOT_FOUND;
         found.then(|| response.map(Body::new))
     }
