@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page requires
+.PHONY: help run test test-engine sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -34,13 +34,21 @@ EXAMPLES ?= 50
 SECONDS ?= 60
 # Which fuzz targets; all when empty.
 TARGETS ?=
+# The profile of `make run`'s stack and functions, when it is not the development one.
+CARGO_FLAGS = --locked $(if $(TIDEMARK_PROFILE),--profile $(TIDEMARK_PROFILE))
 export STAGE STACK ARCHITECTURE PARAMETERS DATA
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: page ## Build and start everything on this machine: the page, the API and a DynamoDB
-	cargo run --locked --bin tidemark-local
+run: requires ## Build and start everything on this machine: the page, the API and a DynamoDB
+	@# All binaries in one call of cargo, and npm beside it.
+	@$(MAKE) --no-print-directory -j2 page binaries
+	cargo run $(CARGO_FLAGS) --quiet --bin tidemark-local -- --no-build
+
+binaries:
+	@# Not one of make's jobs: cargo uses all processors.
+	MAKEFLAGS= cargo build $(CARGO_FLAGS) --bins
 
 test: page ## Run every test; does its own set-up
 	scripts/test

@@ -1,13 +1,12 @@
 //! Builds the functions' binaries, all in one call of cargo, in the profile of the stack's own binary.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde::Deserialize;
 use tokio::process::Command;
-
-use crate::stack::Function;
 
 /// Why there are no binaries.
 #[derive(Debug, thiserror::Error)]
@@ -36,23 +35,23 @@ struct Target {
     name: String,
 }
 
-/// Builds the binaries of `functions` in the workspace at `workspace`, and tells where each lies.
+/// Builds these binaries of the workspace at `workspace`, and tells where each lies.
 ///
 /// # Errors
 /// [`BuildError`].
 pub async fn build(
     workspace: &Path,
     profile: &str,
-    functions: &[Function],
+    binaries: &[&str],
 ) -> Result<BTreeMap<String, PathBuf>, BuildError> {
-    let mut binaries: Vec<&str> = functions.iter().map(|function| function.binary.as_str()).collect();
-    binaries.sort_unstable();
-    binaries.dedup();
     if binaries.is_empty() {
         return Ok(BTreeMap::new());
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_outer_cargo(name)) {
+        command.env_remove(name);
+    }
     command.current_dir(workspace).args(["build", "--message-format=json-render-diagnostics", "--profile", profile]);
     command.args(binaries.iter().flat_map(|binary| ["--bin", binary]));
     // Progress and compiler messages go straight to the terminal.
@@ -67,6 +66,15 @@ pub async fn build(
         Some(missing) => Err(BuildError::Missing((*missing).to_owned())),
         None => Ok(built),
     }
+}
+
+/// Whether `cargo run` sets this variable for the program that it starts. A build script may depend on one, as `ring`'s does on
+/// `CARGO_PKG_NAME`: cargo would run it again, and compile all that depends on it.
+fn is_of_outer_cargo(name: &OsStr) -> bool {
+    let prefixes =
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_RUSTC_CURRENT_"];
+    let others = ["CARGO", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR", "OUT_DIR"];
+    name.to_str().is_some_and(|name| others.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 fn executables(messages: &[u8]) -> BTreeMap<String, PathBuf> {

@@ -240,7 +240,10 @@ async fn start_dynamodb(
 
 async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTreeMap<String, PathBuf>, StartError> {
     if !options.no_build {
-        return Ok(build::build(folder, &options.profile, &stack.functions).await?);
+        let mut binaries: Vec<&str> = stack.functions.iter().map(|function| function.binary.as_str()).collect();
+        binaries.sort_unstable();
+        binaries.dedup();
+        return Ok(build::build(folder, &options.profile, &binaries).await?);
     }
     let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
@@ -305,6 +308,7 @@ fn start_mappings(
     control: &Control,
     streams: &BTreeMap<String, String>,
     identity: &Identity,
+    engine: Option<&Engine>,
     data: Option<&Path>,
 ) -> Result<Vec<Mapping>, StartError> {
     let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id);
@@ -314,11 +318,11 @@ fn start_mappings(
         let identity = identity.of_function(&pool.function().binary);
         for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
             let StreamMapping { table, event_id, .. } = mapping;
-    engine: Option<&Engine>,
             let name = || format!("mapping {event_id} of {}", pool.function().binary);
             let Some(stream_arn) = streams.get(table).cloned() else {
                 return Err(StartError::NoStream { mapping: name(), table: table.clone() });
             };
+            let named = stack.tables.iter().find(|named| named.logical_id == *table);
             let failure_queue = mapping.on_failure_queue.as_ref().and_then(queue);
             let source = Source {
                 client: dynamodb::streams_client(&control.addresses.dynamodb, &identity),
@@ -326,12 +330,11 @@ fn start_mappings(
                 failure_queue,
                 policies: &control.policies,
                 data,
+                writes: engine.zip(named).map(|(engine, table)| engine.writes(&table.name)),
             };
             let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
-            let named = stack.tables.iter().find(|named| named.logical_id == *table);
             mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
         }
     }
     Ok(mappings)
 }
-                writes: engine.zip(named).map(|(engine, table)| engine.writes(&table.name)),
