@@ -102,7 +102,7 @@ fuzz_target!(|lines: &str| {
         match message {
             Message::Command(command) => {
                 if let Command::Choose { choice: Choice::Word(word), .. } = &command {
-                    assert_eq!(domain::game::Hiragana::new(word.as_str()).as_ref(), Ok(word));
+                    assert_eq!(domain::game::Word::read(word.as_str()).as_ref(), Ok(word));
                 }
                 game = apply(game, &who, command, now_ms);
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
 use domain::game::{
-    Audience, Choice, Command, Effect, Game, GameId, Hiragana, LineId, NewGame, Participant, Phase, PlayerCount,
-    PlayerId, PlayerName, RoundCount, Settings, Stage, Talk, TurnId,
+    Audience, Choice, Command, Effect, Game, GameId, LineId, NewGame, Participant, Phase, PlayerCount, PlayerId,
+    PlayerName, RoundCount, Settings, Stage, Talk, TurnId, Word,
 };
 use store::game::{Chat, Chunk, Connections, NewConnection, Persisted, Role, Rooms, StoredLine, Strokes};
 use uuid::Uuid;
@@ -71,7 +71,7 @@ impl Play {
         public: bool,
         now_ms: u64,
     ) -> Result<Self> {
-        let words: Arc<[Hiragana]> = Arc::default();
+        let words: Arc<[Word]> = Arc::default();
         let new = NewGame { id, host: player(0), name: name(0), settings, public, words, seed: 7 };
         let game = Game::new(new, now_ms)?;
         let rooms = Rooms::new(client.clone(), table);
@@ -167,7 +167,7 @@ impl Play {
     ///
     /// # Errors
     /// When nobody chooses.
-    pub async fn choose(&mut self) -> Result<Hiragana> {
+    pub async fn choose(&mut self) -> Result<Word> {
         let (Some(turn), Some(drawer)) = (self.turn(), self.drawer()) else { anyhow::bail!("nobody chooses") };
         self.apply(drawer, Command::Choose { turn, choice: Choice::Option(0) }).await?;
         let answer = self.game.secret.turn.as_ref().and_then(|turn| turn.answer.as_ref());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{
-    Choice, Command, Game, GameId, Hiragana, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId,
+    Choice, Command, Game, GameId, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId, Word,
 };
 use domain::journal::{Entry, EntryId, Message, Retention, Stream};
 use domain::shop::{Action, Activity, ProductId};
@@ -105,7 +105,7 @@ async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     let id = GameId(uuid::Uuid::now_v7());
     let new = NewGame { id, host: ann, name: name("Ann"), settings, public: false, words: Arc::default(), seed: 7 };
     let turn: TurnId = "01.01".parse().unwrap();
-    let word = Hiragana::new("りんご").unwrap();
+    let word = Word::read("りんご").unwrap();
     let steps = [
         (bob, Command::Join { name: name("Bob") }),
         (ann, Command::Connect),

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, ensure};
-use domain::game::{
-    Command, Game, GameId, Hiragana, NewGame, Participant, PlayerCount, PlayerId, PlayerName, Settings,
-};
+use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerCount, PlayerId, PlayerName, Settings, Word};
 use game_room::{GameRoom, Handled};
 use serde_json::{Value, json};
 use store::game::{Connections, Freshness, Live, NewConnection, Persisted, Role, Rooms};
@@ -57,7 +55,7 @@ impl Table {
     /// A game whose host has a seat and nobody a connection.
     pub async fn empty(db: Arc<Database>, settings: Settings, words: &[&str]) -> Result<Self> {
         let game_id = GameId(uuid::Uuid::now_v7());
-        let words: Arc<[Hiragana]> = words.iter().map(|word| Hiragana::new(word)).collect::<Result<_, _>>()?;
+        let words: Arc<[Word]> = words.iter().map(|word| Word::read(word)).collect::<Result<_, _>>()?;
         let new = NewGame { id: game_id, host: player(0), name: name(0), settings, public: true, words, seed: 7 };
         let game = Game::new(new, BEGIN_MS)?;
         ensure!(Rooms::new(db.client.clone(), Database::GAMES).create(&game).await? == Persisted::Yes);

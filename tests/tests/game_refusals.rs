@@ -25,8 +25,7 @@ async fn what_cannot_be_read_says_why() {
     let id = uuid::Uuid::now_v7();
     let large = format!(r#"{{"action":"ping","more":"{}"}}"#, "x".repeat(33_000));
     let settings = |name: &str, value: Value| {
-        let mut settings =
-            json!({"timeLimit": 80, "roundCount": 3, "playerCount": 8, "hints": true, "words": "built-in"});
+        let mut settings = json!({"timeLimit": 80, "roundCount": 3, "playerCount": 8, "hints": true, "words": "built-in", "language": "ja"});
         settings[name] = value;
         json!({"action": "configure", "settings": settings}).to_string()
     };
@@ -147,13 +146,13 @@ async fn what_the_game_does_not_allow_now_is_refused_and_changes_nothing() {
             1,
             "not-host",
             json!({"action": "configure", "settings":
-            {"timeLimit": 80, "roundCount": 3, "playerCount": 8, "hints": true, "words": "built-in"}}),
+            {"timeLimit": 80, "roundCount": 3, "playerCount": 8, "hints": true, "words": "built-in", "language": "ja"}}),
         ),
         (
             0,
             "invalid-settings",
             json!({"action": "configure", "settings":
-            {"timeLimit": 80, "roundCount": 3, "playerCount": 2, "hints": true, "words": "built-in"}}),
+            {"timeLimit": 80, "roundCount": 3, "playerCount": 2, "hints": true, "words": "built-in", "language": "ja"}}),
         ),
         (0, "game-not-running", json!({"action": "skip", "turnId": "01.01"})),
         (1, "no-such-player", json!({"action": "kick", "playerId": me})),

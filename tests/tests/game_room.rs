@@ -1,7 +1,7 @@
 //! The game room on a real engine: who is told what, what is stored, and what is refused.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::{SPECTATORS_MAX, Settings};
+use domain::game::{Language, SPECTATORS_MAX, Settings};
 use serde_json::{Value, json};
 use store::game::Role;
 use tidemark_tests::table::{connection, player};
@@ -83,6 +83,44 @@ async fn a_turn_is_played_from_the_word_to_the_reveal() {
     let version = room["version"].as_u64().unwrap();
     assert_eq!(table.send(&connection(2), &json!({"action": "tick", "version": version})).await.outcome, "done");
     assert_eq!(table.last_room(&connection(0)).unwrap()["turn"]["turnId"], "01.02");
+}
+
+/// The drawer sees it beside the word, and whoever plays along in English types it.
+#[tokio::test]
+async fn the_english_name_of_a_japanese_word_is_right_and_told_to_nobody() {
+    let table = Table::with_players(3).await.unwrap();
+    table.start_drawing(3, "りんご").await.unwrap();
+    table.drain(3);
+    table.say(1, "is it an aple?").await;
+    table.say(1, "green apple").await;
+    table.say(1, "An Apple").await;
+    for seat in [0, 2] {
+        let heard = table.sockets.take(&connection(seat));
+        assert!(heard.iter().any(|message| message["lines"][0]["kind"] == "correct"), "{heard:?}");
+        let lines = heard.iter().flat_map(|message| message["lines"].as_array().into_iter().flatten());
+        assert!(lines.clone().all(|line| !line["text"].as_str().unwrap().contains("pple")), "{heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_english_game_is_drawn_and_guessed_in_english() {
+    let settings = Settings { language: Language::English, ..Settings::default() };
+    let table = Table::with(3, settings, &["Hot dog", "hot-dog", "kraken"]).await.unwrap();
+    table.start(3).await.unwrap();
+    let choose = |word| json!({"action": "choose", "turnId": "01.01", "word": word});
+    assert_eq!(table.send(&connection(0), &choose("りんご")).await.outcome, "invalid-word");
+    assert_eq!(table.send(&connection(0), &choose("Polar bear")).await.outcome, "done");
+    assert_eq!(table.last_room(&connection(1)).unwrap()["turn"]["mask"], "＿＿＿＿＿ ＿＿＿＿");
+
+    table.drain(3);
+    table.say(1, "bear").await;
+    assert_eq!(table.sockets.take(&connection(2))[0]["lines"][0]["kind"], "guess");
+    table.say(1, "poler bear").await;
+    assert_eq!((table.types(2), table.types(1)), (vec![], vec!["chat".to_owned(), "near".to_owned()]));
+    table.say(1, "the polar-bears").await;
+    let room = table.last_room(&connection(2)).unwrap();
+    assert_eq!(room["turn"]["solvers"][0]["playerId"], player(1).to_string());
+    assert_eq!((&room["settings"]["language"], &room["settings"]["customWords"]), (&json!("en"), &json!(2)));
 }
 
 #[tokio::test]

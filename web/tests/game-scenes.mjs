@@ -56,7 +56,7 @@ const waitingGames = [
     gameId: anzu,
     hostName: 'Captain 7',
     players: 1,
-    settings: { ...settings, playerCount: 4, roundCount: 10, timeLimit: 120 },
+    settings: { ...settings, language: 'en', playerCount: 4, roundCount: 10, timeLimit: 120 },
   },
 ];
 
@@ -157,6 +157,14 @@ export const scenes = {
       .getByText(/So close|おしい/)
       .last()
       .waitFor();
+  }),
+  'guessing-english': played('room-drawing-guesser', bunta, async (page, server) => {
+    const { turn } = (await example('room-drawing-guesser'))['room'];
+    await server.show('room-drawing-guesser', {
+      settings: { ...settings, language: 'en' },
+      turn: { ...turn, mask: '＿＿＿＿-＿-＿＿＿＿d' },
+    });
+    await page.getByTestId('word').getByText('4 + 1 + 5').waitFor({ state: 'attached' });
   }),
   solved: seated('room-drawing-solver', bunta),
   drawing: seated('room-drawing-drawer', anzu),

@@ -1,15 +1,17 @@
-//! What a bot guesses: any word of the built-in list that the mask allows. It is bad at it first, and better with each letter that opens.
+//! What a bot guesses: any word of the built-in list of the game's language that the mask allows. It is bad at it first, and better with each letter that opens.
 
 use std::collections::HashSet;
 
-use domain::game::CLOSED_LETTER;
-use domain::game::words::BUILT_IN;
+use domain::game::words::built_in;
+use domain::game::{CLOSED_LETTER, Language};
 use fastrand::Rng;
 
 /// A word that fits and was not said yet; `None` when there is none.
-pub(crate) fn guess(mask: &str, said: &HashSet<String>, rng: &mut Rng) -> Option<String> {
-    let fitting =
-        BUILT_IN.iter().map(|word| word.text.as_str()).filter(|word| fits(word, mask) && !said.contains(*word));
+pub(crate) fn guess(language: Language, mask: &str, said: &HashSet<String>, rng: &mut Rng) -> Option<String> {
+    let fitting = built_in(language)
+        .iter()
+        .map(|word| word.text.as_str())
+        .filter(|word| fits(word, mask) && !said.contains(*word));
     rng.choice(fitting.collect::<Vec<_>>()).map(str::to_owned)
 }
 
@@ -26,10 +28,15 @@ mod tests {
     fn a_guess_fits_the_mask_and_comes_once() {
         let mut rng = Rng::with_seed(1);
         let mut said = HashSet::new();
-        while let Some(word) = guess("＿ん＿", &said, &mut rng) {
+        while let Some(word) = guess(Language::Japanese, "＿ん＿", &said, &mut rng) {
             assert_eq!((word.chars().count(), word.chars().nth(1)), (3, Some('ん')));
             assert!(said.insert(word));
         }
         assert!(said.contains("りんご") && said.len() < 60, "{said:?}");
+        said.clear();
+        while let Some(word) = guess(Language::English, "＿＿＿ ＿r＿＿＿", &said, &mut rng) {
+            assert!(said.insert(word));
+        }
+        assert!(said.contains("ice cream") && said.len() < 10, "{said:?}");
     }
 }

@@ -274,8 +274,9 @@ impl Player {
         }
         let said = &mut self.said.1;
         let is_listening = self.whispers.is_some() && said.len() >= WRONG_GUESSES;
-        let mask = self.room.as_ref()?.turn.as_ref()?.mask.as_deref()?;
-        let wrong = if is_listening { None } else { guess(mask, said, &mut self.rng) };
+        let room = self.room.as_ref()?;
+        let (mask, language) = (room.turn.as_ref()?.mask.as_deref()?, room.settings.language());
+        let wrong = if is_listening { None } else { guess(language, mask, said, &mut self.rng) };
         let word = wrong.or_else(|| self.whispers.as_ref()?.word(turn_id))?;
         said.insert(word.clone());
         Some(word)

@@ -1,5 +1,6 @@
 //! The side of the protocol (`docs/protocol.md`) that a bot needs: what it hears, as far as it listens, and what it says.
 
+use domain::game::Language;
 use domain::game::drawing::{Op, Tool};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +39,8 @@ pub(crate) enum Heard {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Room {
+    #[serde(default)]
+    pub settings: Settings,
     pub version: u64,
     pub status: String,
     pub host_id: String,
@@ -48,6 +51,19 @@ pub(crate) struct Room {
     #[serde(default)]
     pub standings: Vec<Standing>,
     pub rematch: Option<String>,
+}
+
+/// A server that names no language plays in Japanese.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Settings {
+    #[serde(default)]
+    language: String,
+}
+
+impl Settings {
+    pub fn language(&self) -> Language {
+        Language::with_code(&self.language).unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::Client;
 use bytes::Bytes;
-use domain::game::{Command, GameId, Hiragana, Room};
+use domain::game::{Command, GameId, Room, Word};
 use store::StoreError;
 use store::game::{Chat, Connections, Rooms, Strokes};
 
@@ -30,7 +30,7 @@ pub struct GameRoom<S> {
     flood: Flood,
     /// Which game a connection is for, which never changes. Whether the connection is still its player's, the game's listeners tell.
     games: Mutex<HashMap<String, GameId>>,
-    words: Mutex<HashMap<GameId, Arc<[Hiragana]>>>,
+    words: Mutex<HashMap<GameId, Arc<[Word]>>>,
 }
 
 /// How a message ended, for the log and for API Gateway's metrics.
@@ -154,7 +154,7 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// The words that a game brought along. Most bring none: those take no place in what is remembered.
-    pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
+    pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Word]>, StoreError> {
         if let Some(words) = lock(&self.words).get(&room.id) {
             return Ok(words.clone());
         }

@@ -13,7 +13,7 @@ use domain::ShortText;
 use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
-use domain::game::{CUSTOM_WORDS_MAX, Hiragana, PlayerName};
+use domain::game::{CUSTOM_WORDS_MAX, English, Hiragana, PlayerName};
 use domain::journal::{Message, Stream};
 use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
 use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
@@ -184,6 +184,7 @@ fn the_limits_are_those_of_the_code() {
         ("parameters/LinesLimit/schema/maximum", json!(game_api::LINES_MAX)),
         ("schemas/PlayerName/maxLength", json!(PlayerName::CHARS_MAX)),
         ("schemas/Hiragana/maxLength", json!(Hiragana::CHARS_MAX)),
+        ("schemas/English/maxLength", json!(English::CHARS_MAX)),
         ("schemas/NewGame/properties/words/maxItems", json!(CUSTOM_WORDS_MAX)),
         ("schemas/Quantity/maximum", json!(Quantity::MAX)),
         ("schemas/Price/maximum", json!(Amount::MAX)),

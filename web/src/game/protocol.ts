@@ -11,6 +11,8 @@ export type GameStatus = 'waiting' | 'playing' | 'finished';
 export type Phase = 'choosing' | 'drawing' | 'reveal';
 export type Role = 'player' | 'spectator';
 export type WordSource = 'built-in' | 'custom' | 'both';
+/** What the words of a game are written in. */
+export type WordLanguage = 'ja' | 'en';
 export type LineKind = 'talk' | 'guess' | 'correct' | 'system';
 export type AwardReason = 'correct_answer' | 'drawer_penalty';
 
@@ -21,6 +23,7 @@ export interface Settings {
   readonly playerCount: number;
   readonly hints: boolean;
   readonly words: WordSource;
+  readonly language: WordLanguage;
   /** How many words of the host's own there are. */
   readonly customWords: number;
 }
@@ -38,7 +41,7 @@ export interface Player {
 /** A word that the drawer may choose. */
 export interface WordOption {
   readonly word: string;
-  /** In English; `null` where there is none. */
+  /** What a Japanese word is in English; `null` where that is not known. */
   readonly gloss: string | null;
 }
 
@@ -284,6 +287,7 @@ function settings(body: JsonObject): Settings {
     playerCount: number(body['playerCount']),
     hints: body['hints'] === true,
     words: oneOf(body['words'], ['built-in', 'custom', 'both']),
+    language: oneOf(body['language'], ['ja', 'en']),
     customWords: optional(body['customWords'], number) ?? 0,
   };
 }

@@ -1,4 +1,5 @@
 /** The rules for what people type, as the server has them, so that a slip is told before it is sent. */
+import type { WordLanguage } from './protocol.ts';
 
 /** Characters of a name, as the server counts them: code points after NFC. */
 export const NAME_CHARS_MAX = 10;
@@ -28,19 +29,51 @@ export function toHiragana(text: string): string {
     .replaceAll(/[\u30a1-\u30f6]/gu, (kana) => String.fromCodePoint(kana.codePointAt(0)! - 0x60));
 }
 
-/** Whether a word can be an answer. */
-export function isAnswer(word: string): boolean {
-  return [...word].length <= WORD_CHARS_MAX && /^[\u3041-\u3096ー]+$/u.test(word);
+/** English out of what was typed: composed, with single spaces and plain apostrophes. */
+function toEnglish(text: string): string {
+  return text.normalize('NFKC').replaceAll(/\s+/gu, ' ').replaceAll('’', "'").trim();
+}
+
+/** A word as it is sent, in a game's language. */
+export function toAnswer(text: string, language: WordLanguage): string {
+  return language === 'ja' ? toHiragana(text) : toEnglish(text);
+}
+
+const ANSWERS: Record<WordLanguage, RegExp> = {
+  ja: /^[\u3041-\u3096ー]+$/u,
+  en: /^'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*(?:[ -]'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*)*$/u,
+};
+
+/** Whether a word can be an answer in a game of that language. */
+export function isAnswer(word: string, language: WordLanguage): boolean {
+  return [...word].length <= WORD_CHARS_MAX && ANSWERS[language].test(word);
+}
+
+/** Which language a word is in, for fonts and screen readers: no letter is in both. */
+export function languageOf(word: string): WordLanguage {
+  return /[\p{Script=Latin}\d]/u.test(word) ? 'en' : 'ja';
+}
+
+/** Whether a place of a mask is a letter, open or not; spaces, hyphens and apostrophes are always open. */
+export const isLetter = (place: string): boolean => !/[ '-]/u.test(place);
+
+/** How many letters a mask has, word by word: "3 + 5". */
+export function letterCounts(mask: string): string {
+  const counts = mask.split(/[ -]/u).map((word) => [...word].filter(isLetter).length);
+  return counts.join(' + ');
 }
 
 /** The words of a list that somebody pasted, one a line or with commas between, each once; `bad` holds what cannot be an answer. */
-export function readWords(text: string): { readonly words: readonly string[]; readonly bad: readonly string[] } {
+export function readWords(
+  text: string,
+  language: WordLanguage,
+): { readonly words: readonly string[]; readonly bad: readonly string[] } {
   const typed = text.split(/[\n,、，]/u).filter((word) => word.trim() !== '');
   const words = new Set<string>();
   const bad: string[] = [];
   for (const each of typed) {
-    const word = toHiragana(each);
-    if (isAnswer(word)) words.add(word);
+    const word = toAnswer(each, language);
+    if (isAnswer(word, language)) words.add(word);
     else bad.push(each.trim());
   }
   return { words: [...words], bad };

@@ -10,6 +10,8 @@ export interface WaitingGame {
   readonly seats: number;
   readonly roundCount: number;
   readonly timeLimit: number;
+  /** What the words are written in, as a BCP 47 code. */
+  readonly language: string;
 }
 
 /** `GET /games`: newest first. */
@@ -24,6 +26,7 @@ export async function getWaitingGames(signal: AbortSignal): Promise<readonly Wai
       seats: count(settings, 'playerCount'),
       roundCount: count(settings, 'roundCount'),
       timeLimit: count(settings, 'timeLimit'),
+      language: text(settings, 'language'),
     };
   }).items;
 }

@@ -16,6 +16,7 @@ test('a game is made with what was chosen, and the link leads others to it', asy
   await page.getByText('Please write a name.').waitFor();
   await page.getByLabel('Your name').fill(' あんず ');
   await page.getByLabel('Rounds').selectOption('2');
+  await page.getByLabel('Language of the words').selectOption('ja');
   await page.getByText('Own words (optional)').click();
   await page.getByLabel('One a line').fill('カレー\nたこやき');
   await page.getByLabel('Show it in the public list').check();
@@ -26,7 +27,7 @@ test('a game is made with what was chosen, and the link leads others to it', asy
     body: {
       name: 'あんず',
       public: true,
-      settings: { timeLimit: 80, roundCount: 2, playerCount: 8, hints: true, words: 'both' },
+      settings: { timeLimit: 80, roundCount: 2, playerCount: 8, hints: true, words: 'both', language: 'ja' },
       words: ['かれー', 'たこやき'],
     },
     token: null,
@@ -41,12 +42,28 @@ test('words that cannot be answers stop the form, by name', async () => {
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByLabel('Your name').fill('Ann');
   await page.getByText('Own words (optional)').click();
-  await page.getByLabel('One a line').fill('ねこ\n猫');
-  await page.getByText('Kana only, please: 猫').waitFor();
+  await page.getByLabel('One a line').fill('cat\nねこ');
+  await page.getByText('Latin letters, digits, spaces and hyphens only, please: ねこ').waitFor();
+  await page.getByLabel('Language of the words').selectOption('ja');
+  await page.getByText('Kana only, please: cat').waitFor();
   await page.getByRole('button', { name: 'Create the game' }).click();
   assert.deepEqual(server.posted, []);
   await close();
 });
+
+for (const [locale, words, create] of [
+  ['en-GB', 'en', 'Create the game'],
+  ['ja-JP', 'ja', 'ゲームを作る'],
+])
+  test(`a game's words are in the browser's language when nothing is chosen (${locale})`, async () => {
+    const server = await GameServer.at('welcome');
+    const { page, close } = await open({ locale, prepare: (page) => server.install(page) });
+    await page.locator('input[autocomplete=nickname], form input').first().fill('Ann');
+    await page.getByRole('button', { name: create }).click();
+    await page.locator('[data-connection]').waitFor({ state: 'attached' });
+    assert.equal(server.posted[0]?.body['settings'].language, words);
+    await close();
+  });
 
 test('who follows a link sees who is there, says a name and has a seat', async () => {
   const server = await GameServer.at('room-waiting');
@@ -121,7 +138,7 @@ test('the host sets the game up and starts it when the others are ready', async 
   await page.getByLabel('Time to draw').selectOption('120');
   assert.deepEqual(await server.hears('configure'), {
     action: 'configure',
-    settings: { timeLimit: 120, roundCount: 3, playerCount: 8, hints: true, words: 'both' },
+    settings: { timeLimit: 120, roundCount: 3, playerCount: 8, hints: true, words: 'both', language: 'ja' },
   });
   await server.show('room-waiting');
   await page.getByRole('button', { name: 'Start the game' }).click();

@@ -16,7 +16,7 @@ test('the drawer chooses a word of three, or types one in any kana', async () =>
   assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', option: 1 });
   await page.getByLabel('Or a word of your own').fill('pencil');
   await page.getByRole('button', { name: 'Draw it' }).click();
-  await page.getByText('Hiragana only, please.').waitFor();
+  await page.getByText('Kana only, please.').waitFor();
   await page.getByLabel('Or a word of your own').fill('クラゲ');
   await page.getByRole('button', { name: 'Draw it' }).click();
   assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', word: 'くらげ' });
@@ -89,6 +89,30 @@ test('that a guess was close is shown until the next guess, or for some seconds'
   await notice.waitFor();
   await page.clock.fastForward('00:09');
   await notice.waitFor({ state: 'detached' });
+  await close();
+});
+
+test('in an English game the word is English, and its words stand apart', async () => {
+  const { room } = await example('room-drawing-guesser');
+  const english = { settings: { ...room.settings, language: 'en' }, turn: { ...room.turn, mask: '＿c＿ ＿＿＿＿＿' } };
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  await server.show('room-drawing-guesser', english);
+  await page.getByText('A word of 3 + 5 letters: letter 2 is c').waitFor({ state: 'attached' });
+  assert.equal(await page.getByLabel('Your guess').getAttribute('lang'), 'en');
+
+  server.playerId = anzu;
+  const other = await sit('room-choosing-drawer', anzu);
+  await other.server.show('room-choosing-drawer', { settings: english.settings });
+  const own = other.page.getByLabel('Or a word of your own');
+  await other.page.getByText('Up to 50 letters.').waitFor();
+  await own.fill('くらげ');
+  await other.page.getByRole('button', { name: 'Draw it' }).click();
+  await other.page.getByText('Latin letters, digits, spaces and hyphens only, please.').waitFor();
+  await own.fill(' Polar  bear ');
+  await other.page.getByRole('button', { name: 'Draw it' }).click();
+  const choice = { action: 'choose', turnId: '02.01', word: 'Polar bear' };
+  assert.deepEqual(await other.server.hears('choose'), choice);
+  await other.close();
   await close();
 });
 

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { creatureOf, KINDS } from '../../src/game/creature.ts';
-import { isAnswer, nameFault, readGameId, readWords, tidyLine, tidyName, toHiragana } from '../../src/game/text.ts';
+import {
+  isAnswer,
+  languageOf,
+  letterCounts,
+  nameFault,
+  readGameId,
+  readWords,
+  tidyLine,
+  tidyName,
+  toAnswer,
+} from '../../src/game/text.ts';
 import { words } from '../../src/game/words.ts';
 
 test('a name has one to ten letters, marks or digits, with single spaces inside', () => {
@@ -18,15 +28,29 @@ test('a name is composed and loses the spaces at its ends', () => {
 });
 
 test('an answer is hiragana; katakana and halfwidth letters become it', () => {
-  assert.equal(toHiragana('カレー ライス'), 'かれーらいす');
-  assert.equal(toHiragana('ｶﾞｯｺｳ'), 'がっこう');
-  assert.equal(toHiragana('ヴァイオリン'), 'ゔぁいおりん');
-  for (const word of ['ねこ', 'らーめん', 'っ']) assert.ok(isAnswer(word), word);
-  for (const word of ['', 'ネコ', '猫', 'neko', 'ねこ!', 'あ'.repeat(51)]) assert.ok(!isAnswer(word), word);
+  assert.equal(toAnswer('カレー ライス', 'ja'), 'かれーらいす');
+  assert.equal(toAnswer('ｶﾞｯｺｳ', 'ja'), 'がっこう');
+  assert.equal(toAnswer('ヴァイオリン', 'ja'), 'ゔぁいおりん');
+  for (const word of ['ねこ', 'らーめん', 'っ']) assert.ok(isAnswer(word, 'ja'), word);
+  for (const word of ['', 'ネコ', '猫', 'neko', 'ねこ!', 'あ'.repeat(51)]) assert.ok(!isAnswer(word, 'ja'), word);
+});
+
+test('an English answer has Latin letters, with single spaces and hyphens inside', () => {
+  assert.equal(toAnswer('  Ice   cream ', 'en'), 'Ice cream');
+  assert.equal(toAnswer('cat’s eye', 'en'), "cat's eye");
+  for (const word of ['dog', 'yo-yo', "jack-o'-lantern", 'piñata', '3D glasses', 'x'.repeat(50)])
+    assert.ok(isAnswer(word, 'en'), word);
+  for (const word of ['', 'ねこ', 'dog!', '-', 'a--b', 'a b ', "'", 'собака', 'x'.repeat(51)])
+    assert.ok(!isAnswer(word, 'en'), word);
+});
+
+test('a word tells its language, and a mask how long its words are', () => {
+  assert.deepEqual(['りんご', 'らーめん', 'dog', 'piñata', '7'].map(languageOf), ['ja', 'ja', 'en', 'en', 'en']);
+  assert.deepEqual(['＿＿', '＿＿＿ ＿r', "＿＿-o'-＿"].map(letterCounts), ['2', '3 + 2', '2 + 1 + 1']);
 });
 
 test('a pasted list gives each word once, and names what cannot be an answer', () => {
-  assert.deepEqual(readWords('ねこ\nイヌ、 ねこ ,\n\n猫'), { words: ['ねこ', 'いぬ'], bad: ['猫'] });
+  assert.deepEqual(readWords('ねこ\nイヌ、 ねこ ,\n\n猫', 'ja'), { words: ['ねこ', 'いぬ'], bad: ['猫'] });
 });
 
 test('a link, a code and a text around them lead to the game', () => {

@@ -1,6 +1,6 @@
 //! What can be asked of a game, and what comes of it.
 
-use super::{Game, GameId, Hiragana, LineId, PlayerId, PlayerName, Settings, Talk, TurnId};
+use super::{Game, GameId, Language, LineId, PlayerId, PlayerName, Settings, Talk, TurnId, Word};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum Choice {
     /// One of the options, from 0.
     Option(u8),
     /// A word of their own.
-    Word(Hiragana),
+    Word(Word),
 }
 
 /// What a command and the passing of time have brought.
@@ -286,6 +286,12 @@ pub enum Refusal {
     /// Words of its own, of which it has too few.
     #[error("a game with its own words alone needs at least {min}", min = super::OPTIONS)]
     TooFewWords,
+    /// A word of another language than the game's.
+    #[error("the words of this game are {0}")]
+    WrongLanguage(Language),
+    /// Another language for a game whose own words are in this one.
+    #[error("the game's own words are {0}, so that is its language")]
+    OwnWords(Language),
     /// The drawer is here.
     #[error("the drawer has not been away for {seconds} seconds", seconds = super::DRAWER_AWAY_MS / 1000)]
     DrawerIsHere,
@@ -313,8 +319,9 @@ impl Refusal {
             Self::WrongTurn => "wrong-turn",
             Self::WordChosen | Self::TurnOver => "wrong-phase",
             Self::NoSuchOption => "no-such-option",
-            Self::TooFewSeats(_) => "invalid-settings",
+            Self::TooFewSeats(_) | Self::OwnWords(_) => "invalid-settings",
             Self::TooFewWords => "invalid-words",
+            Self::WrongLanguage(_) => "invalid-word",
             Self::DrawerIsHere => "drawer-is-here",
             Self::NoSuchPlayer => "no-such-player",
         }

@@ -6,11 +6,11 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::Hiragana;
 use super::text::is_invisible;
+use super::{Hiragana, Word, english, words};
 
-/// What a guess is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a guess is worth, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guess {
     /// The answer.
     Correct,
@@ -23,8 +23,18 @@ pub enum Guess {
 /// Words of fewer letters have no near guesses by edit distance: too much would be near.
 const EDIT_LETTERS_MIN: usize = 3;
 
-/// Compares a guess with the answer.
-pub fn judge(answer: &Hiragana, guess: &str) -> Guess {
+/// Compares a guess with the answer, and with the other names that the built-in list has for it. The drawer of a Japanese word sees its English name:
+/// who guesses that has seen what is drawn, and as a wrong guess it would tell everybody.
+pub fn judge(answer: &Word, guess: &str) -> Guess {
+    let written = match answer {
+        Word::Japanese(word) => judge_kana(word, guess),
+        Word::English(word) => english::judge(word.as_str(), guess),
+    };
+    let other_names = words::other_names(answer).iter().map(|name| english::judge(name, guess));
+    other_names.fold(written, Guess::min)
+}
+
+fn judge_kana(answer: &Hiragana, guess: &str) -> Guess {
     let wanted = normalised(answer.as_str(), Dash::IsLongVowel);
     let given = normalised(guess, Dash::IsLongVowel);
     // A dash may part the letters as well: か-ー-て-ん.
@@ -59,7 +69,7 @@ fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
 
 /// How a dash is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Dash {
+pub(super) enum Dash {
     /// For a long-vowel mark, which some keyboards have no key for.
     IsLongVowel,
     /// For a separator between letters.
@@ -68,7 +78,7 @@ enum Dash {
 
 /// One spelling: voicing marks composed, compatible forms (half and full width, circled) made one, lower case, hiragana for katakana, one long-vowel
 /// mark in place of several or of a dash, repetition marks written out. Only letters and digits stay: no spaces, points, or signs.
-fn normalised(text: &str, dash: Dash) -> String {
+pub(super) fn normalised(text: &str, dash: Dash) -> String {
     // A spacing voicing mark would be torn off by NFKC, which makes a space and a mark of it.
     let attached = text.chars().map(|c| match c {
         '\u{309b}' => '\u{3099}',
@@ -164,7 +174,7 @@ mod tests {
     use super::*;
 
     fn judged(answer: &str, guess: &str) -> Guess {
-        judge(&Hiragana::new(answer).expect("a word"), guess)
+        judge(&Word::read(answer).expect("a word"), guess)
     }
 
     #[test]
@@ -259,6 +269,34 @@ mod tests {
         for guess in ["・", "ー", "!?", "👍", "ゝ", "か・て", "かき"] {
             assert_eq!(judged("かーてん", guess), Guess::Wrong, "{guess:?}");
         }
+    }
+
+    #[test]
+    fn the_english_name_that_the_drawer_sees_is_right_and_never_for_others_to_read() {
+        for guess in ["apple", "Apple", "an apple", "apples", "APPLE!"] {
+            assert_eq!(judged("りんご", guess), Guess::Correct, "{guess}");
+        }
+        for guess in ["aple", "is it an apple?", "applepie"] {
+            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+        }
+        // One word for two things has the names of both.
+        for guess in ["spider", "cloud"] {
+            assert_eq!(judged("くも", guess), Guess::Correct, "{guess}");
+        }
+        assert_eq!(judged("くも", "or"), Guess::Wrong);
+        assert_eq!(judged("りんご", "orange"), Guess::Wrong);
+        assert_eq!(judged("んんん", "apple"), Guess::Wrong);
+    }
+
+    #[test]
+    fn another_name_of_an_english_word_is_right_too() {
+        for (answer, guess) in
+            [("truck", "lorry"), ("Truck", "a lorry"), ("airplane", "aeroplane"), ("television", "TV")]
+        {
+            assert_eq!(judged(answer, guess), Guess::Correct, "{answer} {guess}");
+        }
+        assert_eq!(judged("truck", "lory"), Guess::Near);
+        assert_eq!(judged("dog", "いぬ"), Guess::Wrong);
     }
 
     #[test]

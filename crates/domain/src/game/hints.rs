@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::Hiragana;
+use super::Word;
 
 /// What stands for a letter that is not opened.
 pub const CLOSED_LETTER: char = '＿';
@@ -11,8 +11,9 @@ pub const CLOSED_LETTER: char = '＿';
 const STEPS_MAX: usize = 4;
 
 /// The places of the letters that will open, in their order: half of them at most, so that one stays closed always.
-pub(super) fn order(word: &Hiragana, rng: &mut Rng) -> Vec<u8> {
-    let mut places: Vec<u8> = (0u8..).zip(word.chars()).map(|(place, _)| place).collect();
+pub(super) fn order(word: &Word, rng: &mut Rng) -> Vec<u8> {
+    let letters = (0u8..).zip(word.chars()).filter(|(_, c)| is_letter(*c));
+    let mut places: Vec<u8> = letters.map(|(place, _)| place).collect();
     let open = places.len() / 2;
     rng.shuffle(&mut places);
     places.truncate(open);
@@ -31,10 +32,21 @@ pub(super) fn open_letters(letters: usize, steps: u8) -> usize {
     (letters * usize::from(steps).min(all)).checked_div(all).unwrap_or(0)
 }
 
+/// How many letters of the word with this mask will open.
+pub(super) fn open_max(mask: &[Option<char>]) -> usize {
+    mask.iter().filter(|place| place.is_none_or(is_letter)).count() / 2
+}
+
+/// Whether a character is hidden at first. The spaces, hyphens and apostrophes of an English word are not.
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
 /// The word with the first `open` places of the order opened.
-pub(super) fn mask(word: &Hiragana, order: &[u8], open: usize) -> Vec<Option<char>> {
+pub(super) fn mask(word: &Word, order: &[u8], open: usize) -> Vec<Option<char>> {
     let opened = &order[..open.min(order.len())];
-    (0u8..).zip(word.chars()).map(|(place, letter)| opened.contains(&place).then_some(letter)).collect()
+    let is_open = |place, c| opened.contains(&place) || !is_letter(c);
+    (0u8..).zip(word.chars()).map(|(place, c)| is_open(place, c).then_some(c)).collect()
 }
 
 #[cfg(test)]
@@ -44,11 +56,16 @@ mod tests {
     #[test]
     fn at_most_half_of_a_word_opens() {
         for length in 1..=50 {
-            let word = Hiragana::new(&"あ".repeat(length)).expect("a word");
-            let order = order(&word, &mut Rng::with_seed(3));
-            let end = mask(&word, &order, open_letters(order.len(), 9));
-            assert_eq!(end.len(), length);
-            assert_eq!(end.iter().flatten().count(), length / 2);
+            for letter in ["あ", "ー", "a", "é"] {
+                let Ok(word) = Word::read(&format!("{}{}", letter.repeat(length - 1), letter.replace('ー', "あ")))
+                else {
+                    panic!()
+                };
+                let order = order(&word, &mut Rng::with_seed(3));
+                let end = mask(&word, &order, open_letters(order.len(), 9));
+                assert_eq!((end.len(), open_max(&end)), (length, order.len()));
+                assert_eq!(end.iter().flatten().count(), length / 2);
+            }
         }
     }
 
@@ -66,8 +83,20 @@ mod tests {
 
     #[test]
     fn a_mask_shows_what_is_open_and_nothing_else() {
-        let word = Hiragana::new("りんご").expect("a word");
+        let word = Word::read("りんご").expect("a word");
         assert_eq!(mask(&word, &[1], 0), [None, None, None]);
         assert_eq!(mask(&word, &[1], 1), [None, Some('ん'), None]);
+    }
+
+    #[test]
+    fn what_parts_an_english_word_is_open_from_the_beginning_and_counts_as_no_letter() {
+        let word = Word::read("yo-yo x'y").expect("a word");
+        let shown = |open| mask(&word, &[1, 4, 8], open).iter().map(|c| c.unwrap_or('_')).collect::<String>();
+        assert_eq!((shown(0).as_str(), shown(3).as_str()), ("__-__ _'_", "_o-_o _'y"));
+        for seed in 0..20 {
+            let order = order(&word, &mut Rng::with_seed(seed));
+            assert_eq!((order.len(), open_max(&mask(&word, &order, 2))), (3, 3));
+            assert!(order.iter().all(|place| ![2, 5, 7].contains(place)), "{order:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod command;
 pub mod drawing;
+mod english;
 mod guess;
 mod hints;
 mod ids;
@@ -19,6 +20,7 @@ mod settings;
 mod text;
 mod time;
 mod view;
+mod word;
 pub mod words;
 
 pub use command::{
@@ -39,3 +41,4 @@ pub use settings::{
 };
 pub use text::{Hiragana, PlayerName, Talk, TextError};
 pub use view::{OptionView, PlayerView, TurnView, View};
+pub use word::{English, Language, Word};

@@ -22,6 +22,9 @@ impl Asked {
             return Err(Refusal::TooFewSeats(seated));
         }
         check_words(&settings, usize::from(room.custom_words))?;
+        if room.custom_words > 0 && settings.language != room.settings.language {
+            return Err(Refusal::OwnWords(room.settings.language));
+        }
         room.settings = settings;
         Ok(())
     }
@@ -54,7 +57,9 @@ impl Asked {
         if turn.phase != Phase::Choosing {
             return Err(Refusal::WordChosen);
         }
+        let language = self.game.room.settings.language;
         let word = match choice {
+            Choice::Word(word) if word.language() != language => return Err(Refusal::WrongLanguage(language)),
             Choice::Word(word) => word,
             Choice::Option(index) => {
                 let options = self.game.secret.turn.as_ref().map_or(&[][..], |secret| &secret.options);

@@ -7,7 +7,7 @@ use super::command::{Command, Effect, Farewell, Outcome, Participant, Refusal, S
 use super::room::{Phase, Player, Room, Stage, Turn};
 use super::secret::Secret;
 use super::settings::{OPTIONS, Settings, WordSource};
-use super::{GameId, Hiragana, PlayerId, PlayerName, TurnId};
+use super::{GameId, PlayerId, PlayerName, TurnId, Word};
 
 /// A game whole, as the rules need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Game {
     /// What nobody may see whole.
     pub secret: Secret,
     /// Its own words; they never change. Needed when a turn begins in a game that uses them.
-    pub words: Arc<[Hiragana]>,
+    pub words: Arc<[Word]>,
 }
 
 /// How a game begins.
@@ -33,8 +33,8 @@ pub struct NewGame {
     pub settings: Settings,
     /// Whether strangers find it.
     pub public: bool,
-    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`]; what is there twice is taken once.
-    pub words: Arc<[Hiragana]>,
+    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`], in its language; a word that is there twice, however it is spelled, is taken once.
+    pub words: Arc<[Word]>,
     /// Something unpredictable; all chance of the game comes from it.
     pub seed: u64,
 }
@@ -49,7 +49,10 @@ impl Game {
     pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
         let NewGame { id, host, name, settings, public, words, seed } = new;
         let mut seen = HashSet::new();
-        let words: Arc<[_]> = words.iter().filter(|word| seen.insert(*word)).cloned().collect();
+        let words: Arc<[_]> = words.iter().filter(|word| seen.insert(word.spelling())).cloned().collect();
+        if words.iter().any(|word| word.language() != settings.language) {
+            return Err(Refusal::WrongLanguage(settings.language));
+        }
         check_words(&settings, words.len())?;
         let room = Room {
             id,
@@ -68,7 +71,7 @@ impl Game {
     }
 
     /// What was read from the table, if the parts belong together.
-    pub fn assemble(room: Room, secret: Secret, words: Arc<[Hiragana]>) -> Result<Self, Torn> {
+    pub fn assemble(room: Room, secret: Secret, words: Arc<[Word]>) -> Result<Self, Torn> {
         let belongs = room.turn().is_none_or(|turn| {
             let chosen =
                 secret.turn.as_ref().filter(|hidden| hidden.id == turn.id).map(|hidden| hidden.answer.is_some());

@@ -2,7 +2,7 @@
 //!
 //! Times are milliseconds since 1970-01-01T00:00:00Z.
 
-use super::{GameId, Hiragana, PlayerId, PlayerName, Settings, TurnId};
+use super::{GameId, PlayerId, PlayerName, Settings, TurnId, Word};
 
 /// How long a drawer has for choosing a word.
 pub const CHOOSING_MS: u64 = 20_000;
@@ -132,7 +132,7 @@ pub enum Phase {
     /// Everybody sees the answer.
     Reveal {
         /// What was drawn.
-        answer: Hiragana,
+        answer: Word,
         /// What the turn brought to whom.
         awards: Vec<Award>,
         /// When the drawing ended.

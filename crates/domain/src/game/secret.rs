@@ -1,9 +1,11 @@
 //! The part of a game that nobody may see whole: the words that a drawer chooses from, the answer, and the seed that all chance comes from.
 
+use std::collections::HashSet;
+
 use fastrand::Rng;
 
-use super::settings::{OPTIONS, WordSource};
-use super::{Hiragana, TurnId, words};
+use super::settings::{OPTIONS, Settings, WordSource};
+use super::{TurnId, Word, words};
 
 /// What a game hides. One item of the table; it changes when a turn begins and when its word is chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct TurnSecret {
     /// Which turn.
     pub id: TurnId,
     /// The words to choose from. They are kept, because the built-in list may change between two releases.
-    pub options: Vec<Hiragana>,
+    pub options: Vec<Word>,
     /// What was chosen.
     pub answer: Option<Answer>,
 }
@@ -31,7 +33,7 @@ pub struct TurnSecret {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The word.
-    pub word: Hiragana,
+    pub word: Word,
     /// The places of the letters that hints open, in their order; at most half of them.
     pub hint_order: Vec<u8>,
 }
@@ -43,18 +45,19 @@ impl Secret {
     }
 
     /// Deals the next turn's options.
-    pub(super) fn deal(&mut self, id: TurnId, source: WordSource, custom: &[Hiragana]) {
-        let share = match source {
+    pub(super) fn deal(&mut self, id: TurnId, settings: &Settings, custom: &[Word]) {
+        let share = match settings.words {
             WordSource::BuiltIn => 0,
             WordSource::Both => 1,
             WordSource::Custom => OPTIONS,
         };
         let share = share.min(custom.len());
-        let mut deck: Vec<&Hiragana> = custom.iter().collect();
+        let mut deck: Vec<&Word> = custom.iter().collect();
         let mut options = self.take(&mut deck, share);
         if share < OPTIONS {
-            let mut deck: Vec<&Hiragana> = words::BUILT_IN.iter().map(|word| &word.text).collect();
-            deck.retain(|word| !custom.contains(word));
+            let own: HashSet<String> = custom.iter().map(Word::spelling).collect();
+            let mut deck: Vec<&Word> = words::built_in(settings.language).iter().map(|word| &word.text).collect();
+            deck.retain(|word| !own.contains(&word.spelling()));
             options.extend(self.take(&mut deck, OPTIONS - share));
         }
         self.dealt = self.dealt.wrapping_add(1);
@@ -62,7 +65,7 @@ impl Secret {
     }
 
     /// The next `count` cards of a deck that is shuffled in the same way each time, round and round.
-    fn take(&self, deck: &mut [&Hiragana], count: usize) -> Vec<Hiragana> {
+    fn take(&self, deck: &mut [&Word], count: usize) -> Vec<Word> {
         Rng::with_seed(self.seed).shuffle(deck);
         let from = usize::from(self.dealt) * count;
         deck.iter().cycle().skip(from % deck.len().max(1)).take(count).map(|word| (*word).clone()).collect()
@@ -82,21 +85,25 @@ impl Secret {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
+    use super::super::Language;
     use super::*;
 
-    fn deals(source: WordSource, custom: &[Hiragana], turns: usize) -> Vec<Vec<Hiragana>> {
+    fn deals(words: WordSource, custom: &[Word], turns: usize) -> Vec<Vec<Word>> {
+        deals_in(Language::Japanese, words, custom, turns)
+    }
+
+    fn deals_in(language: Language, words: WordSource, custom: &[Word], turns: usize) -> Vec<Vec<Word>> {
+        let settings = Settings { words, language, ..Settings::default() };
         let mut secret = Secret::new(7);
         let deal = |_| {
-            secret.deal(TurnId::FIRST, source, custom);
+            secret.deal(TurnId::FIRST, &settings, custom);
             secret.turn.as_ref().expect("dealt").options.clone()
         };
         (0..turns).map(deal).collect()
     }
 
-    fn own(words: &[&str]) -> Vec<Hiragana> {
-        words.iter().map(|word| Hiragana::new(word).expect("a word")).collect()
+    fn own(words: &[&str]) -> Vec<Word> {
+        words.iter().map(|word| Word::read(word).expect("a word")).collect()
     }
 
     #[test]
@@ -116,6 +123,24 @@ mod tests {
                     assert_eq!(options.iter().collect::<HashSet<_>>().len(), OPTIONS, "{options:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_game_is_dealt_words_of_its_language() {
+        for language in Language::ALL {
+            let deals = deals_in(language, WordSource::BuiltIn, &[], 20);
+            assert!(deals.iter().flatten().all(|word| word.language() == language), "{deals:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_the_game_and_the_same_of_ours_are_no_two_options() {
+        let words = words::built_in(Language::English).iter().map(|word| word.text.to_string().to_uppercase());
+        let custom: Vec<_> = words.skip(3).map(|word| Word::read(&word).expect("a word")).collect();
+        for options in deals_in(Language::English, WordSource::Both, &custom, 9) {
+            let spellings: HashSet<_> = options.iter().map(Word::spelling).collect();
+            assert_eq!(spellings.len(), OPTIONS, "{options:?}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! How a game is to be played.
 
+use super::Language;
+
 /// A whole number from `MIN` to `MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within<const MIN: u16, const MAX: u16>(u16);
@@ -62,6 +64,8 @@ pub struct Settings {
     pub hints: bool,
     /// What there is to draw.
     pub words: WordSource,
+    /// What the words are written in.
+    pub language: Language,
 }
 
 impl Default for Settings {
@@ -72,6 +76,7 @@ impl Default for Settings {
             player_count: PlayerCount::literal(8),
             hints: true,
             words: WordSource::BuiltIn,
+            language: Language::Japanese,
         }
     }
 }

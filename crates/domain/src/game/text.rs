@@ -138,7 +138,7 @@ impl fmt::Display for Hiragana {
 }
 
 /// The text composed (NFC), which has from 1 to `max` characters then.
-fn compose(text: &str, max: usize) -> Result<String, TextError> {
+pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
     // One character more than allowed is enough to know; the rest of a huge text is never looked at.
     let composed: String = text.nfc().take(max + 1).collect();
     match composed.chars().count() {

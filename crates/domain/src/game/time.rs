@@ -5,7 +5,7 @@ use super::command::{Audience, Effect, Line, SystemText};
 use super::room::{
     CHOOSING_MS, HOST_AWAY_MS, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Playing, REVEAL_MS, Stage, TURNS_PER_ROUND_MAX, Turn,
 };
-use super::{Answer, Game, Hiragana, PlayerId, Room, TurnId, hints, scoring};
+use super::{Answer, Game, PlayerId, Room, TurnId, Word, hints, scoring};
 
 impl Room {
     /// When time changes the room next; `None`: not by itself.
@@ -29,7 +29,7 @@ impl Room {
     /// When letters open next.
     fn hint_at_ms(&self, turn: &Turn) -> Option<u64> {
         let Phase::Drawing { mask, hints } = &turn.phase else { return None };
-        let letters = if self.settings.hints { mask.len() / 2 } else { 0 };
+        let letters = if self.settings.hints { hints::open_max(mask) } else { 0 };
         let limit_ms = self.limit_ms();
         let started_at_ms = turn.deadline_ms.saturating_sub(limit_ms);
         hints::next_ms(letters, *hints, limit_ms).map(|after_ms| started_at_ms + after_ms)
@@ -86,7 +86,7 @@ impl Game {
     }
 
     /// From choosing to drawing.
-    pub(super) fn begin_drawing(&mut self, word: Hiragana, at_ms: u64) {
+    pub(super) fn begin_drawing(&mut self, word: Word, at_ms: u64) {
         let limit_ms = self.room.limit_ms();
         let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
         let hint_order = hints::order(&word, &mut self.secret.chance(turn.id));
@@ -101,7 +101,7 @@ impl Game {
         let Some(answer) = self.secret.answer(turn.id) else { return };
         let Phase::Drawing { mask, hints } = &mut turn.phase else { return };
         *hints += 1;
-        *mask = hints::mask(&answer.word, &answer.hint_order, hints::open_letters(mask.len() / 2, *hints));
+        *mask = hints::mask(&answer.word, &answer.hint_order, hints::open_letters(answer.hint_order.len(), *hints));
     }
 
     /// From drawing to reveal. The drawer's part is left out when the turn was cut short for want of a drawer.
@@ -152,7 +152,7 @@ impl Game {
             phase: Phase::Choosing,
         };
         self.room.stage = Stage::Playing(Playing { round_started_at_ms, turn, paused_at_ms: None });
-        self.secret.deal(id, self.room.settings.words, &self.words);
+        self.secret.deal(id, &self.room.settings, &self.words);
         true
     }
 

@@ -4,7 +4,7 @@
 
 use super::room::{Award, Phase, Playing, Room, Solver, Stage, Turn};
 use super::scoring::{Standing, standings};
-use super::{CLOSED_LETTER, Game, GameId, Hiragana, PlayerId, PlayerName, Settings, TurnId, words};
+use super::{CLOSED_LETTER, Game, GameId, PlayerId, PlayerName, Settings, TurnId, Word, words};
 
 /// A room as one participant sees it. `docs/protocol.md` has what a browser makes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,13 +81,13 @@ pub struct TurnView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionView {
     /// The word.
-    pub word: Hiragana,
-    /// In English, for words of the built-in list.
+    pub word: Word,
+    /// In English, for Japanese words of the built-in list.
     pub gloss: Option<&'static str>,
 }
 
 impl OptionView {
-    fn new(word: &Hiragana) -> Self {
+    fn new(word: &Word) -> Self {
         Self { word: word.clone(), gloss: words::gloss(word) }
     }
 }

@@ -1,60 +1,137 @@
-//! The words that come with the game: things that one can draw, in hiragana, with their meaning in English.
+//! The words that come with the game: things that one can draw, with the other names that people have for them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Hiragana;
+use super::{Language, Word};
 
-/// A word of the list.
+/// A word of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltIn {
     /// What is drawn.
-    pub text: Hiragana,
-    /// What it is in English.
-    pub gloss: &'static str,
+    pub text: Word,
+    /// What a Japanese word is in English.
+    pub gloss: Option<&'static str>,
+    /// English names that are right as a guess, too: the parts of the gloss, or what else an English word is called.
+    other_names: Vec<&'static str>,
 }
 
-/// The list. A line of the file is a word, a space and its gloss; empty lines and lines that begin with `#` part it for those who edit it.
-pub static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
-    let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
-    let pairs = lines.filter_map(|line| line.split_once(' '));
-    pairs.filter_map(|(text, gloss)| Some(BuiltIn { text: Hiragana::new(text).ok()?, gloss })).collect()
+/// Empty lines and lines that begin with `#` part a list for those who edit it.
+fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// A line is a word, a space and its gloss.
+static JAPANESE: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
+    let words = lines(include_str!("words_ja.txt")).filter_map(|line| {
+        let (text, gloss) = line.split_once(' ')?;
+        let text = Word::new(Language::Japanese, text).ok()?;
+        Some(BuiltIn { text, gloss: Some(gloss), other_names: gloss.split(" or ").collect() })
+    });
+    words.collect()
 });
 
-static GLOSSES: LazyLock<HashMap<&'static str, &'static str>> =
-    LazyLock::new(|| BUILT_IN.iter().map(|word| (word.text.as_str(), word.gloss)).collect());
+/// A line is a word and, each after a `=`, its other names.
+static ENGLISH: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
+    let words = lines(include_str!("words_en.txt")).filter_map(|line| {
+        let mut names = line.split(" = ");
+        let text = Word::new(Language::English, names.next()?).ok()?;
+        Some(BuiltIn { text, gloss: None, other_names: names.collect() })
+    });
+    words.collect()
+});
 
-/// What that word is in English, if it is in the list.
-pub fn gloss(word: &Hiragana) -> Option<&'static str> {
-    GLOSSES.get(word.as_str()).copied()
+/// By spelling. No English spelling is a Japanese one.
+static BY_SPELLING: LazyLock<HashMap<String, &'static BuiltIn>> = LazyLock::new(|| {
+    let words = Language::ALL.into_iter().flat_map(built_in);
+    words.map(|word| (word.text.spelling(), word)).collect()
+});
+
+/// The list of that language.
+pub fn built_in(language: Language) -> &'static [BuiltIn] {
+    match language {
+        Language::Japanese => &JAPANESE,
+        Language::English => &ENGLISH,
+    }
+}
+
+/// What that Japanese word is in English, if it is in the list.
+pub fn gloss(word: &Word) -> Option<&'static str> {
+    BY_SPELLING.get(&word.spelling())?.gloss
+}
+
+/// English names that are right as a guess for that word, too.
+pub(super) fn other_names(word: &Word) -> &'static [&'static str] {
+    BY_SPELLING.get(&word.spelling()).map_or(&[], |word| &word.other_names)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
+    use super::super::{Guess, judge};
     use super::*;
 
     #[test]
-    fn each_line_of_the_list_is_a_word_with_a_gloss() {
-        let lines = include_str!("words.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for (line, word) in lines.clone().zip(BUILT_IN.iter()) {
-            assert_eq!(line, format!("{} {}", word.text, word.gloss));
-            assert!(!word.gloss.trim().is_empty() && word.gloss.is_ascii(), "{line}");
+    fn each_line_of_a_list_is_a_word() {
+        for (line, word) in lines(include_str!("words_ja.txt")).zip(built_in(Language::Japanese)) {
+            let gloss = word.gloss.expect("a gloss");
+            assert_eq!(line, format!("{} {gloss}", word.text));
+            assert!(!gloss.trim().is_empty() && gloss.is_ascii(), "{line}");
         }
-        assert_eq!(lines.count(), BUILT_IN.len());
-        assert!(BUILT_IN.len() >= 300, "{}", BUILT_IN.len());
+        for (line, word) in lines(include_str!("words_en.txt")).zip(built_in(Language::English)) {
+            let names = [&[word.text.as_str()], &word.other_names[..]].concat();
+            assert_eq!(line, names.join(" = "));
+            assert!(names.iter().all(|name| Word::new(Language::English, name).is_ok()), "{line}");
+        }
+        for (language, file) in
+            [(Language::Japanese, include_str!("words_ja.txt")), (Language::English, include_str!("words_en.txt"))]
+        {
+            assert_eq!(lines(file).count(), built_in(language).len());
+            assert!(built_in(language).len() >= 400, "{language}: {}", built_in(language).len());
+        }
     }
 
     #[test]
     fn no_word_is_there_twice() {
-        let texts: HashSet<_> = BUILT_IN.iter().map(|word| &word.text).collect();
-        assert_eq!(texts.len(), BUILT_IN.len());
+        let words = || Language::ALL.into_iter().flat_map(built_in);
+        let spellings: HashSet<_> = words().map(|word| word.text.spelling()).collect();
+        assert_eq!(spellings.len(), words().count());
+    }
+
+    #[test]
+    fn an_english_word_is_short_enough_to_be_guessed() {
+        for word in built_in(Language::English) {
+            assert!((2..=20).contains(&word.text.chars().count()), "{}", word.text);
+        }
+    }
+
+    /// Who guesses the one has not guessed the other: no word, and no other name of one, is another's plural, spelling or doing.
+    #[test]
+    fn no_two_english_words_are_nearly_the_same() {
+        let names: Vec<(&str, &Word)> = built_in(Language::English)
+            .iter()
+            .flat_map(|word| {
+                word.other_names.iter().copied().chain([word.text.as_str()]).map(move |name| (name, &word.text))
+            })
+            .collect();
+        for word in built_in(Language::English) {
+            // What begins otherwise is another word; to compare all pairs takes long.
+            let first = |text: &str| text.chars().take(2).collect::<String>().to_lowercase();
+            let others =
+                names.iter().filter(|(name, of)| **of != word.text && first(name) == first(word.text.as_str()));
+            for (name, _) in others {
+                assert_ne!(judge(&word.text, name), Guess::Correct, "{} {name}", word.text);
+                assert_ne!(word.text.as_str().strip_suffix("ing"), Some(*name));
+            }
+        }
     }
 
     #[test]
     fn a_word_of_the_list_has_a_gloss_and_another_has_none() {
-        assert_eq!(gloss(&Hiragana::new("りんご").expect("a word")), Some("apple"));
-        assert_eq!(gloss(&Hiragana::new("んんん").expect("a word")), None);
+        let gloss_of = |text| gloss(&Word::read(text).expect("a word"));
+        assert_eq!(gloss_of("りんご"), Some("apple"));
+        assert_eq!(gloss_of("んんん"), None);
+        assert_eq!(gloss_of("apple"), None);
     }
 }

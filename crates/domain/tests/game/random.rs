@@ -78,7 +78,7 @@ fn acts() -> impl Strategy<Value = (Who, Act)> {
         2 => Just(Act::Start),
         1 => settings().prop_map(Act::Configure),
         2 => (0..3u8).prop_map(Act::SayOption),
-        3 => proptest::sample::select(vec!["hello", "what is it?", "おしい", "林檎"]).prop_map(Act::Say),
+        3 => proptest::sample::select(vec!["hello", "what is it?", "おしい", "林檎", "bear", "りんご"]).prop_map(Act::Say),
         5 => Just(Act::Tick),
         1 => Just(Act::TickOld),
         3 => (0..PEOPLE).prop_map(Act::Kick),
@@ -86,7 +86,7 @@ fn acts() -> impl Strategy<Value = (Who, Act)> {
     ];
     let drawing = prop_oneof![
         6 => (0..4u8).prop_map(Act::ChooseOption),
-        2 => proptest::sample::select(vec!["りんご", "けーき", "あ", "てるてるぼうず"]).prop_map(Act::ChooseWord),
+        2 => proptest::sample::select(vec!["りんご", "けーき", "あ", "てるてるぼうず", "bear", "hot dog", "x"]).prop_map(Act::ChooseWord),
         1 => Just(Act::SayAnswer),
         1 => Just(Act::Skip),
     ];
@@ -119,12 +119,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn settings() -> impl Strategy<Value = Settings> {
     let words = prop_oneof![Just(WordSource::BuiltIn), Just(WordSource::Custom), Just(WordSource::Both)];
-    (30..=60u16, 1..=3u16, 2..=5u16, any::<bool>(), words).prop_map(|(limit, rounds, seats, hints, words)| Settings {
+    let language = prop_oneof![Just(Language::Japanese), Just(Language::English)];
+    let numbers = (30..=60u16, 1..=3u16, 2..=5u16);
+    (numbers, any::<bool>(), words, language).prop_map(|((limit, rounds, seats), hints, words, language)| Settings {
         time_limit: TimeLimit::new(limit).expect("in bounds"),
         round_count: RoundCount::new(rounds).expect("in bounds"),
         player_count: PlayerCount::new(seats).expect("in bounds"),
         hints,
         words,
+        language,
     })
 }
 
@@ -178,7 +181,11 @@ fn command(table: &mut Table, act: &Act) -> Option<Command> {
 
 /// Plays the steps, and then lets time end the game.
 fn play(settings: Settings, seated: u8, steps: &[Step]) -> Table {
-    let words: Vec<_> = ["どらごん", "まほうつかい", "ゆきおんな", "ざしきわらし"].map(word).into();
+    let words = match settings.language {
+        Language::Japanese => ["どらごん", "まほうつかい", "ゆきおんな", "ざしきわらし"],
+        Language::English => ["house elf", "Yeti", "kraken", "will-o'-the-wisp"],
+    };
+    let words: Vec<_> = words.map(word).into();
     let mut table = Table::new(settings, &words);
     let mut auditor = Auditor::default();
     auditor.earned.insert(player(0), 0);

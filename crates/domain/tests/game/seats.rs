@@ -44,6 +44,47 @@ fn a_word_that_a_game_brings_twice_is_one_word() {
 }
 
 #[test]
+fn a_word_in_two_spellings_is_one_word() {
+    let english = Settings { language: Language::English, ..Settings::default() };
+    let words = ["Hot dog", "hot-dog", "piñata", "pinata"].map(word);
+    assert_eq!(Table::new(english, &words).game.room.custom_words, 2);
+}
+
+#[test]
+fn the_host_changes_the_language_unless_the_game_has_words_of_its_own() {
+    let english = Settings { language: Language::English, ..Settings::default() };
+    let mut table = Table::new(Settings::default(), &[]);
+    table.seat(2);
+    table.does(0, Command::Configure(english));
+    table.does(0, Command::Start);
+    let options = table.sees(0).turn.expect("a turn").options;
+    assert!(options.iter().all(|option| option.word.language() == Language::English && option.gloss.is_none()));
+    let turn = table.turn().id;
+    let choose = |text| Command::Choose { turn, choice: Choice::Word(word(text)) };
+    assert_eq!(table.tries(0, choose("いぬ")), Err(Refusal::WrongLanguage(Language::English)));
+    table.does(0, choose("dog"));
+
+    let mut table = Table::new(Settings::default(), &["いぬ"].map(word));
+    table.seat(1);
+    assert_eq!(table.tries(0, Command::Configure(english)), Err(Refusal::OwnWords(Language::Japanese)));
+}
+
+#[test]
+fn a_game_with_words_of_another_language_is_not_made() {
+    let new = |language| NewGame {
+        id: GameId(uuid::Uuid::from_u128(1)),
+        host: player(0),
+        name: name(0),
+        settings: Settings { language, ..Settings::default() },
+        public: true,
+        words: ["dog"].map(word).into(),
+        seed: 42,
+    };
+    assert_eq!(Game::new(new(Language::Japanese), 0).err(), Some(Refusal::WrongLanguage(Language::Japanese)));
+    assert!(Game::new(new(Language::English), 0).is_ok());
+}
+
+#[test]
 fn a_full_game_seats_nobody_but_gives_away_a_seat_that_nobody_came_to() {
     let mut table = Table::new(seats(2), &[]);
     table.seat(1);

@@ -16,8 +16,8 @@ pub fn name(n: u8) -> PlayerName {
     PlayerName::new(&format!("p{n}")).expect("a name")
 }
 
-pub fn word(text: &str) -> Hiragana {
-    Hiragana::new(text).expect("a word")
+pub fn word(text: &str) -> Word {
+    Word::read(text).expect("a word")
 }
 
 pub fn talk(text: &str) -> Talk {
@@ -36,7 +36,7 @@ pub struct Table {
 
 impl Table {
     /// A waiting game whose host, player 0, has not connected.
-    pub fn new(settings: Settings, words: &[Hiragana]) -> Self {
+    pub fn new(settings: Settings, words: &[Word]) -> Self {
         let new = NewGame {
             id: GameId(Uuid::from_u128(1)),
             host: player(0),

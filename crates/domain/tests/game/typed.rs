@@ -15,10 +15,20 @@ enum Spelling {
     Dashed,
 }
 
-fn words() -> impl Strategy<Value = Hiragana> {
+fn words() -> impl Strategy<Value = Word> {
     let letter = prop_oneof![9 => proptest::char::range('ぁ', 'ゖ'), 1 => Just('ー')];
     let text = proptest::collection::vec(letter, 1..12).prop_map(String::from_iter);
-    text.prop_filter_map("a letter", |text| Hiragana::new(&text).ok())
+    text.prop_filter_map("a letter", |text| Word::new(Language::Japanese, &text).ok())
+}
+
+fn english() -> impl Strategy<Value = Word> {
+    let text = "[a-zA-Zéñöç0-9]{1,8}([ -][a-z'A-Zéñ]{1,8}){0,2}";
+    let begins_with_an_article = |text: &str| {
+        ["a", "an", "the"].iter().any(|article| text.to_lowercase().split([' ', '-', '\'']).next() == Some(article))
+    };
+    text.prop_filter_map("a word", move |text| {
+        Word::new(Language::English, &text).ok().filter(|_| !begins_with_an_article(&text))
+    })
 }
 
 fn spellings() -> impl Strategy<Value = Vec<Spelling>> {
@@ -59,10 +69,32 @@ proptest! {
     }
 
     #[test]
+    fn an_english_word_is_the_same_however_it_is_written(word in english(), is_loud in any::<bool>(), article in "(a |an |the )?", end in "[.!? ]{0,2}") {
+        let text = if is_loud { word.to_string().to_uppercase() } else { word.to_string() };
+        for text in [text.nfd().collect(), text.replace(' ', "-"), text.replace('-', " "), text.replace([' ', '-', '\''], "")] {
+            let guess = format!("{article}{text}{end}");
+            prop_assert_eq!(judge(&word, &guess), Guess::Correct, "{} {}", word, guess);
+        }
+    }
+
+    #[test]
+    fn what_others_may_read_has_no_english_answer_inside(word in english(), before in any::<String>(), after in any::<String>()) {
+        prop_assume!(word.spelling().chars().count() > 1);
+        for guess in [format!("{before} {word} {after}"), format!("{before}、{word}。{after}"), format!("です{word}です")] {
+            prop_assert_ne!(judge(&word, &guess), Guess::Wrong, "{} {}", word, guess);
+        }
+        prop_assume!(word.spelling().chars().count() > 3);
+        prop_assert_ne!(judge(&word, &format!("{before}{word}{after}")), Guess::Wrong);
+    }
+
+    #[test]
     fn what_was_taken_once_is_taken_as_it_is(text in any::<String>()) {
         if let Ok(name) = PlayerName::new(&text) {
             prop_assert!((1..=10).contains(&name.as_str().chars().count()));
             prop_assert_eq!(PlayerName::new(name.as_str()), Ok(name));
+        }
+        if let Ok(word) = Word::read(&text) {
+            prop_assert_eq!(Word::new(word.language(), word.as_str()), Ok(word));
         }
         if let Ok(talk) = Talk::new(&text) {
             prop_assert!((1..=500).contains(&talk.as_str().chars().count()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::game::{
-    CUSTOM_WORDS_MAX, Hiragana, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, WordSource,
+    CUSTOM_WORDS_MAX, Language, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, Word, WordSource,
 };
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
@@ -44,7 +44,7 @@ pub(crate) struct WantedGame {
     pub(crate) name: PlayerName,
     pub(crate) settings: Settings,
     pub(crate) public: bool,
-    pub(crate) words: Arc<[Hiragana]>,
+    pub(crate) words: Arc<[Word]>,
 }
 
 /// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
@@ -60,8 +60,9 @@ impl NewGameBody {
 
     pub(crate) fn check(self) -> Result<WantedGame, Problem> {
         let name = name(self.name)?;
-        let words = words(self.words)?;
-        let settings = settings(self.settings, !words.is_empty())?;
+        let has_words = self.words.as_ref().and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let settings = settings(self.settings, has_words)?;
+        let words = words(self.words, settings.language)?;
         let public = match self.public {
             None => false,
             Some(Value::Bool(public)) => public,
@@ -97,22 +98,17 @@ fn name(value: Option<Value>) -> Result<PlayerName, Problem> {
     }
 }
 
-/// Each word once: a turn's options have to differ.
-fn words(value: Option<Value>) -> Result<Arc<[Hiragana]>, Problem> {
+fn words(value: Option<Value>, language: Language) -> Result<Arc<[Word]>, Problem> {
     let Some(value) = value else { return Ok(Arc::default()) };
     let list = value.as_array().ok_or_else(|| INVALID_WORDS.detail("must be a list of strings"))?;
     if list.len() > CUSTOM_WORDS_MAX {
         return Err(INVALID_WORDS.detail(format!("a game takes at most {CUSTOM_WORDS_MAX} words")));
     }
-    let mut words: Vec<Hiragana> = Vec::with_capacity(list.len());
-    for (place, value) in (1..).zip(list) {
+    let word = |(place, value): (usize, &Value)| {
         let text = value.as_str().ok_or_else(|| INVALID_WORDS.detail(format!("word {place} must be a string")))?;
-        let word = Hiragana::new(text).map_err(|why| INVALID_WORDS.detail(format!("word {place} {why}")))?;
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
-    Ok(words.into())
+        Word::new(language, text).map_err(|why| INVALID_WORDS.detail(format!("word {place} {why}")))
+    };
+    (1..).zip(list).map(word).collect()
 }
 
 fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> {
@@ -124,6 +120,7 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         player_count: Option<Value>,
         hints: Option<Value>,
         words: Option<Value>,
+        language: Option<Value>,
     }
     let wanted: Wanted = match value {
         None => Wanted::default(),
@@ -145,12 +142,20 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         Some(Value::Bool(hints)) => hints,
         Some(_) => return Err(INVALID_SETTINGS.detail("`hints` must be true or false")),
     };
+    let language = match wanted.language {
+        None => default.language,
+        Some(code) => {
+            let language = code.as_str().and_then(Language::with_code);
+            language.ok_or_else(|| INVALID_SETTINGS.detail("`language` must be `ja` or `en`"))?
+        }
+    };
     Ok(Settings {
         time_limit: number("timeLimit", wanted.time_limit, default.time_limit, TimeLimit::new)?,
         round_count: number("roundCount", wanted.round_count, default.round_count, RoundCount::new)?,
         player_count: number("playerCount", wanted.player_count, default.player_count, PlayerCount::new)?,
         hints,
         words,
+        language,
     })
 }
 
@@ -205,6 +210,8 @@ mod tests {
             json!({"playerCount": -2}),
             json!({"hints": "yes"}),
             json!({"words": "mine"}),
+            json!({"language": "fr"}),
+            json!({"language": 1}),
             json!({"words": null, "timelimit": 80}),
             json!([80, 3, 8, true, "both"]),
             json!("fast"),
@@ -214,10 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn words_are_hiragana_and_each_counts_once() {
+    fn words_are_of_the_games_language() {
         let words = |words: Value| game(json!({"name": "あんず", "words": words}));
         let wanted = words(json!(["りんご", "ねこ", "りんご"])).expect("a game");
-        assert_eq!((wanted.words.len(), wanted.settings.words), (2, WordSource::Both));
+        assert_eq!((wanted.words.len(), wanted.settings.words), (3, WordSource::Both));
+        let english = |words| game(json!({"name": "Ann", "settings": {"language": "en"}, "words": words}));
+        assert_eq!(english(json!(["hot dog", "piñata"])).map(|game| game.words.len()), Ok(2));
+        assert_eq!(english(json!(["りんご"])).map(|game| game.words.len()), Err("invalid-words"));
         for wrong in [json!("りんご"), json!([7]), json!(["ringo"]), json!([""]), json!(vec!["ねこ"; 101])] {
             assert_eq!(words(wrong.clone()), Err("invalid-words"), "{wrong}");
         }

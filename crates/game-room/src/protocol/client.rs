@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use domain::game::drawing::{Batch, check_chunk};
 use domain::game::{
-    Choice, Command, Hiragana, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
-    TurnId,
+    Choice, Command, Language, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
+    TurnId, Word,
 };
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -74,6 +74,7 @@ struct ChosenSettings {
     player_count: i64,
     hints: bool,
     words: String,
+    language: String,
 }
 
 #[derive(Deserialize)]
@@ -181,7 +182,7 @@ fn read(action: Option<&str>, text: &str) -> Result<Message, Problem> {
             let choice = match (option, word) {
                 (Some(option), None) => Choice::Option(option),
                 (None, Some(word)) => {
-                    Choice::Word(Hiragana::new(&word).map_err(|why| INVALID_WORD.detail(format!("`word` {why}")))?)
+                    Choice::Word(Word::read(&word).map_err(|why| INVALID_WORD.detail(format!("`word` {why}")))?)
                 }
                 _ => return Err(INVALID_MESSAGE.detail("either `option` or `word` is needed")),
             };
@@ -233,6 +234,8 @@ impl ChosenSettings {
             player_count: within("playerCount", self.player_count, PlayerCount::new)?,
             hints: self.hints,
             words: words.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be built-in, custom or both"))?,
+            language: Language::with_code(&self.language)
+                .ok_or_else(|| INVALID_SETTINGS.detail("`language` must be ja or en"))?,
         })
     }
 }

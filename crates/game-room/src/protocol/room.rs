@@ -35,6 +35,7 @@ struct SettingsMessage {
     player_count: u16,
     hints: bool,
     words: &'static str,
+    language: &'static str,
     custom_words: u8,
 }
 
@@ -109,7 +110,7 @@ fn is_false(value: &bool) -> bool {
 impl RoomMessage {
     /// What of a view goes to a browser, and how many look on.
     pub fn new(view: View, spectators: usize) -> Self {
-        let Settings { time_limit, round_count, player_count, hints, words } = view.settings;
+        let Settings { time_limit, round_count, player_count, hints, words, language } = view.settings;
         Self {
             game_id: view.id.to_string(),
             version: view.version,
@@ -121,6 +122,7 @@ impl RoomMessage {
                 player_count: player_count.get(),
                 hints,
                 words: word_source_name(words),
+                language: language.code(),
                 custom_words: view.custom_words,
             },
             host_id: view.host.to_string(),

@@ -25,20 +25,48 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
         return;
     }
     let Some(secret) = live.secret.turn.filter(|secret| secret.id == turn.id) else { return };
-    let mut said = message.to_vec();
+    let mut said = texts(message);
     let hidden: Vec<String> = match &secret.answer {
         Some(answer) => vec![answer.word.to_string()],
         None => secret.options.iter().map(ToString::to_string).collect(),
     };
     if world.with(|state| std::mem::take(&mut state.is_leaky)) {
-        said.extend(hidden[0].as_bytes());
+        said.push_str(&hidden[0]);
     }
     for word in hidden.iter().filter(|word| word.chars().count() > 2) {
-        if said.windows(word.len()).any(|bytes| bytes == word.as_bytes()) {
-            let line = format!("{connection_id} was told {word}: {}", String::from_utf8_lossy(&said));
+        if said.contains(word.as_str()) {
+            let line = format!("{connection_id} was told {word}: {said}");
             world.with(|state| state.broken.push(line));
         }
     }
+}
+
+/// Members whose values are words of the protocol or ids: English words that a drawer may get are in some of them.
+const SPELLED: [&str; 19] = [
+    "type", "status", "phase", "kind", "reason", "words", "language", "action", "id", "gameId", "playerId", "hostId",
+    "drawerId", "turnId", "rematch", "title", "detail", "op", "tool",
+];
+
+/// All other texts of a message, a line each.
+fn texts(message: &[u8]) -> String {
+    fn collect(value: &Value, into: &mut String) {
+        match value {
+            Value::String(text) => *into += &format!("{text}\n"),
+            Value::Array(values) => values.iter().for_each(|value| collect(value, into)),
+            Value::Object(members) => {
+                let others = members.iter().filter(|(name, _)| !SPELLED.contains(&name.as_str()));
+                others.for_each(|(_, value)| collect(value, into));
+            }
+            _ => {}
+        }
+    }
+    let mut texts = String::new();
+    // What is no JSON is looked at as it is.
+    match serde_json::from_slice(message) {
+        Ok(message) => collect(&message, &mut texts),
+        Err(_) => texts += &String::from_utf8_lossy(message),
+    }
+    texts
 }
 
 /// Looks at the books when everything is over.

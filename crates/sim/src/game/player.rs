@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use domain::game::{GameId, Hiragana};
+use domain::game::{GameId, Language, Word};
 use serde_json::{Value, json};
 use store::game::{Connections, NewConnection, Role};
 use tokio::time::sleep;
@@ -14,7 +14,12 @@ use super::wire::Wire;
 use super::world::{Socket, TABLE, World, name, player};
 
 /// Letters of which the drawers make words that nobody would say by chance.
-const LETTERS: [char; 10] = ['ぬ', 'ゔ', 'ぺ', 'ぢ', 'ゆ', 'ほ', 'ざ', 'れ', 'む', 'え'];
+fn letters(language: Language) -> [char; 10] {
+    match language {
+        Language::Japanese => ['ぬ', 'ゔ', 'ぺ', 'ぢ', 'ゆ', 'ほ', 'ざ', 'れ', 'む', 'え'],
+        Language::English => ['q', 'z', 'x', 'v', 'k', 'j', 'w', 'y', 'é', 'ñ'],
+    }
+}
 
 /// One of the players.
 pub(super) struct Bot {
@@ -167,18 +172,22 @@ impl Bot {
     }
 
     fn word(&self) -> String {
-        self.world.with(|state| (0..7).map(|_| LETTERS[state.rng.usize(..LETTERS.len())]).collect())
+        let language =
+            self.room.try_borrow().ok().and_then(|room| Language::with_code(room["settings"]["language"].as_str()?));
+        let letters = letters(language.unwrap_or_default());
+        self.world.with(|state| (0..7).map(|_| letters[state.rng.usize(..letters.len())]).collect())
     }
 
     /// The answer, out of thin air, or something near it. Drawer and solvers say it too: talk that nobody else may hear.
     fn guess(&self) -> String {
         let answer = self.world.live(self.game_id).ok().and_then(|live| live.secret.turn?.answer);
         let Some(answer) = answer else { return self.word() };
-        let word: &Hiragana = &answer.word;
+        let word: &Word = &answer.word;
         match self.world.with(|state| state.rng.u8(..4)) {
             0 => {
                 let last = word.chars().count().saturating_sub(1);
-                word.chars().take(last).chain(['ん']).collect()
+                let end = if word.language() == Language::Japanese { 'ん' } else { 'x' };
+                word.chars().take(last).chain([end]).collect()
             }
             _ => word.to_string(),
         }

@@ -6,7 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use domain::game::{
-    Command, Game, GameId, NewGame, Participant, PlayerCount, PlayerId, PlayerName, RoundCount, Settings, TimeLimit,
+    Command, Game, GameId, Language, NewGame, Participant, PlayerCount, PlayerId, PlayerName, RoundCount, Settings,
+    TimeLimit,
 };
 use fastrand::Rng;
 use game_room::GameRoom;
@@ -165,6 +166,7 @@ impl World {
             time_limit: TimeLimit::new(30)?,
             round_count: RoundCount::new(self.with(|state| state.rng.u16(1..3)))?,
             player_count: PlayerCount::new(10)?,
+            language: if self.with(|state| state.rng.bool()) { Language::English } else { Language::Japanese },
             ..Settings::default()
         };
         let (bytes, seed) = self.with(|state| (state.rng.u64(..).to_be_bytes(), state.rng.u64(..)));

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::PutBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
-use domain::game::{Game, GameId, Hiragana, Player, Room, Secret};
+use domain::game::{Game, GameId, Player, Room, Secret, Word};
 use serde::{Deserialize, Serialize};
 
 use super::connections::Listener;
@@ -114,7 +114,7 @@ impl Rooms {
     }
 
     /// The words that a game brought along. Most bring none, and are not asked for them. They never change.
-    pub async fn words(&self, room: &Room) -> Result<Arc<[Hiragana]>, StoreError> {
+    pub async fn words(&self, room: &Room) -> Result<Arc<[Word]>, StoreError> {
         if room.custom_words == 0 {
             return Ok(Arc::default());
         }

@@ -6,7 +6,9 @@
 mod answer;
 mod round;
 
-use domain::game::{GameId, Hiragana, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, WordSource};
+use domain::game::{
+    GameId, Language, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, Word, WordSource,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -57,6 +59,9 @@ struct SettingsRow {
     player_count: u16,
     hints: bool,
     words: WordSourceRow,
+    /// Absent is Japanese, the original design's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -117,7 +122,7 @@ impl From<&Room> for MetaRow {
                 Status::Finished
             }
         };
-        let Settings { time_limit, round_count, player_count, hints, words } = room.settings;
+        let Settings { time_limit, round_count, player_count, hints, words, language } = room.settings;
         Self {
             game_id: room.id.to_string(),
             status,
@@ -135,6 +140,7 @@ impl From<&Room> for MetaRow {
                     WordSource::Custom => WordSourceRow::Custom,
                     WordSource::Both => WordSourceRow::Both,
                 },
+                language: (language != Language::Japanese).then(|| language.code().to_owned()),
             },
             custom_words: room.custom_words,
             host_id: room.host.to_string(),
@@ -153,7 +159,11 @@ impl TryFrom<MetaRow> for Room {
 
     fn try_from(row: MetaRow) -> Result<Self, StoreError> {
         let bounds = |error: OutOfBounds| StoreError::unreadable(error);
-        let SettingsRow { time_limit, round_count, player_count, hints, words } = row.settings;
+        let SettingsRow { time_limit, round_count, player_count, hints, words, language } = row.settings;
+        let language = match language {
+            None => Language::Japanese,
+            Some(code) => Language::with_code(&code).ok_or_else(|| StoreError::unreadable("a language of no words"))?,
+        };
         let settings = Settings {
             time_limit: domain::game::TimeLimit::new(time_limit).map_err(bounds)?,
             round_count: domain::game::RoundCount::new(round_count).map_err(bounds)?,
@@ -164,6 +174,7 @@ impl TryFrom<MetaRow> for Room {
                 WordSourceRow::Custom => WordSource::Custom,
                 WordSourceRow::Both => WordSource::Both,
             },
+            language,
         };
         let stage = match (row.status, row.current_round, row.finished_at) {
             (Status::Waiting, ..) => Stage::Waiting,
@@ -235,8 +246,9 @@ pub(crate) fn player_id(text: &str) -> Result<PlayerId, StoreError> {
     text.parse().map_err(StoreError::unreadable)
 }
 
-pub(crate) fn word(text: &str) -> Result<Hiragana, StoreError> {
-    Hiragana::new(text).map_err(StoreError::unreadable)
+/// A word, whose letters tell its language: no row but the room's has to.
+pub(crate) fn word(text: &str) -> Result<Word, StoreError> {
+    Word::read(text).map_err(StoreError::unreadable)
 }
 
 #[cfg(test)]
@@ -336,19 +348,35 @@ mod tests {
         room.players[1].kick_votes = vec![id(2), id(3)];
         room.players[2].away_since_ms = Some(9);
         room.players[3].ready = false;
-        for stage in stages {
-            room.stage = stage;
+        for (stage, language) in stages.into_iter().zip(Language::ALL.into_iter().cycle()) {
+            (room.stage, room.settings.language) = (stage, language);
             let item: Item = serde_dynamo::to_item(MetaRow::from(&room)).expect("an item");
             let row: MetaRow = serde_dynamo::from_item(item).expect("a row");
             assert_eq!(Room::try_from(row).expect("a room"), room);
         }
     }
 
+    /// The original design's clients know no language.
+    #[test]
+    fn a_japanese_room_has_no_language_in_its_row_and_a_room_without_one_is_japanese() {
+        let mut room = full_room();
+        let settings = |room: &Room| -> Item {
+            let item: Item = serde_dynamo::to_item(MetaRow::from(room)).expect("an item");
+            item["settings"].as_m().expect("a map").clone()
+        };
+        assert!(!settings(&room).contains_key("language"));
+        room.settings.language = Language::English;
+        assert_eq!(settings(&room)["language"], AttributeValue::S("en".to_owned()));
+        let mut row = MetaRow::from(&room);
+        row.settings.language = Some("xx".to_owned());
+        assert!(Room::try_from(row).is_err());
+    }
+
     #[test]
     fn a_secret_reads_back_as_it_was() {
         let turn = TurnSecret {
             id: TurnId::new(2, 1).expect("a turn"),
-            options: ["いぬ", "ねこ", "りんご"].map(|text| word(text).expect("a word")).to_vec(),
+            options: ["いぬ", "ねこ", "ice cream"].map(|text| word(text).expect("a word")).to_vec(),
             answer: Some(Answer { word: word("りんご").expect("a word"), hint_order: vec![1] }),
         };
         let chosen = Secret { seed: u64::MAX, dealt: 3, turn: Some(turn.clone()) };

@@ -1,0 +1,273 @@
+//! Whether an English guess is right, near or wrong.
+//!
+//! Case, accents, punctuation, spaces and hyphens, a leading article and a simple plural make no difference. `docs/rules.md` has the rules for people.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::guess::Guess;
+use super::word::is_letter_or_digit;
+
+/// Answers of fewer letters have no near guesses by edit distance: half of all short words would be near.
+const EDIT_LETTERS_MIN: usize = 4;
+/// Answers of this many letters or more have near guesses two edits away.
+const TWO_EDITS_LETTERS_MIN: usize = 8;
+/// A shorter answer is in too many other words ("cat" in "location") to be looked for within a word.
+const WITHIN_LETTERS_MIN: usize = 4;
+/// A singular of fewer letters has no plural by rule: "bu" is not what "bus" is the plural of.
+const SINGULAR_LETTERS_MIN: usize = 3;
+
+/// How much longer a plural is than its singular, at most (children).
+const PLURAL_BYTES_MAX: usize = 3;
+
+/// Singulars and plurals that follow no rule, by their ends: a snowman is a man.
+const IRREGULAR: [(&str, &str); 8] = [
+    ("man", "men"),
+    ("mouse", "mice"),
+    ("tooth", "teeth"),
+    ("foot", "feet"),
+    ("goose", "geese"),
+    ("child", "children"),
+    ("person", "people"),
+    ("cactus", "cacti"),
+];
+
+/// Compares a guess with an English answer, or with an English name of a Japanese one.
+pub(super) fn judge(answer: &str, guess: &str) -> Guess {
+    let (wanted, given) = (spelling(answer), parts(guess));
+    let given_spelling = given.concat();
+    if is_same(&wanted, &given_spelling) {
+        return Guess::Correct;
+    }
+    let letters: Vec<char> = wanted.chars().collect();
+    let edits_max = match letters.len() {
+        ..EDIT_LETTERS_MIN => 0,
+        EDIT_LETTERS_MIN..TWO_EDITS_LETTERS_MIN => 1,
+        _ => 2,
+    };
+    let is_near = is_within_edits(&letters, &given_spelling.chars().collect::<Vec<_>>(), edits_max);
+    if is_near || gives_away(&wanted, &given) {
+        return Guess::Near;
+    }
+    Guess::Wrong
+}
+
+/// The one spelling of all ways to write a word, but for its plural.
+pub(super) fn spelling(text: &str) -> String {
+    parts(text).concat()
+}
+
+/// The words of a text in plain small letters, without a leading article.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {
+        let Some(part) = parts.last_mut() else { break };
+        match c {
+            'ß' => part.push_str("ss"),
+            'æ' => part.push_str("ae"),
+            'œ' => part.push_str("oe"),
+            'ø' => part.push('o'),
+            'ł' => part.push('l'),
+            'đ' | 'ð' => part.push('d'),
+            'ı' => part.push('i'),
+            c if is_letter_or_digit(c) => part.push(c),
+            // Letters that no English word has part it like a space, and still make another guess of it.
+            c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
+            _ => parts.push(String::new()),
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    if parts.len() > 1 && ["a", "an", "the"].contains(&&*parts[0]) {
+        parts.remove(0);
+    }
+    parts
+}
+
+/// Equal, or one the plural of the other.
+fn is_same(a: &str, b: &str) -> bool {
+    a == b || is_plural(a, b) || is_plural(b, a)
+}
+
+fn is_plural(singular: &str, plural: &str) -> bool {
+    let ends = |one: &str, many: &str| {
+        singular.strip_suffix(one).is_some_and(|stem| plural.strip_suffix(many).is_some_and(|other| other == stem))
+    };
+    if IRREGULAR.iter().any(|(one, many)| ends(one, many)) {
+        return true;
+    }
+    let is_hissed = ["s", "x", "z", "ch", "sh", "o"].iter().any(|end| singular.ends_with(end));
+    let has_rule = singular.len() >= SINGULAR_LETTERS_MIN;
+    has_rule
+        && (!singular.ends_with('s') && ends("", "s")
+            || is_hissed && ends("", "es")
+            || ends("y", "ies")
+            || ends("f", "ves")
+            || ends("fe", "ves"))
+}
+
+/// Whether the guess has the answer in it: as words of its own, or, for a longer answer, anywhere.
+fn gives_away(wanted: &str, given: &[String]) -> bool {
+    let count = wanted.chars().count();
+    // Digits and other scripts between the letters hide nothing: "b1e1a1r".
+    let whole = given.concat();
+    let letters: String = whole.chars().filter(char::is_ascii_alphabetic).collect();
+    if count >= WITHIN_LETTERS_MIN && [&whole, &letters].iter().any(|text| text.contains(wanted)) {
+        return true;
+    }
+    // One letter is in too much talk ("a") to be taken out of the chat.
+    count > 1 && (0..given.len()).any(|from| has_in_front(&given[from..], wanted))
+}
+
+/// Whether the text begins with the answer, however it is parted: "ice cream", "icecream", "i c e c r e a m".
+fn has_in_front(given: &[String], wanted: &str) -> bool {
+    let mut joined = String::new();
+    for part in given {
+        joined.push_str(part);
+        if joined.len() > wanted.len() + PLURAL_BYTES_MAX {
+            return false;
+        }
+        if is_same(&joined, wanted) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether at most `max` letters put in, taken out, changed, or swapped with their neighbour make the one of the other, but not none.
+fn is_within_edits(a: &[char], b: &[char], max: usize) -> bool {
+    if max == 0 || a.len().abs_diff(b.len()) > max {
+        return false;
+    }
+    let (mut before, mut last) = (vec![0; b.len() + 1], (0..=b.len()).collect::<Vec<_>>());
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1; b.len() + 1];
+        for (j, y) in b.iter().enumerate() {
+            let changed = last[j] + usize::from(x != y);
+            row[j + 1] = changed.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+        (before, last) = (last, row);
+    }
+    (1..=max).contains(&last[b.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guess_may_be_written_in_any_way() {
+        for (answer, guess) in [
+            ("dog", "DOG"),
+            ("dog", " dog! "),
+            ("dog", "a dog"),
+            ("dog", "The dog."),
+            ("apple", "an apple"),
+            ("ice cream", "ice-cream"),
+            ("ice cream", "icecream"),
+            ("ice cream", "the ice  cream"),
+            ("yo-yo", "yoyo"),
+            ("jack-o'-lantern", "Jack o’ lantern"),
+            ("crème brûlée", "creme brulee"),
+            ("pinata", "piñata"),
+            ("Eiffel Tower", "eiffel tower"),
+            ("TV", "t.v."),
+            ("dog", "ｄｏｇ"),
+            ("dog", "d o g"),
+            ("A", "a"),
+            ("the end", "end"),
+        ] {
+            assert_eq!(judge(answer, guess), Guess::Correct, "{answer} {guess}");
+        }
+    }
+
+    #[test]
+    fn a_simple_plural_is_the_same() {
+        for (one, many) in [
+            ("dog", "dogs"),
+            ("ice cream", "ice creams"),
+            ("fox", "foxes"),
+            ("tomato", "tomatoes"),
+            ("piano", "pianos"),
+            ("shoe", "shoes"),
+            ("witch", "witches"),
+            ("fly", "flies"),
+            ("key", "keys"),
+            ("leaf", "leaves"),
+            ("knife", "knives"),
+            ("snowman", "snowmen"),
+            ("mouse", "mice"),
+            ("tooth", "teeth"),
+            ("police officer", "police officers"),
+        ] {
+            assert_eq!(judge(one, many), Guess::Correct, "{one} {many}");
+            assert_eq!(judge(many, one), Guess::Correct, "{many} {one}");
+        }
+        for (answer, guess) in [("glass", "glas"), ("bus", "bu"), ("gas", "ga")] {
+            assert_ne!(judge(answer, guess), Guess::Correct, "{answer} {guess}");
+        }
+    }
+
+    #[test]
+    fn what_is_near_depends_on_the_length() {
+        for (answer, guess) in [
+            ("bear", "pear"),
+            ("whale", "whael"),
+            ("rabbit", "rabit"),
+            ("elephant", "elefant"),
+            ("butterfly", "buterfli"),
+        ] {
+            assert_eq!(judge(answer, guess), Guess::Near, "{answer} {guess}");
+        }
+        for (answer, guess) in [
+            ("cat", "bat"),
+            ("bear", "deer"),
+            ("rabbit", "habits"),
+            ("elephant", "elegance"),
+            ("dog", ""),
+            ("dog", "!"),
+        ] {
+            assert_eq!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+        }
+    }
+
+    #[test]
+    fn the_answer_with_something_around_it_is_for_nobody_else_to_read() {
+        for (answer, guess) in [
+            ("cat", "is it a cat?"),
+            ("cat", "two cats"),
+            ("ice cream", "the ice-cream van"),
+            ("ice cream", "vanilla icecream"),
+            ("bear", "isitabear"),
+            ("bear", "b e a r ?!"),
+            ("cat", "hmm c a t"),
+            ("cat", "catだ"),
+            ("bear", "b1e1a1r"),
+            ("bear", "b熊e熊a熊r"),
+        ] {
+            assert_ne!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+        }
+        assert_eq!(judge("cat", "catだ"), Guess::Near);
+        for (answer, guess) in [("cat", "location"), ("ice cream", "ice"), ("a", "a lot")] {
+            assert_eq!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+        }
+    }
+
+    #[test]
+    fn edits_are_counted_the_same_from_both_sides() {
+        let words = ["", "a", "ab", "ba", "abc", "acb", "abcd", "bacd", "badc", "xbcd", "abcdef"];
+        for a in words {
+            for b in words {
+                let (a, b): (Vec<_>, Vec<_>) = (a.chars().collect(), b.chars().collect());
+                assert_eq!(is_within_edits(&a, &b, 2), is_within_edits(&b, &a, 2), "{a:?} {b:?}");
+                assert!(!is_within_edits(&a, &a, 2));
+            }
+        }
+        let within = |a: &str, b: &str, max| {
+            is_within_edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>(), max)
+        };
+        assert!(within("abcd", "bacd", 1) && within("abcd", "badc", 2) && !within("abcd", "badc", 1));
+    }
+}
