@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use bots::{Ending, Manner, NAMES, Pace, Seat, Server, play};
 use clap::Args;
-use domain::game::GameId;
+use domain::game::{GameId, Language};
 use futures::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,9 @@ pub struct Arguments {
     /// With how many players a game of the bots' own starts; one more than there are bots, when nothing is said: they wait for you.
     #[arg(long, conflicts_with = "game", value_parser = clap::value_parser!(u8).range(2..=10))]
     start_with: Option<u8>,
+    /// What the words of a game of the bots' own are written in: ja or en. In another game they play in its language.
+    #[arg(long, value_name = "CODE", default_value = "ja", conflicts_with = "game", value_parser = language)]
+    language: Language,
     /// Where the game's pages and its API are.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:3000")]
     server: String,
@@ -40,6 +43,10 @@ pub struct Arguments {
 fn game_id(text: &str) -> Result<GameId, String> {
     let id = text.split_once("game=").map_or(text, |(_, rest)| rest.split(['&', '#']).next().unwrap_or_default());
     id.parse().map_err(|_| "must be a game's id, or the link to its page".to_owned())
+}
+
+fn language(code: &str) -> Result<Language, String> {
+    Language::with_code(code).ok_or_else(|| "must be ja or en".to_owned())
 }
 
 /// The command.
@@ -81,7 +88,10 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
         };
         let seat = match game {
             Some(game) => server.sit_down(game, name, None).await,
-            None => server.make_game(&json!({"name": name, "settings": {"playerCount": 10}})).await,
+            None => {
+                let settings = json!({"playerCount": 10, "language": arguments.language.code()});
+                server.make_game(&json!({"name": name, "settings": settings})).await
+            }
         };
         bots.push(Bot { manner, seat: seat.with_context(|| format!("{name} does not get in"))? });
     }
