@@ -76,6 +76,11 @@ impl Stack {
         Self::with(&["--in-memory"]).await
     }
 
+    /// Starts a stack that keeps nothing, and whose environment names nobody, as a newcomer's does.
+    pub async fn start_as_newcomer() -> Result<Self> {
+        Self::in_folder(tempfile::tempdir()?, Identity::local(), [0, 0], &["--in-memory"]).await
+    }
+
     /// Starts a stack with some flags beside those that every test needs.
     pub async fn with(flags: &[&str]) -> Result<Self> {
         let data = tempfile::tempdir()?;
@@ -89,21 +94,30 @@ impl Stack {
         std::fs::write(secrets.join("GameKeySecret"), GAME_KEY)?;
         std::fs::write(secrets.join("VapidKeySecret"), VAPID_KEY)?;
         let log = data.path().join("log");
-        let mut process = Command::new(binary("tidemark-local")?)
+        let mut command = Command::new(binary("tidemark-local")?);
+        command
             .args([format!("--port={}", ports[0]), format!("--dynamodb-port={}", ports[1])])
             .args(["--no-build", "--staff-token", STAFF_TOKEN, "--operator-token", OPERATOR_TOKEN])
             .args(["--health-token", HEALTH_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)
             .args(elsewhere().map(|url| format!("--dynamodb={url}")))
-            // The embedded engine asks nobody who he is; another one keeps tests apart by it.
-            .env("AWS_REGION", &identity.region)
-            .env("AWS_ACCESS_KEY_ID", &identity.access_key_id)
-            .env("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key)
             .current_dir(crate::repository())
             .stdout(Stdio::piped())
-            .stderr(File::create(&log)?)
-            .spawn()?;
+            .stderr(File::create(&log)?);
+        // The embedded engine asks nobody who he is; another one keeps tests apart by it.
+        for (name, value) in [
+            ("AWS_REGION", &identity.region),
+            ("AWS_ACCESS_KEY_ID", &identity.access_key_id),
+            ("AWS_SECRET_ACCESS_KEY", &identity.secret_access_key),
+        ] {
+            if identity == Identity::local() {
+                command.env_remove(name)
+            } else {
+                command.env(name, value)
+            };
+        }
+        let mut process = command.spawn()?;
         let output = process.stdout.take().context("the stack has no output")?;
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         // Goes on reading after the last start-up line: a full pipe would stop the stack.

@@ -51,6 +51,14 @@ async fn a_click_becomes_a_statistic_and_survives_a_kill() {
 }
 
 #[tokio::test]
+async fn without_credentials_in_the_environment_the_functions_find_the_tables_on_any_engine() {
+    let stack = Stack::start_as_newcomer().await.unwrap();
+    assert_eq!(stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap().status, 201);
+    stack.wait_for("/stats/total", &json!({"totalClicks": 1})).await.unwrap();
+    stack.stop().unwrap();
+}
+
+#[tokio::test]
 async fn a_click_that_is_sent_again_is_the_same_click() {
     let stack = Stack::start().await.unwrap();
     let key = uuid_v7();

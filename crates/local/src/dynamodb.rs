@@ -22,6 +22,9 @@ pub struct Identity {
     pub secret_access_key: String,
     /// `AWS_SESSION_TOKEN`.
     pub session_token: Option<String>,
+    /// Whether each function calls with a key of its own. The embedded engine tells functions apart by it; DynamoDB Local keeps
+    /// the tables of each key apart, and refuses a key with a dash.
+    pub by_function: bool,
 }
 
 impl Identity {
@@ -33,14 +36,15 @@ impl Identity {
             access_key_id: "local".to_owned(),
             secret_access_key: "local".to_owned(),
             session_token: None,
+            by_function: true,
         }
     }
 
-    /// As whom a function calls: where anybody is taken, with a key that names it, by which the stack tells functions apart.
+    /// As whom a function calls.
     #[must_use]
     pub fn of_function(&self, binary: &str) -> Self {
         let mut identity = self.clone();
-        if identity == Self::local() {
+        if self.by_function {
             binary.clone_into(&mut identity.access_key_id);
         }
         identity
@@ -56,6 +60,7 @@ impl Identity {
             access_key_id: variable("AWS_ACCESS_KEY_ID").unwrap_or(local.access_key_id),
             secret_access_key: variable("AWS_SECRET_ACCESS_KEY").unwrap_or(local.secret_access_key),
             session_token: variable("AWS_SESSION_TOKEN"),
+            by_function: false,
         }
     }
 
@@ -97,5 +102,18 @@ fn http_client(url: &str) -> SharedHttpClient {
         Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
     } else {
         Builder::new().build_http()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_keys_of_their_own_on_the_embedded_engine_and_one_key_elsewhere() {
+        assert_eq!(Identity::local().of_function("click-writer").access_key_id, "click-writer");
+        let elsewhere = Identity { by_function: false, ..Identity::local() };
+        assert_eq!(elsewhere.of_function("click-writer"), elsewhere);
+        assert!(!Identity::from_env().by_function, "also when the environment names no key");
     }
 }
