@@ -91,11 +91,8 @@ lint: web/node_modules/.package-lock.json ## Check format, types, the template, 
 build: page ## Build the page, the functions and the local stack
 	cargo build --locked --workspace --bins
 
-invoke: tools ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
-	@[ -f "events/$(FUNCTION)/$(EVENT).json" ] || { echo "Which one? make invoke FUNCTION=... EVENT=..., out of:"; \
-		find events -name '*.json' | sort | sed -E 's|events/(.*)/(.*)\.json|  FUNCTION=\1 EVENT=\2|'; exit 2; }
-	.tools/bin/cargo-lambda lambda invoke --invoke-address 127.0.0.1 --invoke-port $(TIDEMARK_PORT) \
-		"$(FUNCTION)" --data-file "events/$(FUNCTION)/$(EVENT).json"
+invoke: ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
+	@FUNCTION="$(FUNCTION)" EVENT="$(EVENT)" TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/invoke
 
 watch: tools ## Rebuild and serve the functions with `cargo lambda watch`, beside the running stack
 	TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/watch

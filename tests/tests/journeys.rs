@@ -1,6 +1,7 @@
 //! Journeys through the running stack: the real binaries, the real Runtime API, a real engine, real sockets.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
@@ -55,6 +56,27 @@ async fn without_credentials_in_the_environment_the_functions_find_the_tables_on
     let stack = Stack::start_as_newcomer().await.unwrap();
     assert_eq!(stack.post("/clicks", &json!({"userId": "ann"})).await.unwrap().status, 201);
     stack.wait_for("/stats/total", &json!({"totalClicks": 1})).await.unwrap();
+    stack.stop().unwrap();
+}
+
+#[tokio::test]
+async fn make_invoke_sends_sample_events_with_tokens_that_this_stack_takes() {
+    // In memory, its key of the game is its own.
+    let stack = Stack::start().await.unwrap();
+    let port = stack.url().rsplit(':').next().unwrap();
+    for (function, event, status) in [
+        ("click-writer", "usual", 201),
+        ("stats-reader", "clicks-of-user", 200),
+        ("game-api", "finished", 200),
+        ("game-api", "chat-token-forged", 401),
+        ("okusuri-api", "logs", 200),
+    ] {
+        let mut invoke = Command::new(tidemark_tests::repository().join("scripts/invoke"));
+        let invoke = invoke.env("FUNCTION", function).env("EVENT", event).env("TIDEMARK_PORT", port);
+        let output = invoke.output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        assert_eq!(answer["statusCode"], status, "{function} {event}: {output:?}");
+    }
     stack.stop().unwrap();
 }
 
