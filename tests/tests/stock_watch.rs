@@ -37,7 +37,7 @@ async fn watch(db: &Database, event: &Value) -> Result<Value, BatchError<StoreEr
 }
 
 fn done() -> Value {
-    json!({"batchItemFailures": [], "state": null})
+    json!({"batchItemFailures": []})
 }
 
 async fn records(db: &Database) -> Vec<Value> {

@@ -198,7 +198,9 @@ impl Progress {
 #[serde(rename_all = "camelCase")]
 pub struct StreamReply {
     batch_item_failures: Vec<BatchItemFailure>,
-    state: Box<RawValue>,
+    /// A mapping without a window has no state to give back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -210,7 +212,7 @@ struct BatchItemFailure {
 impl StreamReply {
     /// The records before `failed` are done; that one and all after it have to come again. `None`: all are done.
     pub fn new(event: &StreamEvent<'_>, failed: Option<String>) -> Self {
-        let state = event.state.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+        let state = event.state.map(ToOwned::to_owned);
         let failures = failed.map(|item_identifier| BatchItemFailure { item_identifier });
         Self { batch_item_failures: failures.into_iter().collect(), state }
     }
@@ -270,5 +272,8 @@ mod tests {
         let text = |failed| serde_json::to_string(&StreamReply::new(&event, failed)).expect("JSON");
         assert_eq!(text(None), r#"{"batchItemFailures":[],"state":{"a": 1}}"#);
         assert_eq!(text(Some("7".into())), r#"{"batchItemFailures":[{"itemIdentifier":"7"}],"state":{"a": 1}}"#);
+        let without: StreamEvent = serde_json::from_str(r#"{"Records":[]}"#).expect("an event");
+        let reply = serde_json::to_string(&StreamReply::new(&without, None)).expect("JSON");
+        assert_eq!(reply, r#"{"batchItemFailures":[]}"#);
     }
 }
