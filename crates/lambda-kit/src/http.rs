@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
@@ -14,7 +14,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::client::Cdn;
+use crate::client::{self, Cdn};
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, Problem};
 use crate::telemetry;
 
@@ -43,6 +43,11 @@ impl Request {
         format!("{} {}", self.0.request_context.http.method, self.0.raw_path.as_deref().unwrap_or("/"))
     }
 
+    /// The path as the client sent it.
+    pub fn path(&self) -> &str {
+        self.0.raw_path.as_deref().unwrap_or("/")
+    }
+
     /// A header; `None` when it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.0.headers.get(name)?.to_str().ok()
@@ -68,8 +73,7 @@ impl Request {
         header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// The client's address; [`run`] has it from the CDN where the CDN passed the request on. A limit counts by its
-    /// [`network`](crate::client::network).
+    /// The client's address; [`run`] has it from the CDN where the CDN passed the request on.
     pub fn source_ip(&self) -> Option<&str> {
         self.0.request_context.http.source_ip.as_deref()
     }
@@ -78,14 +82,7 @@ impl Request {
     /// An IPv6 client is its /64 network, because one client has all of those addresses.
     /// `None` when the gateway names no address.
     pub fn client_address(&self) -> Option<IpAddr> {
-        let address: IpAddr = self.source_ip()?.parse().ok()?;
-        Some(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-            }
-            address => address,
-        })
+        client::of_address(self.source_ip()?)
     }
 
     /// A parameter of the path, which the route declares.

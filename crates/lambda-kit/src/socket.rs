@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::net::IpAddr;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 
-use crate::client::Cdn;
+use crate::client::{self, Cdn};
 use crate::telemetry;
 
 /// One event ([its members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
@@ -65,10 +66,15 @@ impl SocketEvent {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The client's address when a connection begins, by way of the CDN too. A limit counts by its
-    /// [`network`](crate::client::network). Later events name the other end of the connection, which may be the CDN.
+    /// The client's address when a connection begins, by way of the CDN too. Later events name the other end of the connection,
+    /// which may be the CDN.
     pub fn source_ip(&self) -> Option<&str> {
         self.request_context.identity.as_ref()?.source_ip.as_deref()
+    }
+
+    /// The client when a connection begins, for limits, as [`client::of_address`] has it.
+    pub fn client_address(&self) -> Option<IpAddr> {
+        client::of_address(self.source_ip()?)
     }
 
     /// Takes the client's address from the CDN, where `cdn` passed the connection on.
