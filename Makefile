@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test test-engine test-deploy sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -15,7 +15,9 @@ STACK ?= tidemark-$(STAGE)
 ARCHITECTURE ?=
 # More of the template's parameters: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
 PARAMETERS ?=
-# What `make delete` does with the tables: keep them, or delete them with all that they hold.
+# A folder with the functions' binaries, for `make deploy`; without it they are built, with all optimizations.
+BINARIES ?=
+# What `make delete` does with the tables and kept secrets: keep them, or delete them with all that they hold.
 DATA ?= keep
 # Where `make screenshots` puts its pictures.
 SCREENSHOTS ?= target/screenshots
@@ -36,7 +38,7 @@ SECONDS ?= 60
 TARGETS ?=
 # The profile of `make run`'s stack and functions, when it is not the development one.
 CARGO_FLAGS = --locked $(if $(TIDEMARK_PROFILE),--profile $(TIDEMARK_PROFILE))
-export STAGE STACK ARCHITECTURE PARAMETERS DATA
+export STAGE STACK ARCHITECTURE PARAMETERS BINARIES DATA
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +57,9 @@ test: page ## Run every test; does its own set-up
 
 test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB
 	scripts/test-engine
+
+test-deploy: page ## Test the template, and deploy and delete stages on an AWS that runs on this machine
+	scripts/test-deploy
 
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
@@ -103,7 +108,7 @@ screenshots: page ## Take pictures of every page, in every theme and size
 deploy: ## Deploy to AWS and upload the page: STAGE=dev
 	scripts/deploy
 
-delete: ## Delete a deployed stack; its tables stay: STAGE=dev. DATA=delete deletes them too
+delete: ## Delete a deployed stack; its tables and two secrets stay: STAGE=dev. DATA=delete deletes them too
 	scripts/delete
 
 tools: ## Install the tools (aws, boto3, SAM, cfn-lint, checkov, cargo-lambda, schemathesis, ...) into .tools

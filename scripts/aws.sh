@@ -42,8 +42,30 @@ output() {
         --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue"
 }
 
-# The names of this stage's tables, from the template.
-tables() {
-    # shellcheck disable=SC2016 # the template's own ${Stage} is meant
-    sed -n 's/.*TableName: !If \[IsLocal, [A-Za-z-]*, !Sub "\(.*\)\${Stage}"\].*/\1'"$STAGE"'/p' template.yaml
+# What outlives the stack, from the template: logical id, type and name of each resource with DeletionPolicy RetainExceptOnCreate.
+kept_resources() {
+    awk -v stage="$STAGE" '
+        /^[A-Z]/ { id = "" }
+        /^  [A-Za-z0-9]+:$/ { id = $1; sub(/:/, "", id); kept = 0 }
+        /^    Type: / { type = $2 }
+        /^    DeletionPolicy: RetainExceptOnCreate/ { kept = 1 }
+        id != "" && kept && /^      (TableName|Name): / {
+            sub(/.*!Sub "/, ""); sub(/".*/, ""); gsub(/[$][{]Stage[}]/, stage)
+            print id, type, $0
+        }' template.yaml
+}
+
+# Whether there is what an earlier stack has kept, by type and name. Leaves in `identifier` the property that CloudFormation knows
+# it by, and its value.
+# shellcheck disable=SC2034 # scripts/deploy reads it
+is_kept() {
+    case $1 in
+        AWS::DynamoDB::Table)
+            there ResourceNotFoundException aws dynamodb describe-table --table-name "$2" --query Table.TableStatus || return 1
+            identifier="TableName=$2" ;;
+        AWS::SecretsManager::Secret)
+            there ResourceNotFoundException aws secretsmanager describe-secret --secret-id "$2" --query ARN || return 1
+            identifier="Id=$said" ;;
+        *) die "template.yaml keeps a $1, and scripts/aws.sh does not know how to find one." ;;
+    esac
 }

@@ -333,3 +333,13 @@ async fn lanes_keep_their_sums_until_the_folder_takes_them_to_the_statistics() {
     let day = stack.get(&format!("/stats/daily/{}", today())).await.unwrap().json();
     assert_eq!(day["uniqueUsers"], json!(1));
 }
+
+#[tokio::test]
+async fn an_unknown_address_is_a_page_for_a_browser_and_a_problem_for_a_client() {
+    let stack = Stack::start().await.unwrap();
+    let asked = async |accept| stack.request(Method::GET, "/nothing/here", &[("accept", accept)], None).await.unwrap();
+    let page = asked("text/html,application/xhtml+xml,*/*;q=0.8").await;
+    assert!(page.status == 404 && page.body.contains("no page at this address"), "{page:?}");
+    assert_eq!(asked("*/*").await.problem(), "not-found");
+    assert_eq!(stack.post("/nothing/here", &json!({})).await.unwrap().problem(), "not-found");
+}

@@ -107,6 +107,7 @@ async fn every_sample_event_is_answered_as_recorded() {
     okusuri::samples(&stack.dynamodb()).await.unwrap();
     check(&stack, "okusuri-api", &OKUSURI_CHANGING).await;
     check(&stack, "okusuri-reminder", &[]).await;
+    check(&stack, "web-page", &[]).await;
 }
 
 #[tokio::test]

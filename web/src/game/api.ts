@@ -5,9 +5,10 @@ import type { Batch } from './board/protocol.ts';
 import { recallIdentity, rememberIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
 
-/** Where the game's socket is: on the page's own origin, as the API is. */
+/** Where the game's socket is: on the page's own origin, as the API is, unless the page says where (without the CDN). */
 export function socketUrl(ticket: string): string {
-  const url = new URL('/ws', location.href);
+  const elsewhere = document.querySelector<HTMLMetaElement>('meta[name="game-sockets"]')?.content;
+  const url = new URL(elsewhere ?? '/ws', location.href);
   url.protocol = url.protocol.replace('http', 'ws');
   url.searchParams.set('ticket', ticket);
   return url.href;

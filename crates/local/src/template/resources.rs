@@ -23,7 +23,7 @@ pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
 /// Types that exist in the cloud alone, and why nothing is missing here without them. What ends with colons is a prefix.
-const CLOUD_ONLY: [&str; 18] = [
+const CLOUD_ONLY: [&str; 20] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
@@ -39,6 +39,8 @@ const CLOUD_ONLY: [&str; 18] = [
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
     "AWS::CloudFront::",
+    "AWS::WAFv2::WebACL",
+    "AWS::Budgets::Budget",
     "AWS::Route53::RecordSet",
     "AWS::CertificateManager::Certificate",
     // Every change of the template is deployed by starting the stack.

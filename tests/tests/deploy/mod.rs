@@ -1,115 +1,14 @@
 //! Deploying and deleting, on an account that is played by two scripts in place of `aws` and `sam`: they keep what there is of a stack in files,
 //! write down what they are asked, and fail where they are told to.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+mod account;
+mod delete;
 
-use tempfile::TempDir;
+use std::process::{Command, Stdio};
+
 use tidemark_tests::repository;
 
-/// Answers as AWS would. `stack` holds the stack's status and `parameters` what it was made with, `tables` and `verified` names, `fails` a pattern
-/// of calls that fail. Where there is an `no-bucket`, the bucket is gone; where there is a `sandbox`, SES mails only to who is verified.
-const AWS: &str = r#"#!/usr/bin/env bash
-cd "$(dirname "$0")/../../cloud"; echo "aws $*" >>calls
-if [ -s fails ] && [[ "$*" =~ $(cat fails) ]]; then echo "it failed" >&2; exit 1; fi
-case "$*" in
-    "sts get-caller-identity"*) echo arn:aws:iam::1:user/ann ;;
-    "configure get region"*) echo eu-central-1 ;;
-    *StackStatus*) cat stack 2>/dev/null || { echo "Stack with id x does not exist" >&2; exit 254; } ;;
-    *OutputKey*) echo "$*" | sed "s/.*OutputKey=='\([A-Za-z]*\)'.*/the-\1/" ;;
-    *Parameters*) cat parameters ;;
-    "sesv2 get-account"*) if [ -e sandbox ]; then echo False; else echo True; fi ;;
-    "sesv2 get-email-identity"*)
-        grep -qx "$4" verified || { echo "An error occurred (NotFoundException): there is no $4" >&2; exit 254; }
-        echo True ;;
-    "dynamodb describe-table"*)
-        grep -qx "$4" tables || { echo "An error occurred (ResourceNotFoundException): there is no $4" >&2; exit 254; }
-        echo ACTIVE ;;
-    "s3api head-bucket"*) [ ! -e no-bucket ] || { echo "An error occurred (404): Not Found" >&2; exit 254; } ;;
-    "s3 rm"*) [ ! -e no-bucket ] || { echo "An error occurred (NoSuchBucket)" >&2; exit 1; } ;;
-    "dynamodb delete-table"*) sed -i.old "/^$4\$/d" tables ;;
-esac
-"#;
-
-const SAM: &str = r#"#!/usr/bin/env bash
-cd "$(dirname "$0")/../../cloud"; echo "sam $*" >>calls
-case "$1" in
-    deploy)
-        if [ -s fails ] && [[ "sam $*" =~ $(cat fails) ]]; then [ -e stack ] || echo ROLLBACK_COMPLETE >stack; exit 1; fi
-        echo CREATE_COMPLETE >stack
-        for name in clicks game shop journal okusuri; do echo "tidemark-$name-dev"; done >tables ;;
-    delete) rm stack ;;
-esac
-"#;
-
-/// A checkout with an account of its own.
-struct Account(TempDir);
-
-impl Account {
-    fn new() -> Self {
-        let account = Self(tempfile::tempdir().unwrap());
-        for folder in ["scripts", ".tools/bin", "cloud", "web/dist/assets"] {
-            std::fs::create_dir_all(account.path(folder)).unwrap();
-        }
-        for file in ["template.yaml", "scripts/common.sh", "scripts/aws.sh", "scripts/deploy", "scripts/delete"] {
-            std::fs::copy(repository().join(file), account.path(file)).unwrap();
-        }
-        account.script(".tools/bin/aws", AWS);
-        account.script(".tools/bin/sam", SAM);
-        // What these two install or ask for is this machine's matter.
-        account.script("scripts/tools", "#!/bin/sh\n");
-        account.script("scripts/requires", "#!/bin/sh\n");
-        account.set("../Makefile", "page:\n\t@echo the page is built\n");
-        for file in ["parameters", "tables", "verified"] {
-            account.set(file, "");
-        }
-        account
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.0.path().join(path)
-    }
-
-    fn script(&self, path: &str, text: &str) {
-        std::fs::write(self.path(path), text).unwrap();
-        std::fs::set_permissions(self.path(path), PermissionsExt::from_mode(0o755)).unwrap();
-    }
-
-    /// Something in the cloud.
-    fn set(&self, name: &str, text: &str) {
-        std::fs::write(self.path("cloud").join(name), text).unwrap();
-    }
-
-    fn get(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path("cloud").join(name)).unwrap_or_default()
-    }
-
-    /// Runs a script with these variables and this answer to its question: whether it went well, what it said, and what was called.
-    fn run(&self, script: &str, variables: &[(&str, &str)], answer: &str) -> (bool, String, String) {
-        self.set("calls", "");
-        let mut process = Command::new(self.path("scripts").join(script))
-            .envs([("STAGE", "dev"), ("STACK", "tidemark-dev"), ("ARCHITECTURE", "x86_64")])
-            .envs(variables.iter().copied())
-            .env_remove("AWS_REGION")
-            .env_remove("AWS_DEFAULT_REGION")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut input = process.stdin.take().unwrap();
-        std::io::Write::write_all(&mut input, answer.as_bytes()).unwrap();
-        drop(input);
-        let Output { status, stdout, stderr } = process.wait_with_output().unwrap();
-        let said = format!("{}{}", String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-        (status.success(), said, self.get("calls"))
-    }
-
-    fn deploy(&self, variables: &[(&str, &str)]) -> (bool, String, String) {
-        self.run("deploy", variables, "")
-    }
-}
+use account::Account;
 
 /// What a call to `sam deploy` was given.
 fn overrides(calls: &str) -> &str {
@@ -132,11 +31,13 @@ fn from_nothing_to_running_and_once_more() {
         assert!(well, "{said}");
         assert!(said.contains("The page:  the-WebUrl"), "{said}");
         let sam: Vec<&str> = calls.lines().filter(|call| call.starts_with("sam ")).collect();
-        let parameters = "--parameter-overrides Stage=dev Architecture=x86_64";
-        assert_eq!(
-            sam,
-            [&format!("sam build {parameters}"), &format!("sam deploy --stack-name tidemark-dev {parameters}")]
-        );
+        // The prefix is the stage's own: with a stack, SAM deletes what lies under its prefix.
+        let deploy = "sam deploy --stack-name tidemark-dev --s3-prefix tidemark-dev";
+        assert_eq!(sam, [format!("{deploy} --parameter-overrides Stage=dev Architecture=x86_64")]);
+        let cargo: Vec<&str> = calls.lines().filter(|call| call.starts_with("cargo ")).collect();
+        let packages = "--package click-writer --package stats-reader";
+        let build = "lambda build --release --locked --target x86_64-unknown-linux-gnu --lambda-dir .aws-sam/build";
+        assert_eq!(cargo, [format!("cargo {build} {packages}")]);
         assert!(calls.contains("s3 sync web/dist s3://the-WebBucketName --only-show-errors --delete"), "{calls}");
         assert!(calls.contains("create-invalidation --distribution-id the-WebDistributionId"), "{calls}");
         // The one thing that a new account lacks is said last, and stops nothing.
@@ -252,10 +153,77 @@ fn a_stack_that_is_only_in_review_is_none() {
     let account = Account::new();
     account.set("stack", "REVIEW_IN_PROGRESS");
     account.set("tables", "tidemark-shop-dev\n");
-    refused(&account.deploy(&[]), "tables of one that was deleted are still there");
-    account.set("tables", "");
     let (well, said, _) = account.deploy(&[]);
-    assert!(well, "{said}");
+    assert!(well && said.contains("Taking back tidemark-shop-dev"), "{said}");
+}
+
+#[test]
+fn each_function_is_packed_from_the_folder_of_its_binary() {
+    let account = Account::new();
+    assert!(account.deploy(&[]).0);
+    let template = std::fs::read_to_string(account.path(".aws-sam/build/template.yaml")).unwrap();
+    let original = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let binaries = original.lines().filter_map(|line| line.trim().strip_prefix("BuildProperties: { Binary: "));
+    let binaries: Vec<&str> = binaries.map(|line| line.trim_end_matches(" }")).collect();
+    assert!(binaries.len() >= 17);
+    for binary in binaries {
+        let packed = format!("{{ Binary: {binary} }}\n    Properties:\n      CodeUri: {binary}\n");
+        // A condition may stand before the metadata.
+        assert_eq!(template.matches(&packed).count(), 1, "{binary}");
+    }
+}
+
+#[test]
+fn binaries_that_are_there_are_taken_as_they_are() {
+    let account = Account::new();
+    let binaries = account.path("target/debug");
+    let given = [("BINARIES", binaries.to_str().unwrap())];
+    refused(&account.deploy(&given), "There is no click-writer in BINARIES");
+    std::fs::create_dir_all(&binaries).unwrap();
+    for name in ["click-writer", "stats-reader"] {
+        std::fs::write(binaries.join(name), name).unwrap();
+    }
+    let (well, said, calls) = account.deploy(&given);
+    assert!(well && !calls.contains("cargo "), "{said}");
+    let bootstrap = std::fs::read_to_string(account.path(".aws-sam/build/stats-reader/bootstrap")).unwrap();
+    assert_eq!(bootstrap, "stats-reader");
+}
+
+#[test]
+fn an_account_that_may_run_few_functions_at_once_is_told() {
+    let account = Account::new();
+    account.set("concurrency", "10");
+    let (well, said, _) = account.deploy(&[]);
+    assert!(well && said.contains("at most 10 functions at once") && said.contains("L-B99A9384"), "{said}");
+    account.set("concurrency", "1000");
+    assert!(!account.deploy(&[]).1.contains("L-B99A9384"));
+    // Without the right to ask, nothing is held up.
+    account.set("fails", "get-account-settings");
+    let (well, said, _) = account.deploy(&[]);
+    assert!(well && said.contains("it failed"), "{said}");
+}
+
+#[test]
+fn a_firewall_and_a_budget_need_what_they_stand_on() {
+    let account = Account::new();
+    refused(&account.deploy(&[("PARAMETERS", "Waf=on")]), "Waf=on needs the CDN and the region us-east-1");
+    let there = ("AWS_REGION", "us-east-1");
+    refused(&account.deploy(&[("PARAMETERS", "Waf=on Cdn=off"), there]), "Waf=on needs the CDN");
+    assert!(account.deploy(&[("PARAMETERS", "Waf=on"), there]).0);
+    refused(&account.deploy(&[("PARAMETERS", "MonthlyBudget=20")]), "MonthlyBudget needs AlarmEmail");
+    assert!(account.deploy(&[("PARAMETERS", "MonthlyBudget=20 AlarmEmail=you@example.org")]).0);
+}
+
+#[test]
+fn an_account_without_a_cdn_is_told_how_to_do_without() {
+    let account = Account::new();
+    account.set("fails", "sam deploy");
+    account.set("reasons", "Resource creation cancelled\nAccess denied for operation 'Your account must be verified before you can add new CloudFront resources.'");
+    let (well, said, _) = account.deploy(&[]);
+    assert!(!well && said.contains("PARAMETERS=\"Cdn=off\"") && said.contains("was not deployed"), "{said}");
+    account.run("delete", &[], "y\n");
+    account.set("reasons", "");
+    assert!(!account.deploy(&[]).1.contains("Cdn=off"));
 }
 
 #[test]
@@ -313,75 +281,6 @@ fn a_page_that_was_not_uploaded_is_uploaded_the_next_time() {
     assert!(!well && said.contains("The functions are deployed, the page is not"), "{said}");
     account.set("fails", "");
     assert!(account.deploy(&[]).0);
-}
-
-#[test]
-fn deleting_asks_first_keeps_the_tables_and_says_which() {
-    let account = Account::new();
-    assert!(account.deploy(&[]).0);
-    let (well, said, calls) = account.run("delete", &[], "\n");
-    assert!(!well && said.contains("Nothing was deleted") && !calls.contains("sam delete"), "{said}");
-    let (well, said, calls) = account.run("delete", &[], "y\n");
-    assert!(well && said.contains("Kept:    tidemark-okusuri-dev") && said.contains("DATA=delete"), "{said}");
-    // CloudFormation deletes no bucket that is not empty.
-    assert!(calls.find("s3 rm s3://the-WebBucketName").unwrap() < calls.find("sam delete").unwrap(), "{calls}");
-    assert_eq!(account.get("tables").lines().count(), 5);
-    refused(&account.deploy(&[]), "tables of one that was deleted are still there");
-}
-
-#[test]
-fn data_goes_only_by_the_stages_name_also_after_its_stack() {
-    let account = Account::new();
-    assert!(account.deploy(&[]).0);
-    let data = [("DATA", "delete")];
-    let (well, said, _) = account.run("delete", &data, "y\n");
-    assert!(!well && said.contains("Nothing was deleted"), "{said}");
-    assert_eq!(account.get("tables").lines().count(), 5);
-
-    assert!(account.run("delete", &[], "y\n").0);
-    // Another stage's table, whose name ends the same way.
-    account.set("tables", &format!("{}tidemark-clicks-x-dev\n", account.get("tables")));
-    let (well, said, _) = account.run("delete", &data, "dev\n");
-    assert!(
-        well && said.contains("There is no stack tidemark-dev (any more).")
-            && said.contains("Deleted: tidemark-clicks-dev"),
-        "{said}"
-    );
-    assert_eq!(account.get("tables"), "tidemark-clicks-x-dev\n");
-    account.set("tables", "");
-    assert!(account.deploy(&[]).0);
-}
-
-#[test]
-fn a_question_that_aws_does_not_answer_is_not_taken_for_a_table_that_is_gone() {
-    let account = Account::new();
-    account.set("fails", "describe-table");
-    refused(&account.deploy(&[]), "it failed");
-    account.set("fails", "");
-    assert!(account.deploy(&[]).0);
-
-    account.set("fails", "describe-table");
-    let (well, said, _) = account.run("delete", &[("DATA", "delete")], "dev\n");
-    assert!(!well && said.contains("it failed"), "{said}");
-    assert_eq!(account.get("tables").lines().count(), 5);
-    account.set("fails", "");
-    assert!(account.run("delete", &[("DATA", "delete")], "dev\n").0);
-    assert_eq!(account.get("tables"), "");
-}
-
-#[test]
-fn a_stack_whose_bucket_is_gone_is_deleted_all_the_same() {
-    let account = Account::new();
-    assert!(account.deploy(&[]).0);
-    account.set("stack", "DELETE_FAILED");
-    account.set("no-bucket", "");
-    // Only a bucket that is not there is passed over.
-    account.set("fails", "head-bucket");
-    let (well, said, calls) = account.run("delete", &[], "y\n");
-    assert!(!well && said.contains("it failed") && !calls.contains("sam delete"), "{said}");
-    account.set("fails", "");
-    let (well, said, calls) = account.run("delete", &[], "y\n");
-    assert!(well && calls.contains("sam delete") && !calls.contains("s3 rm"), "{said}");
 }
 
 /// macOS has bash 3.2 for good, and no sha512sum.
