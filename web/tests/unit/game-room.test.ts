@@ -54,7 +54,14 @@ test('members that a newer server adds do no harm', () => {
 
 test('every message that the page sends has the form of a sample event', () => {
   const turnId = '02.01';
-  const settings = { timeLimit: 80, roundCount: 3, playerCount: 8, hints: true, words: 'both', language: 'ja' } as const;
+  const settings = {
+    timeLimit: 80,
+    roundCount: 3,
+    playerCount: 8,
+    hints: true,
+    words: 'both',
+    language: 'ja',
+  } as const;
   const ours: readonly ClientMessage[] = [
     { action: 'hello', protocol: 1 },
     { action: 'ping' },
