@@ -51,9 +51,9 @@ test('words that cannot be answers stop the form, by name', async () => {
   await close();
 });
 
-for (const [locale, words, create] of [
-  ['en-GB', 'en', 'Create the game'],
-  ['ja-JP', 'ja', 'ゲームを作る'],
+for (const { locale, words, create } of [
+  { locale: 'en-GB', words: 'en', create: 'Create the game' },
+  { locale: 'ja-JP', words: 'ja', create: 'ゲームを作る' },
 ])
   test(`a game's words are in the browser's language when nothing is chosen (${locale})`, async () => {
     const server = await GameServer.at('welcome');
