@@ -105,7 +105,7 @@ export function problem(status, title, detail) {
   };
 }
 
-/** A problem with a type of its own. @param {number} status @param {string} type @param {string} title @param {Json} [members] */
+/** A problem with a type of its own. @param {number} status @param {string} type @param {string} title @param {Record<string, unknown>} [members] */
 export function named(status, type, title, members = {}) {
   return {
     status,
