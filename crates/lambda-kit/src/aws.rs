@@ -25,14 +25,40 @@ pub enum SecretError {
     /// It holds bytes, and a text was expected.
     #[error("the secret {0} is not a string")]
     NotAString(String),
+    /// It could be guessed.
+    #[error("the secret {0} has fewer than {SECRET_CHARS_MIN} characters: make a longer one")]
+    TooShort(String),
 }
 
-/// Reads a secret from Secrets Manager.
+/// The fewest characters of a secret. Keys and tokens sign and open everything; 20 letters and digits drawn by chance have 119 bits.
+pub const SECRET_CHARS_MIN: usize = 20;
+
+/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`] characters.
 pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, SecretError> {
     let request = aws_sdk_secretsmanager::Client::new(config).get_secret_value().secret_id(arn);
     let answer = request
         .send()
         .await
         .map_err(|error| SecretError::Unavailable { arn: arn.to_owned(), source: Box::new(error.into()) })?;
-    answer.secret_string.map(SecretString::from).ok_or_else(|| SecretError::NotAString(arn.to_owned()))
+    let secret = answer.secret_string.ok_or_else(|| SecretError::NotAString(arn.to_owned()))?;
+    long_enough(secret, arn)
+}
+
+fn long_enough(secret: String, arn: &str) -> Result<SecretString, SecretError> {
+    let is_long_enough = secret.chars().nth(SECRET_CHARS_MIN - 1).is_some();
+    is_long_enough.then(|| SecretString::from(secret)).ok_or_else(|| SecretError::TooShort(arn.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_could_be_guessed_stops_the_function_from_starting() {
+        assert!(long_enough("x".repeat(SECRET_CHARS_MIN), "arn").is_ok());
+        for short in [String::new(), "x".repeat(SECRET_CHARS_MIN - 1)] {
+            let refused = long_enough(short, "arn").map(drop).map_err(|error| error.to_string());
+            assert_eq!(refused, Err("the secret arn has fewer than 20 characters: make a longer one".to_owned()));
+        }
+    }
 }
