@@ -4,7 +4,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-engine test-deploy sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
+.PHONY: help run test test-quick test-engine test-deploy sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
 # Where `make run` listens, and so where `make invoke` and `make watch` look for it.
 TIDEMARK_PORT ?= 3000
@@ -37,7 +37,9 @@ SECONDS ?= 60
 # Which fuzz targets; all when empty.
 TARGETS ?=
 # The profile of `make run`'s stack and functions, when it is not the development one.
-CARGO_FLAGS = --locked $(if $(TIDEMARK_PROFILE),--profile $(TIDEMARK_PROFILE))
+TIDEMARK_PROFILE ?= dev
+# What `make binaries` builds beside the stack and the functions.
+MORE ?=
 export STAGE STACK ARCHITECTURE PARAMETERS BINARIES DATA
 
 help: ## List the commands
@@ -46,14 +48,18 @@ help: ## List the commands
 run: requires ## Build and start everything on this machine: the page, the API and a DynamoDB
 	@# All binaries in one call of cargo, and npm beside it.
 	@$(MAKE) --no-print-directory -j2 page binaries
-	cargo run $(CARGO_FLAGS) --quiet --bin tidemark-local -- --no-build
+	exec "$${CARGO_TARGET_DIR:-target}/$(subst dev,debug,$(TIDEMARK_PROFILE))/tidemark-local" --no-build
 
 binaries:
-	@# Not one of make's jobs: cargo uses all processors.
-	MAKEFLAGS= cargo build $(CARGO_FLAGS) --bins
+	@# Not one of make's jobs: cargo uses all processors. With --workspace the dependencies have the features that they have in the
+	@# tests, and nobody compiles them twice.
+	MAKEFLAGS= cargo build --locked --workspace --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*)) $(MORE))
 
 test: page ## Run every test; does its own set-up
 	scripts/test
+
+test-quick: ## Run the tests nearest to what has changed since the last commit
+	scripts/test-quick
 
 test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB
 	scripts/test-engine
@@ -71,7 +77,7 @@ sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKENED),--weakened $(WEAKENED)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 soak: ## Hurt the whole stack under traffic, and look whether every promise was kept: MINUTES=10, SEED=17
-	cargo build --locked --workspace --bins
+	@$(MAKE) --no-print-directory binaries MORE=soak
 	target/debug/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
@@ -93,8 +99,7 @@ bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and spe
 lint: web/node_modules/.package-lock.json ## Check format, types, the template, dependencies and scripts
 	scripts/lint
 
-build: page ## Build the page, the functions and the local stack
-	cargo build --locked --workspace --bins
+build: page binaries ## Build the page, the functions and the local stack
 
 invoke: ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
 	@FUNCTION="$(FUNCTION)" EVENT="$(EVENT)" TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/invoke

@@ -315,6 +315,6 @@ pub fn binary(name: &str) -> Result<PathBuf> {
     // A test lies in target/<profile>/deps, another program beside those that it starts.
     let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
     let binary = folder.join(name);
-    ensure!(binary.is_file(), "{} is missing: `cargo build --workspace --bins` makes it", binary.display());
+    ensure!(binary.is_file(), "{} is missing: `make binaries MORE={name}` builds it", binary.display());
     Ok(binary)
 }

@@ -146,3 +146,29 @@ fn a_main_wires_and_does_nothing_else() {
         assert!(main.lines().count() < 30, "{function}: {} lines", main.lines().count());
     }
 }
+
+#[test]
+fn each_test_stands_where_make_test_looks_for_it() {
+    let ours = metadata()["packages"].as_array().unwrap().clone();
+    for target in ours.iter().flat_map(|package| package["targets"].as_array().unwrap()) {
+        let source = std::path::PathBuf::from(target["src_path"].as_str().unwrap());
+        let text = std::fs::read_to_string(&source).unwrap();
+        if source.ends_with("main.rs") && source.with_file_name("lib.rs").exists() {
+            assert!(!text.contains("#[test]") && !text.contains("#[tokio::test"), "{}: nothing runs it", source.display());
+        }
+    }
+    for file in rust_files(&repository().join("crates")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let example = text.lines().find(|line| line.trim_start().starts_with("//") && line.contains("```"));
+        assert_eq!(example, None, "{}: nothing runs the examples of documentation", file.display());
+    }
+}
+
+fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| !path.ends_with("node_modules"));
+    files
+        .flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
+}
