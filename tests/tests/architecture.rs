@@ -154,7 +154,11 @@ fn each_test_stands_where_make_test_looks_for_it() {
         let source = std::path::PathBuf::from(target["src_path"].as_str().unwrap());
         let text = std::fs::read_to_string(&source).unwrap();
         if source.ends_with("main.rs") && source.with_file_name("lib.rs").exists() {
-            assert!(!text.contains("#[test]") && !text.contains("#[tokio::test"), "{}: nothing runs it", source.display());
+            assert!(
+                !text.contains("#[test]") && !text.contains("#[tokio::test"),
+                "{}: nothing runs it",
+                source.display()
+            );
         }
     }
     for file in rust_files(&repository().join("crates")) {
