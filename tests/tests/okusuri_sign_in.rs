@@ -338,7 +338,8 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
     assert_eq!(delete(&mut ann, wrong).await.problem(), (401, "wrong-code".to_owned()));
     assert_eq!(delete(&mut ann, &code).await.status.as_u16(), 204);
     // The address had no marker, so a code for it is not the user's, and goes by itself.
-    let left = table(&stack).await;
+    let mut left = table(&stack).await;
+    left.retain(|item| !item.contains("LIMIT#SERVICE"));
     assert!(left.len() == 1 && left[0].contains("VERIFICATION#ann@example.com"), "{left:?}");
 }
 

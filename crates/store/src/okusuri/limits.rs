@@ -106,8 +106,9 @@ impl CodeLimits {
         let window_from = now.as_second().div_euclid(window) * window;
         let request = self.client.update_item().table_name(&self.table);
         let request = request.set_key(Some(keys::service_limit(window_from).item()));
-        let request =
-            request.update_expression("SET #TTL = :ttl ADD Sends :one").expression_attribute_names("#TTL", keys::TTL);
+        let request = request.update_expression("SET #TTL = :ttl, #Type = :type ADD Sends :one");
+        let request = request.expression_attribute_names("#TTL", keys::TTL).expression_attribute_names("#Type", "Type");
+        let request = request.expression_attribute_values(":type", s("service_limit"));
         // Stops the service from being made to send more than it may, however many ask at once.
         let request = request.condition_expression("attribute_not_exists(Sends) OR Sends < :max");
         let request = request.expression_attribute_values(":one", n(1));
