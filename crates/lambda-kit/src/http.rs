@@ -11,11 +11,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use lambda_runtime::{LambdaEvent, service_fn};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::client::{self, Cdn};
-use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, Problem};
+use crate::object::Object;
+use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
 use crate::telemetry;
 
 /// One request.
@@ -95,6 +97,32 @@ impl Request {
         self.0.query_string_parameters.first(name).filter(|value| !value.is_empty())
     }
 
+    /// Refuses parameters of the query that the route does not know: a misspelled one would otherwise be ignored, and answered with something
+    /// that was not asked for.
+    pub fn takes_query(&self, names: &[&str]) -> Result<(), Problem> {
+        let asked = self.0.query_string_parameters.iter().map(|(name, _)| name);
+        match asked.filter(|name| !names.contains(name)).min() {
+            Some(unknown) => Err(invalid(unknown, "this route knows no such parameter")),
+            None => Ok(()),
+        }
+    }
+
+    /// Which of some media types the client wants most, by the weights of `Accept` (RFC 9110, 12.5.1). The first one if it wants none of
+    /// them, or does not say.
+    pub fn preferred<'a>(&self, known: &[&'a str]) -> &'a str {
+        let accept = self.header("accept").unwrap_or_default();
+        let ranges: Vec<_> = accept.split(',').map(range).collect();
+        // The most specific range that fits says how much a type is wanted; of types wanted alike, the one whose range comes first.
+        let wanted = |media: &str| {
+            let kind = media.split('/').next().unwrap_or_default();
+            let of = |name: &str| ranges.iter().position(|(range, _)| range.eq_ignore_ascii_case(name));
+            let at = of(media).or_else(|| of(&format!("{kind}/*"))).or_else(|| of("*/*"))?;
+            Some((ranges[at].1, std::cmp::Reverse(at))).filter(|(weight, _)| *weight > 0)
+        };
+        let best = known.iter().rev().max_by_key(|media| wanted(media));
+        best.copied().unwrap_or_default()
+    }
+
     /// A parameter of the query, read by `parse`; what is wrong becomes a problem that names the parameter.
     pub fn parse_query<T, E: ToString>(
         &self,
@@ -113,13 +141,14 @@ impl Request {
         parse(self.path_parameter(name)).map_err(|error| invalid(name, error))
     }
 
-    /// The body as JSON of at most `bytes_max` bytes.
+    /// The body as JSON of at most `bytes_max` bytes. A struct is an object: an array of its members is refused.
     pub fn json<T: DeserializeOwned>(&self, bytes_max: usize) -> Result<T, Problem> {
         let body = self.bytes(bytes_max)?;
         if body.is_empty() {
             return Err(INVALID_BODY.detail("a JSON body is needed"));
         }
-        serde_json::from_slice(&body).map_err(|error| INVALID_BODY.detail(error))
+        let body = serde_json::from_slice::<Object<T>>(&body);
+        body.map(|Object(body)| body).map_err(|error| INVALID_BODY.detail(error))
     }
 
     /// The body as it was sent, of at most `bytes_max` bytes; empty when there is none.
@@ -137,6 +166,16 @@ impl Request {
         };
         if body.len() > bytes_max { Err(too_large()) } else { Ok(body) }
     }
+}
+
+/// A media range of `Accept` and its weight in thousandths.
+fn range(text: &str) -> (&str, u16) {
+    let mut parts = text.split(';').map(str::trim);
+    let media = parts.next().unwrap_or_default();
+    let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    // From 0 to 1 with up to three digits; what is none weighs as if it were not there.
+    let weight = weight.and_then(|weight| weight.parse::<f32>().ok()).filter(|weight| (0.0..=1.0).contains(weight));
+    (media, weight.map_or(1_000, |weight| (weight * 1_000.0) as u16))
 }
 
 /// A parameter that cannot be read.
@@ -260,6 +299,20 @@ impl fmt::Display for Cookie<'_> {
     }
 }
 
+/// A request, or why it cannot be read. A header that is no text, for one, would otherwise end as an error of the function: a 500.
+struct Incoming(Result<Box<ApiGatewayV2httpRequest>, Problem>);
+
+impl<'de> Deserialize<'de> for Incoming {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let event = Value::deserialize(deserializer)?;
+        let request = serde_json::from_value(event);
+        Ok(Self(request.map_err(|error| {
+            tracing::warn!(%error, "a request cannot be read");
+            INVALID_REQUEST.detail("a header, the path or the query cannot be read")
+        })))
+    }
+}
+
 /// Answers requests until Lambda ends the process: one log line and one flush of the metrics for each.
 pub async fn run<F, Fut>(handle: F) -> Result<(), lambda_runtime::Error>
 where
@@ -267,14 +320,21 @@ where
     Fut: Future<Output = Result<Reply, Problem>>,
 {
     let (handle, cdn) = (&handle, &Cdn::from_env());
-    let answer = |mut event: LambdaEvent<ApiGatewayV2httpRequest>| async move {
+    let answer = |event: LambdaEvent<Incoming>| async move {
         let start = Instant::now();
-        let peer = event.payload.request_context.http.source_ip.take();
-        let client = cdn.client(&mut event.payload.headers, peer.as_deref());
-        event.payload.request_context.http.source_ip.clone_from(&client);
-        let request = Request::new(event.payload);
-        let route = request.route().to_owned();
-        let (reply, problem) = match handle(request).await {
+        let (mut route, mut client) = (String::new(), None);
+        let outcome = match event.payload.0 {
+            Ok(mut event) => {
+                let peer = event.request_context.http.source_ip.take();
+                client = cdn.client(&mut event.headers, peer.as_deref());
+                event.request_context.http.source_ip.clone_from(&client);
+                let request = Request::new(*event);
+                request.route().clone_into(&mut route);
+                handle(request).await
+            }
+            Err(problem) => Err(problem),
+        };
+        let (reply, problem) = match outcome {
             Ok(reply) => (reply, ""),
             Err(problem) => {
                 let name = problem.name();
@@ -335,6 +395,54 @@ mod tests {
         assert_eq!(with_body("", false).bytes(2).as_deref(), Ok(&[][..]));
         let event = serde_json::to_value(Reply::bytes(200, "image/png", &[0xff, 0x00]).into_event()).expect("JSON");
         assert_eq!((&event["body"], &event["isBase64Encoded"]), (&"/wA=".into(), &true.into()));
+    }
+
+    #[test]
+    fn a_header_that_is_no_text_is_the_clients_fault() {
+        let event = |header: &str| {
+            let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
+            event["headers"] = serde_json::json!({ "x-name": header });
+            let Incoming(request) = serde_json::from_value(event).expect("any event");
+            request
+                .map(|event| Request::new(*event).header("x-name").map(str::to_owned))
+                .map_err(|problem| problem.name())
+        };
+        assert_eq!(event("plain"), Ok(Some("plain".to_owned())));
+        assert_eq!(event("\u{fffd}"), Ok(None));
+        assert_eq!(event("\u{7f}"), Err("invalid-request"));
+    }
+
+    #[test]
+    fn a_parameter_that_the_route_does_not_know_is_named() {
+        let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
+        event["queryStringParameters"] = serde_json::json!({ "from": "2025-10-02", "too": "2025-10-03" });
+        let request = Request::new(serde_json::from_value(event).expect("an event"));
+        assert_eq!(request.takes_query(&["from", "to", "too"]), Ok(()));
+        let problem = request.takes_query(&["from", "to"]).expect_err("an unknown one");
+        assert_eq!(
+            (problem.name(), problem.to_json()["detail"].as_str().map(|why| why.contains("`too`"))),
+            ("invalid-parameter", Some(true))
+        );
+    }
+
+    #[test]
+    fn the_type_that_the_client_weighs_most_is_sent() {
+        for (accept, expected) in [
+            ("", "application/json"),
+            ("*/*", "application/json"),
+            ("text/csv", "text/csv"),
+            ("text/csv;q=0", "application/json"),
+            ("text/csv; q=0, */*", "application/json"),
+            ("text/csv;q=0.5, application/json", "application/json"),
+            ("application/json;q=0.5, text/*", "text/csv"),
+            ("text/csv, application/json", "text/csv"),
+            ("application/json, text/csv", "application/json"),
+            ("image/png", "application/json"),
+        ] {
+            let mut event = ApiGatewayV2httpRequest::default();
+            event.headers.insert("accept", HeaderValue::from_static(accept));
+            assert_eq!(Request::new(event).preferred(&["application/json", "text/csv"]), expected, "{accept}");
+        }
     }
 
     #[test]

@@ -81,6 +81,8 @@ impl From<Problem> for Reply {
 
 /// No route of the API matches.
 pub const NOT_FOUND: Problem = Problem::new(404, "not-found", "No such resource");
+/// A header, the path or the query is no text.
+pub const INVALID_REQUEST: Problem = Problem::new(400, "invalid-request", "The request cannot be read");
 /// The body is larger than the route takes.
 pub const BODY_TOO_LARGE: Problem = Problem::new(413, "body-too-large", "The body is too large");
 /// The body is not JSON, or not of the documented shape.
