@@ -6,6 +6,7 @@
 mod aggregator;
 mod architecture;
 mod archiver;
+mod click_places;
 mod clients;
 mod deploy;
 mod game_api;

@@ -125,6 +125,16 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
 }
 
 #[tokio::test]
+async fn a_day_is_read_from_as_many_partitions_as_it_was_ever_spread_over() {
+    let db = Database::start().await.unwrap();
+    for (now, wanted) in [(1, 1), (10, 10), (4, 10), (7, 10), (20, 20)] {
+        shards(now).remember(&db.client, Database::CLICKS).await.unwrap();
+        let read_from = shards(now).with_earlier(&db.client, Database::CLICKS).await.unwrap();
+        assert_eq!(read_from, shards(wanted), "{now}");
+    }
+}
+
+#[tokio::test]
 async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
     let db = Database::start().await.unwrap();
     let number = |number: &str| AttributeValue::N(number.to_owned());

@@ -9,8 +9,10 @@ pub mod recount;
 
 mod terminal;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
+use store::StoreError;
+use store::clicks::{RecountError, RepairError};
 
 /// The tools of Tidemark's operator, and company for the game.
 #[derive(Debug, Parser)]
@@ -62,12 +64,32 @@ pub enum Outcome {
 
 /// Does what a command line says.
 pub async fn run(command: Command) -> Result<Outcome> {
-    match command.what {
+    let outcome = match command.what {
         What::Recount(arguments) => recount::run(arguments).await,
         What::Quarantine(arguments) => quarantine::run(arguments).await,
         What::Import(arguments) => import::run(arguments).await,
         What::Bots(arguments) => bots::run(arguments).await,
-    }
+    };
+    outcome.map_err(|error| if is_unanswered(&error) { anyhow!("{error:#}\n{UNANSWERED}") } else { error })
+}
+
+/// Where to look when DynamoDB does not answer.
+const UNANSWERED: &str = "DynamoDB does not answer. The local stack's is at --endpoint http://127.0.0.1:8000, unless `make run` says \
+    otherwise; without --endpoint, AWS is asked with the credentials and the region of the environment.";
+
+/// Whether a request to DynamoDB got no answer.
+fn is_unanswered(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<StoreError>().or_else(|| match cause.downcast_ref()? {
+            RecountError::Store(error) => Some(error),
+            RecountError::Unsteady => None,
+        });
+        let cause = cause.or_else(|| match error.downcast_ref()? {
+            RepairError::Store(error) => Some(error),
+            RepairError::Overtaken => None,
+        });
+        matches!(cause, Some(StoreError::Unavailable(_)))
+    })
 }
 
 #[cfg(test)]
@@ -78,6 +100,18 @@ mod tests {
     #[test]
     fn the_flags_do_not_contradict_each_other() {
         Command::command().debug_assert();
+    }
+
+    #[tokio::test]
+    async fn a_command_that_reaches_nobody_says_where_to_look_and_nothing_of_its_insides() {
+        for flags in [&["recount", "--all", "--yes"][..], &["quarantine", "list"]] {
+            // Nothing listens at the port that is for discarding.
+            let flags = [&["tidemark"], flags, &["--endpoint", "http://127.0.0.1:9"]].concat();
+            let error = run(Command::try_parse_from(flags).expect("flags")).await.expect_err("nobody is there");
+            let told = format!("{error:#}");
+            assert!(told.contains("--endpoint") && told.contains("refused"), "{told}");
+            assert!(!told.contains('{') && !told.contains("DispatchFailure"), "{told}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use store::clicks::{Kept, Quarantine, Redriven, Redriver};
 
-use crate::terminal::{confirm, progress_bar};
+use crate::terminal::{self, confirm, progress_bar};
 use crate::{Outcome, Table};
 
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
@@ -132,7 +132,10 @@ fn redrive_cost(records: &[Kept]) -> String {
     let notes = records.iter().map(|kept| 2 * (1 + kept.record.len() as u64 / 1024)).sum::<u64>();
     let count = records.len() as u64;
     let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + notes);
-    format!("{count} records: at most {read_units} read units, {write_units} write units, {} requests.", 4 * count)
+    let [records, reads, writes, requests] =
+        [(count, "record"), (read_units, "read unit"), (write_units, "write unit"), (4 * count, "request")]
+            .map(|(number, thing)| terminal::count(number, thing));
+    format!("{records}: at most {reads}, {writes}, {requests}.")
 }
 
 fn tell(out: &mut impl Write, json: bool, id: &str, redriven: &Redriven) -> Result<()> {

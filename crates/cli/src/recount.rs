@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use serde_json::json;
 use store::clicks::{DateShards, Measured, REPAIR_STATS_MAX, Recounter, RepairError, Repaired, Repairer, TableSize};
 
-use crate::terminal::{confirm, progress_bar};
+use crate::terminal::{confirm, count, progress_bar};
 use crate::{Outcome, Table};
 
 /// How often a repair that another one overtakes is measured and begun again.
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Does not ask before it reads, nor before it writes.
     #[arg(long)]
     yes: bool,
-    /// The table's `CLICK_DATE_SHARDS`, or the most that it ever was.
+    /// The table's `CLICK_DATE_SHARDS`, or the most that other writers than the suite's ever spread a day over.
     #[arg(long, env = "CLICK_DATE_SHARDS", value_parser = date_shards)]
     date_shards: Option<DateShards>,
     #[command(flatten)]
@@ -186,6 +186,15 @@ impl Report {
         })
     }
 
+    /// Whether something is left that says more than its clicks: a repair leaves it so unless it is told otherwise.
+    fn says_too_much(&self) -> bool {
+        let lowered = |difference: &Difference| {
+            self.repaired.corrections.iter().any(|correction| correction.period == difference.period)
+        };
+        let too_much = |difference: &&Difference| difference.error().0 > 0 || difference.error().1 > 0;
+        self.measured.differences.iter().filter(too_much).any(|difference| !lowered(difference))
+    }
+
     fn print(&self, out: &mut impl Write) -> Result<()> {
         let Measured { differences, clicks, pending, quarantined, unreadable, unmarked, read, .. } = &self.measured;
         for Difference { period, stored, recounted } in differences {
@@ -208,15 +217,24 @@ impl Report {
         }
         writeln!(
             out,
-            "{} differences, {} repaired; {clicks} clicks read, {pending} of them on their way, {quarantined} in quarantine, \
-             {unreadable} items unreadable; {} visitors without a marker, {} marked; {:.1} read units, {} requests",
-            differences.len(),
+            "{}, {} repaired; {} read, {pending} of them on their way, {quarantined} in quarantine, {} unreadable; {} without a marker, \
+             {} marked; {:.1} read units, {}",
+            count(differences.len() as u64, "difference"),
             self.repaired.corrections.len(),
-            unmarked.len(),
+            count(*clicks, "click"),
+            count(*unreadable, "item"),
+            count(unmarked.len() as u64, "visitor"),
             self.repaired.marked,
             read.read_units,
-            read.requests
+            count(read.requests, "request")
         )?;
+        if self.says_too_much() {
+            writeln!(
+                out,
+                "Where more is stored than recounted, clicks have expired or were deleted, which is right, or somebody has written by \
+                 mistake: `--repair --lower` takes that away."
+            )?;
+        }
         if *quarantined > 0 {
             writeln!(out, "What is in quarantine and can be read now is counted by `tidemark quarantine redrive`.")?;
         }
@@ -244,10 +262,11 @@ async fn report(arguments: &Arguments) -> Result<Report> {
             "--lower with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"
         );
     }
-    let date_shards = arguments.date_shards.unwrap_or_default();
     let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
     let client = aws_sdk_dynamodb::Client::new(&config);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
+    let date_shards = arguments.date_shards.unwrap_or_default().with_earlier(&client, table).await;
+    let date_shards = date_shards.with_context(|| format!("the table {table}"))?;
     let recounter = Recounter::new(client.clone(), streams, table, date_shards);
     let repairer = Repairer::new(client, table);
 
@@ -256,7 +275,10 @@ async fn report(arguments: &Arguments) -> Result<Report> {
     if !arguments.yes {
         let Cost { items, read_units, requests } = cost;
         let cost = format!(
-            "About {items} items, {read_units} read units, {requests} requests; twice that if anything differs."
+            "About {}, {}, {}; twice that if anything differs.",
+            count(items, "item"),
+            count(read_units, "read unit"),
+            count(requests, "request")
         );
         confirm(&cost, "nothing was read")?;
     }
@@ -269,7 +291,11 @@ async fn report(arguments: &Arguments) -> Result<Report> {
         if !arguments.yes {
             let RepairCost { statistics, markers, write_units, requests } = RepairCost::estimate(&planned, &measured);
             let cost = format!(
-                "{statistics} statistics to correct, {markers} visitors to mark: {write_units} write units, {requests} requests."
+                "{} to correct, {} to mark: {}, {}.",
+                count(statistics, "statistic"),
+                count(markers, "visitor"),
+                count(write_units, "write unit"),
+                count(requests, "request")
             );
             confirm(&cost, "nothing was repaired")?;
         }

@@ -21,6 +21,12 @@ pub(crate) fn confirm(cost: &str, otherwise: &str) -> Result<()> {
     Ok(())
 }
 
+/// A number of things, spelled as people do: `1 line`, `2 lines`.
+pub(crate) fn count(number: impl Into<u64>, thing: &str) -> String {
+    let number = number.into();
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// On standard error, and only where that is a terminal.
 pub(crate) fn progress_bar(items: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/~{len} items, {msg} ({elapsed})");

@@ -17,6 +17,7 @@ use crate::faults::{Faults, FunctionFaults, SocketFaults};
 use crate::functions::{Functions, Pool};
 use crate::metrics::{self, Metrics, Subject};
 use crate::policies::Policies;
+use crate::waiting::WaitingItems;
 use crate::websocket_api::Sockets;
 
 /// What the stack tells about itself.
@@ -45,6 +46,8 @@ pub struct Control {
     pub sockets: Option<Arc<Sockets>>,
     /// What all of it did lately.
     pub metrics: Arc<Metrics>,
+    /// What waits for a person.
+    pub waiting: WaitingItems,
     /// The faults between stack and functions, and between stack and clients.
     pub faults: Arc<Faults>,
     /// What functions may do, and have done.
@@ -104,7 +107,7 @@ async fn health(State(control): State<Arc<Control>>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// What the stack did in the last quarter of an hour: see [`metrics`].
+/// What the stack did in the last quarter of an hour: see [`metrics`]; and what waits for a person now.
 async fn lately(State(control): State<Arc<Control>>) -> Response {
     let metrics = &control.metrics;
     let function = |pool: &Arc<Pool>| {
@@ -144,6 +147,7 @@ async fn lately(State(control): State<Arc<Control>>) -> Response {
         "functions": control.functions.all().iter().map(function).collect::<Vec<_>>(),
         "mappings": control.mappings.get().into_iter().flatten().map(mapping).collect::<Vec<_>>(),
         "tables": tables.collect::<Vec<_>>(),
+        "waiting": control.waiting.count().await,
     }))
     .into_response()
 }

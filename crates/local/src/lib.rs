@@ -28,4 +28,5 @@ pub mod stack;
 pub mod start_error;
 pub mod tables;
 pub mod template;
+mod waiting;
 pub mod websocket_api;

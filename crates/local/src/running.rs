@@ -37,6 +37,7 @@ use crate::stack::{Stack, StreamMapping};
 use crate::start_error::StartError;
 use crate::tables;
 use crate::template;
+use crate::waiting::WaitingItems;
 use crate::websocket_api::{self, Sockets};
 
 /// How long requests under way may take when the stack stops.
@@ -111,8 +112,10 @@ impl Running {
             sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
             dynamodb: dynamodb.clone(),
         };
+        let client = dynamodb::client(&dynamodb, &identity);
         let control = Arc::new(Control {
             addresses,
+            waiting: WaitingItems::new(client.clone(), &stack.tables),
             sockets,
             data: data.map(Path::to_owned),
             functions: Arc::clone(&functions),
@@ -134,7 +137,6 @@ impl Running {
         }
         servers.close();
 
-        let client = dynamodb::client(&dynamodb, &identity);
         let mut streams = BTreeMap::new();
         for table in &stack.tables {
             if let Some(stream_arn) = tables::ensure(&client, table).await? {

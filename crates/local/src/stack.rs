@@ -38,6 +38,23 @@ pub struct Table {
     pub ttl_attribute: Option<String>,
     /// `PointInTimeRecoverySpecification`.
     pub point_in_time_recovery: bool,
+    /// `Metadata.Waiting`.
+    pub waiting: Option<Waiting>,
+}
+
+/// Items of a table that wait for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// What they are called together.
+    pub name: String,
+    /// The name of the partition key.
+    pub partition_key: String,
+    /// The partition that they lie in.
+    pub partition: String,
+    /// The attribute that an item has once it waits no more.
+    pub until: String,
+    /// The command that shows them.
+    pub command: String,
 }
 
 /// A Lambda function: one unmodified binary.

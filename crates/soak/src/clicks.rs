@@ -19,6 +19,8 @@ use crate::world::{Request, Said, World};
 const SYSTEM: &str = "clicks";
 const VISITORS: u32 = 60;
 const BATCH_MAX: usize = 25;
+/// How many keys are sent once more at the end.
+const AGAIN_MAX: usize = 300;
 
 /// A click that somebody sent.
 #[derive(Debug, Clone)]
@@ -82,7 +84,7 @@ impl Clicks {
         let mut there = Check::of("each click that was answered is in the table, once");
         let mut nothing_else = Check::of("no click is in the table that nobody sent, or that was refused");
         let mut counted = Check::of("the total is the sum of the clicks in the table");
-        let (mut found, mut sum) = (BTreeMap::<String, u32>::new(), 0);
+        let (mut found, mut times, mut sum) = (BTreeMap::<String, u32>::new(), BTreeMap::new(), 0);
         let scan = stack.dynamodb().scan().table_name(Database::CLICKS).consistent_read(true);
         let scan = scan.filter_expression("begins_with(recordSort, :click)");
         let mut scan = scan
@@ -95,6 +97,7 @@ impl Clicks {
             let count = item.get("clickCount").and_then(|value| value.as_n().ok()).and_then(|count| count.parse().ok());
             let (key, user, count) = (text("clickId"), text("userId"), count.unwrap_or(1_u32));
             sum += u64::from(count);
+            times.insert(key.clone(), text("createDateTime"));
             let is_meant = sent
                 .get(&key)
                 .is_some_and(|sent| sent.user == user && sent.count == count && !matches!(sent.said, Said::Refused(_)));
@@ -111,6 +114,16 @@ impl Clicks {
         let total = stack.get("/stats/total").await?.json();
         counted.expect(total == json!({ "totalClicks": sum }), || format!("{sum} in the table, and it says {total}"));
 
+        let mut again = Check::of("a key that comes again is told of the same click");
+        let answered = sent.iter().filter(|(_, sent)| matches!(sent.said, Said::Done(_)));
+        for (key, Sent { user, count, .. }) in answered.take(AGAIN_MAX) {
+            let click = json!({"userId": user, "clickCount": count, "idempotencyKey": key});
+            let answer = stack.post("/clicks", &click).await?;
+            let (status, body) = (answer.status.as_u16(), answer.json());
+            let is_same = status == 200 && times.get(key).is_some_and(|time| body["createDateTime"] == **time);
+            again.expect(is_same, || format!("{key} is told {status}, {body}"));
+        }
+
         let mut recounted = Check::of("`tidemark recount` finds no difference");
         let recounter = Recounter::new(stack.dynamodb(), stack.streams(), Database::CLICKS, DateShards::default());
         let measured = recounter.check(Scope::All, |_| {}).await?;
@@ -121,7 +134,7 @@ impl Clicks {
         for (count, what) in [(measured.unreadable, "unreadable"), (measured.quarantined, "in quarantine")] {
             recounted.expect(count == 0, || format!("{count} clicks are {what}"));
         }
-        Ok(vec![there, nothing_else, counted, recounted])
+        Ok(vec![there, nothing_else, again, counted, recounted])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{BuildError, DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::error::TransactionCanceledException;
 
 /// Why a request had no result, sorted by what the caller can do.
@@ -38,6 +38,9 @@ impl StoreError {
         Self::Unreadable(what.to_string())
     }
 }
+
+/// How many causes of an error are told: the SDK's, the client's, the connection's and the system's, and some.
+const CAUSES_MAX: usize = 8;
 
 /// The codes with which DynamoDB asks for patience
 /// ([error handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
@@ -74,12 +77,32 @@ impl From<BuildError> for StoreError {
     }
 }
 
+/// What went wrong and why, one cause behind the other. The SDK's own words for all of it end in a dump of its insides.
+fn text<E>(error: &SdkError<E, HttpResponse>) -> String
+where
+    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    if let SdkError::ServiceError(context) = error
+        && let (Some(code), Some(message)) = (context.err().code(), context.err().message())
+    {
+        return format!("{code}: {message}");
+    }
+    let mut causes = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source.filter(|_| causes.len() < CAUSES_MAX) {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    causes.dedup();
+    causes.join(": ")
+}
+
 impl<E> From<SdkError<E, HttpResponse>> for StoreError
 where
     E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
 {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        let text = DisplayErrorContext(&error).to_string();
+        let text = text(&error);
         match &error {
             SdkError::ServiceError(context) => match context.err().code() {
                 Some(code) if BUSY.contains(&code) => Self::Busy(text),

@@ -71,6 +71,8 @@ async fn stack(provider: &OidcProvider, service: &PushService) -> Stack {
         format!("OkusuriProviders={providers}"),
         format!("OkusuriPublicUrl={PUBLIC}"),
         "JournalRetention=default=0".to_owned(),
+        // More than ever before, which is noted.
+        "ClickDateShards=2".to_owned(),
     ];
     let parameters = parameters.iter().flat_map(|parameter| ["--parameter", parameter]);
     // With its data kept, and so with the key that the tokens of the game's events are signed with.

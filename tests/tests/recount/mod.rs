@@ -4,6 +4,7 @@ mod differences;
 mod folding;
 mod redrive;
 mod repair;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -27,7 +27,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 pub use columns::{Kind, Mapping};
 
 use crate::Outcome;
-use crate::terminal::byte_bar;
+use crate::terminal::{byte_bar, count};
 use columns::Columns;
 use loader::{LoadError, Loaded, Loader};
 use rejects::Rejects;
@@ -236,7 +236,7 @@ fn tell(arguments: &Arguments, report: &Report, rejects: &Path) -> Result<()> {
         return Ok(());
     }
     let what = if arguments.dry_run { "could be loaded" } else { "loaded" };
-    write!(out, "{} lines {what}, {} known, {rejected} bad", report.new, report.known)?;
+    write!(out, "{} {what}, {} known, {rejected} bad", count(report.new, "line"), report.known)?;
     match kept_in {
         Some(path) => writeln!(out, ", kept in {path}")?,
         None => writeln!(out)?,

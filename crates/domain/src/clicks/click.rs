@@ -1,11 +1,10 @@
 //! One click.
 
 use std::fmt;
-use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::UserId;
 
@@ -66,8 +65,11 @@ pub enum TimeError {
 }
 
 impl ClickTime {
-    /// How far the time that a client names may lie from the server's clock.
-    pub const SKEW_MAX: Duration = Duration::from_secs(5 * 60);
+    /// How far the time that a client names may lie ahead of the server's clock.
+    pub const AHEAD_MAX: SignedDuration = SignedDuration::from_mins(5);
+
+    /// How old a click may be that a client brings: one that was made offline finds its way within a day.
+    pub const AGE_MAX: SignedDuration = SignedDuration::from_hours(24);
 
     /// The millisecond with that number since 1970-01-01T00:00:00Z.
     pub fn from_millisecond(millisecond: i64) -> Result<Self, TimeError> {
@@ -96,9 +98,10 @@ impl ClickTime {
         self.0.to_zoned(TimeZone::UTC).date()
     }
 
-    /// Whether a client's clock and ours agree well enough.
-    pub fn is_near(self, now: Timestamp) -> bool {
-        self.0.duration_since(now).unsigned_abs() <= Self::SKEW_MAX
+    /// Whether a client may bring a click of this time now.
+    pub fn is_taken_at(self, now: Timestamp) -> bool {
+        let age = now.duration_since(self.0);
+        -Self::AHEAD_MAX <= age && age <= Self::AGE_MAX
     }
 }
 
@@ -129,11 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_may_be_five_minutes_off_and_no_more() {
+    fn a_click_may_be_a_day_old_and_five_minutes_ahead_and_no_more() {
         let now: Timestamp = "2025-10-02T10:30:00Z".parse().expect("a time");
-        let at = |text| ClickTime::parse(text).expect("a time").is_near(now);
-        assert!(at("2025-10-02T10:25:00.000Z") && at("2025-10-02T10:35:00.000Z"));
-        assert!(!at("2025-10-02T10:24:59.999Z") && !at("2025-10-02T10:35:00.001Z"));
+        let at = |text| ClickTime::parse(text).expect("a time").is_taken_at(now);
+        assert!(at("2025-10-01T10:30:00.000Z") && at("2025-10-02T10:35:00.000Z"));
+        assert!(!at("2025-10-01T10:29:59.999Z") && !at("2025-10-02T10:35:00.001Z"));
     }
 
     #[test]

@@ -62,6 +62,11 @@ pub enum News<'a> {
         /// A stable code.
         reason: &'a str,
     },
+    /// A record that was put aside waits no more.
+    RecordSettled {
+        /// How it ended: a stable code.
+        ending: &'a str,
+    },
     /// An operator has set statistics right.
     StatisticsRepaired,
 }
@@ -88,6 +93,7 @@ impl News<'_> {
             Self::LowStock { .. } => "low-stock",
             Self::OutOfStock { .. } => "out-of-stock",
             Self::RecordQuarantined { .. } => "record-quarantined",
+            Self::RecordSettled { .. } => "record-settled",
             Self::StatisticsRepaired => "statistics-repaired",
         }
     }
@@ -126,6 +132,7 @@ impl News<'_> {
             ],
             Self::OutOfStock { product_id } => vec![("productId", product_id.to_owned())],
             Self::RecordQuarantined { reason } => vec![("reason", reason.to_owned())],
+            Self::RecordSettled { ending } => vec![("ending", ending.to_owned())],
             Self::StatisticsRepaired => Vec::new(),
         }
     }
@@ -158,6 +165,9 @@ impl News<'_> {
             Self::RecordQuarantined { reason } => {
                 format!("A record of the clicks could not be counted ({reason}) and was put aside.")
             }
+            Self::RecordSettled { ending } => {
+                format!("A record of the clicks that was put aside is settled ({ending}).")
+            }
             Self::StatisticsRepaired => "Statistics were compared with their clicks and set right.".to_owned(),
         }
     }
@@ -171,7 +181,7 @@ fn many(number: usize, what: &str) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [News<'static>; 9] = [
+    const ALL: [News<'static>; 10] = [
         News::GameFinished {
             game_id: Some("0199c0de-0000-7000-8000-00000000000a"),
             players: 3,
@@ -185,6 +195,7 @@ mod tests {
         News::LowStock { product_id: "p-1", stock: 2, threshold: 3 },
         News::OutOfStock { product_id: "p-1" },
         News::RecordQuarantined { reason: "click-count" },
+        News::RecordSettled { ending: "counted" },
         News::StatisticsRepaired,
     ];
 
@@ -208,6 +219,7 @@ mod tests {
                 "p-1 runs low: 2 left, and the threshold is 3. [kind=low-stock lowStockThreshold=3 productId=p-1 stock=2]",
                 "p-1 is out of stock. [kind=out-of-stock productId=p-1]",
                 "A record of the clicks could not be counted (click-count) and was put aside. [kind=record-quarantined reason=click-count]",
+                "A record of the clicks that was put aside is settled (counted). [ending=counted kind=record-settled]",
                 "Statistics were compared with their clicks and set right. [kind=statistics-repaired]",
             ]
         );

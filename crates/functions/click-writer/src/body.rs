@@ -4,6 +4,7 @@ use std::fmt;
 
 use domain::UserId;
 use domain::clicks::ClickCount;
+use lambda_kit::object::Object;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -46,17 +47,17 @@ impl<'de> Deserialize<'de> for Body {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Many {
-            clicks: Vec<NewClick>,
+            clicks: Vec<Object<NewClick>>,
         }
         let value = serde_json::Value::deserialize(deserializer)?;
         if value.get("clicks").is_none() {
-            return NewClick::deserialize(value).map(Self::One).map_err(Error::custom);
+            return Object::<NewClick>::deserialize(value).map(|click| Self::One(click.0)).map_err(Error::custom);
         }
-        let Many { clicks } = Many::deserialize(value).map_err(Error::custom)?;
+        let Object(Many { clicks }) = Object::deserialize(value).map_err(Error::custom)?;
         if clicks.is_empty() || clicks.len() > CLICKS_MAX {
             return Err(Error::custom(fmt::from_fn(|f| write!(f, "`clicks` takes 1 to {CLICKS_MAX} clicks"))));
         }
-        Ok(Self::Many(clicks))
+        Ok(Self::Many(clicks.into_iter().map(|click| click.0).collect()))
     }
 }
 
@@ -129,6 +130,8 @@ mod tests {
             r#"{"userid":"ann"}"#,
             r#"{"clicks":{}}"#,
             r#"{"clicks":[7]}"#,
+            r#"["ann",1,null]"#,
+            r#"{"clicks":[["ann",1,null]]}"#,
             r#"{"clicks":[],"x":1}"#,
         ] {
             assert!(outcome(body).is_err(), "{body}");

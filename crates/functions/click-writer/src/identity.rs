@@ -5,7 +5,7 @@ use std::fmt;
 use domain::clicks::ClickTime;
 use jiff::Timestamp;
 use lambda_kit::problem::{IDEMPOTENCY_KEY_TIME, INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
-use uuid::{Uuid, Variant};
+use uuid::{Builder, Uuid, Variant};
 
 /// The header that carries it.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -25,19 +25,26 @@ pub(crate) struct ClickId {
 }
 
 impl ClickId {
-    /// A client's key. Its time is the click's, so it has to be about now.
-    pub(crate) fn parse(key: &str, now: Timestamp) -> Result<Self, Problem> {
+    /// A client's key. Its time is the click's.
+    pub(crate) fn parse(key: &str) -> Result<Self, Problem> {
         let id = Uuid::try_parse(key).map_err(|_| INVALID_IDEMPOTENCY_KEY.detail("must be a UUIDv7"))?;
-        let id = Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))?;
-        if !id.time.is_near(now) {
-            return Err(IDEMPOTENCY_KEY_TIME.detail("its time is more than 5 minutes away from the server's"));
-        }
-        Ok(id)
+        Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))
     }
 
-    /// An id that the server made.
-    pub(crate) fn of_server(id: Uuid) -> Result<Self, Problem> {
-        Self::new(id).ok_or(INTERNAL)
+    /// An id that the server makes, of the clock's time: [`Uuid::now_v7`] never goes back, so a clock that has jumped forward and back would
+    /// leave clicks in the future for as long as the instance lives. `step` keeps the clicks of one request apart.
+    pub(crate) fn of_server(now: Timestamp, step: u16, chance: Uuid) -> Result<Self, Problem> {
+        let time = ClickTime::from_millisecond(now.as_millisecond()).and_then(|time| time.plus(step)).ok();
+        let millisecond = time.and_then(|time| u64::try_from(time.as_millisecond()).ok()).ok_or(INTERNAL)?;
+        let mut random = [0; 10];
+        random.copy_from_slice(&chance.as_bytes()[6..]);
+        Self::new(Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()).ok_or(INTERNAL)
+    }
+
+    /// Whether a click of that time may still be stored. One that was stored keeps its answer for ever.
+    pub(crate) fn is_taken_at(self, now: Timestamp) -> Result<(), Problem> {
+        let why = "its time is more than 5 minutes ahead of the server's, or more than 24 hours behind it";
+        if self.time.is_taken_at(now) { Ok(()) } else { Err(IDEMPOTENCY_KEY_TIME.detail(why)) }
     }
 
     fn new(id: Uuid) -> Option<Self> {
@@ -66,7 +73,8 @@ mod tests {
 
     fn outcome(key: &str) -> Result<String, &'static str> {
         let now = "2025-10-02T10:30:00Z".parse().expect("a time");
-        ClickId::parse(key, now).map(|id| id.time().to_string()).map_err(|problem| problem.name())
+        let id = ClickId::parse(key).and_then(|id| id.is_taken_at(now).map(|()| id));
+        id.map(|id| id.time().to_string()).map_err(|problem| problem.name())
     }
 
     fn key_at(time: &str) -> String {
@@ -80,8 +88,20 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_was_ahead_leaves_no_clicks_in_the_future() {
+        let at = |time: &str, step| {
+            let id = ClickId::of_server(time.parse().expect("a time"), step, Uuid::now_v7()).expect("an id");
+            assert_eq!(ClickId::parse(&id.to_string()), Ok(id));
+            id.time().to_string()
+        };
+        assert_eq!(at("2035-10-02T10:30:00Z", 0), "2035-10-02T10:30:00.000Z");
+        assert_eq!(at("2025-10-02T10:30:00Z", 0), "2025-10-02T10:30:00.000Z");
+        assert_eq!(at("2025-10-02T10:30:00Z", 24), "2025-10-02T10:30:00.024Z");
+    }
+
+    #[test]
     fn a_key_of_another_time_is_refused() {
-        assert_eq!(outcome(&key_at("2025-10-02T10:24:59.999Z")), Err("idempotency-key-time"));
+        assert_eq!(outcome(&key_at("2025-10-01T10:29:59.999Z")), Err("idempotency-key-time"));
         assert_eq!(outcome(&key_at("2025-10-02T10:35:00.001Z")), Err("idempotency-key-time"));
         assert_eq!(outcome("ffffffff-ffff-7fff-bfff-ffffffffffff"), Err("invalid-idempotency-key"));
     }

@@ -11,7 +11,7 @@ mod place;
 use domain::clicks::Click;
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{NOT_FOUND, Problem};
+use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
 use serde_json::json;
 use store::clicks::StoredClick;
 use uuid::Uuid;
@@ -19,25 +19,31 @@ use uuid::Uuid;
 pub use body::{BODY_BYTES_MAX, CLICKS_MAX};
 pub use config::Config;
 pub use identity::IDEMPOTENCY_KEY;
-pub use place::PROBES_MAX;
+pub use place::{PUTS_MAX, SLOTS_MAX};
 
 use body::{Body, NewClick};
 use identity::ClickId;
-use place::Placed;
+use place::{Placed, Wanted};
 
-/// What the function works with. Time and ids are passed in, so that a test decides them.
+/// What the function works with. Time and randomness are passed in, so that a test decides them.
 #[derive(Debug, Clone)]
 pub struct Writer {
     store: store::clicks::ClickWriter,
     now: fn() -> Timestamp,
-    new_id: fn() -> Uuid,
+    /// Ids for their random part.
+    chance: fn() -> Uuid,
 }
 
 impl Writer {
     /// A writer with the system's clock and randomness.
     pub fn new(client: aws_sdk_dynamodb::Client, config: Config) -> Self {
         let store = store::clicks::ClickWriter::new(client, config.table, config.date_shards, config.retention);
-        Self { store, now: Timestamp::now, new_id: Uuid::now_v7 }
+        Self { store, now: Timestamp::now, chance: Uuid::now_v7 }
+    }
+
+    /// The same with another clock.
+    pub fn with_clock(self, now: fn() -> Timestamp) -> Self {
+        Self { now, ..self }
     }
 }
 
@@ -46,38 +52,59 @@ pub async fn handle(writer: &Writer, request: Request) -> Result<Reply, Problem>
     if request.route() != "POST /clicks" {
         return Err(NOT_FOUND.detail(request.target()));
     }
+    request.takes_query(&[])?;
     let header = request.header(IDEMPOTENCY_KEY);
     match request.json(BODY_BYTES_MAX)? {
         Body::One(click) => {
-            let (status, click) = write(writer, click, header).await?;
+            let (status, click) = write(writer, vec![click], header).await.pop().ok_or(INTERNAL)??;
             Ok(Reply::json(status, &click))
         }
         Body::Many(_) if header.is_some() => Err(identity::KEY_IN_BATCH),
         Body::Many(clicks) => {
-            let mut items = Vec::with_capacity(clicks.len());
-            // One after the other: two clicks of one user then probe in the order in which they were sent.
-            for click in clicks {
-                items.push(match write(writer, click, None).await {
-                    Ok((status, click)) => json!({ "status": status, "click": click }),
-                    Err(problem) => json!({ "status": problem.status(), "problem": problem.to_json() }),
-                });
-            }
-            Ok(Reply::json(207, &json!({ "items": items })))
+            let outcomes = write(writer, clicks, None).await.into_iter().map(|outcome| match outcome {
+                Ok((status, click)) => json!({ "status": status, "click": click }),
+                Err(problem) => json!({ "status": problem.status(), "problem": problem.to_json() }),
+            });
+            Ok(Reply::json(207, &json!({ "items": outcomes.collect::<Vec<_>>() })))
         }
     }
 }
 
-/// Stores one click: 201, or 200 when it had been stored before.
-async fn write(writer: &Writer, click: NewClick, key_header: Option<&str>) -> Result<(u16, StoredClick), Problem> {
+/// Stores clicks. Of each, in their order: 201, or 200 when it had been stored before.
+async fn write(
+    writer: &Writer,
+    clicks: Vec<NewClick>,
+    key_header: Option<&str>,
+) -> Vec<Result<(u16, StoredClick), Problem>> {
+    let now = (writer.now)();
+    let mut wanted = Vec::with_capacity(clicks.len());
+    let checked: Vec<_> = (0..).zip(clicks).map(|(step, click)| check(writer, click, key_header, now, step)).collect();
+    let checked = checked.into_iter().map(|click| click.map(|click| wanted.push(click))).collect::<Vec<_>>();
+    let mut placed = place::place(&writer.store, &wanted).await.into_iter();
+    let outcomes = checked.into_iter().map(|checked| {
+        checked?;
+        match placed.next().ok_or(INTERNAL)?? {
+            Placed::New(stored) => Ok((201, stored)),
+            Placed::Before(stored) => Ok((200, stored)),
+        }
+    });
+    outcomes.collect()
+}
+
+/// A click that may be stored. `step` is its place in the request.
+fn check(
+    writer: &Writer,
+    click: NewClick,
+    key_header: Option<&str>,
+    now: Timestamp,
+    step: u16,
+) -> Result<Wanted, Problem> {
     let click = click.check()?;
     let id = match key_header.or(click.idempotency_key.as_deref()) {
-        Some(key) => ClickId::parse(key, (writer.now)())?,
-        None => ClickId::of_server((writer.new_id)())?,
+        Some(key) => ClickId::parse(key)?,
+        None => ClickId::of_server(now, step, (writer.chance)())?,
     };
-    let click_id = id.to_string();
+    let untimely = id.is_taken_at(now).err();
     let click = Click { user_id: click.user_id, time: id.time(), count: click.count };
-    match place::place(&writer.store, click, &click_id).await? {
-        Placed::New(click) => Ok((201, StoredClick::new(&click, &click_id))),
-        Placed::Before(stored) => Ok((200, stored)),
-    }
+    Ok(Wanted { click, click_id: id.to_string(), untimely })
 }

@@ -9,8 +9,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let config = Config::from_env()?;
     let client = Client::new(&aws::config().await);
-    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
-    store::clicks::connect(&client, &config.table).await?;
+    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshake is cheap.
+    config.date_shards.remember(&client, &config.table).await?;
     let writer = Writer::new(client, config);
     http::run(|request| handle(&writer, request)).await
 }

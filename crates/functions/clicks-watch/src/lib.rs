@@ -1,4 +1,5 @@
-//! Tells the journal of what happens beside the clicks: records that could not be counted, and statistics that an operator has set right.
+//! Tells the journal of what happens beside the clicks: records that could not be counted, what became of them, and statistics that an
+//! operator has set right.
 //!
 //! The stream tells at least once. An entry's id is made of what it tells of, so a second time finds it stored.
 
@@ -42,6 +43,7 @@ pub async fn handle(
 fn entry(watched: &Watched) -> Entry {
     match watched {
         Watched::Quarantined { reason, at, name } => News::RecordQuarantined { reason }.entry(*at, name),
+        Watched::Settled { ending, at, name } => News::RecordSettled { ending }.entry(*at, name),
         Watched::Repaired { at, name } => News::StatisticsRepaired.entry(*at, name),
     }
 }

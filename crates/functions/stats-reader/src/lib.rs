@@ -42,6 +42,13 @@ impl Reader {
 
 /// Answers one request.
 pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result<Reply, Problem> {
+    request.takes_query(match request.route() {
+        "GET /stats/daily" | "GET /stats/monthly" => &["from", "to"],
+        "GET /users/{userId}/clicks" => &["from", "to", "order", "limit", "cursor"],
+        "GET /days/{date}/clicks" => &["limit", "cursor"],
+        "GET /stats/total" | "GET /stats/daily/{date}" | "GET /stats/monthly/{month}" => &[],
+        _ => return Err(NOT_FOUND.detail(request.target())),
+    })?;
     match request.route() {
         "GET /stats/total" => stats::total(reader, &request).await,
         "GET /stats/daily/{date}" => stats::day(reader, &request).await,

@@ -8,11 +8,11 @@ use stats_reader::{Config, Reader, handle};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let config = Config::from_env()?;
+    let mut config = Config::from_env()?;
     let sdk = aws::config().await;
     let client = Client::new(&sdk);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::clicks::connect(&client, &config.table).await?;
+    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    config.date_shards = config.date_shards.with_earlier(&client, &config.table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =
         Reader::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);

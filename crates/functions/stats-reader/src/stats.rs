@@ -104,12 +104,8 @@ fn list(
     Ok(page::reply(&items, stats.skipped))
 }
 
-/// Whether the client prefers CSV: the first media type of `Accept` that this function has is taken.
 fn wants_csv(request: &Request) -> bool {
-    let accept = request.header("accept").unwrap_or_default();
-    let known = accept.split(',').map(|range| range.split(';').next().unwrap_or_default().trim());
-    let mut known = known.filter(|media| ["text/csv", "application/json", "application/*", "*/*"].contains(media));
-    known.next() == Some("text/csv")
+    request.preferred(&["application/json", "text/csv"]) == "text/csv"
 }
 
 fn rows_csv(period_name: &str, rows: impl IntoIterator<Item = Row>) -> Result<Reply, Problem> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::node::Node;
 use super::properties::{Properties, json};
 use super::resources;
-use crate::stack::Table;
+use crate::stack::{Table, Waiting};
 
 /// What `CreateTable` takes as CloudFormation spells it.
 const PASSED_ON: [&str; 5] =
@@ -68,7 +68,21 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     let name = resources::name(properties.resolver, id, resources::TABLE, resource)?;
     create.insert("TableName".to_owned(), name.clone().into());
     let create_table = Value::Object(create);
-    Some(Table { logical_id: id.to_owned(), name, create_table, ttl_attribute, point_in_time_recovery })
+    let waiting = resource.get("Metadata").and_then(|metadata| metadata.get("Waiting"));
+    let waiting = waiting.and_then(|node| waiting_items(&Properties::new(properties.resolver, node)));
+    Some(Table { logical_id: id.to_owned(), name, create_table, ttl_attribute, point_in_time_recovery, waiting })
+}
+
+fn waiting_items(waiting: &Properties<'_>) -> Option<Waiting> {
+    let items = Waiting {
+        name: waiting.required("Name")?,
+        partition_key: waiting.required("PartitionKey")?,
+        partition: waiting.required("Partition")?,
+        until: waiting.required("Until")?,
+        command: waiting.required("Command")?,
+    };
+    waiting.finish("what waits in a table", &[]);
+    Some(items)
 }
 
 fn index(table: &Properties<'_>, node: &Node) -> Value {

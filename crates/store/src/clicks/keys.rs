@@ -17,6 +17,7 @@ pub(crate) const MONTHLY: &str = "STAT#MONTHLY";
 pub(crate) const TOTAL: &str = "STAT#TOTAL";
 pub(crate) const TOTAL_SORT: &str = "METADATA";
 pub(crate) const QUARANTINE: &str = "QUARANTINE#CLICKS";
+pub(crate) const LAYOUT: &str = "LAYOUT#CLICKS";
 
 /// What the index's sort key of a click begins with.
 pub(crate) const CLICK_PREFIX: &str = "CLICK#";
@@ -24,7 +25,7 @@ pub(crate) const CLICK_PREFIX: &str = "CLICK#";
 pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
 /// What the partitions begin with that are not a user's. No [`domain::UserId`] can, for the `#`.
-pub const RESERVED_PREFIXES: [&str; 5] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#"];
+pub const RESERVED_PREFIXES: [&str; 6] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#", "LAYOUT#"];
 
 /// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
 const PARTITION_KEY_BYTES_MAX: usize = 2_048;
@@ -70,8 +71,9 @@ pub(crate) fn lane_partition(stream_arn: &str) -> String {
 ///
 /// One is the plain layout, in which a day is one partition of the index, and 1,000 writes a second are its end
 /// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)).
-/// With more, a click's `dateKey` is `DATE#<day>#<nn>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// With more, a click's `dateKey` is `DATE#<day>#<nn>`. The number may grow and shrink: the table remembers the most that it has been
+/// ([`DateShards::remember`]), and readers look into so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DateShards(u8);
 
 impl DateShards {
@@ -81,6 +83,11 @@ impl DateShards {
     /// 1 to [`DateShards::MAX`].
     pub fn new(shards: u8) -> Option<Self> {
         (1..=Self::MAX).contains(&shards).then_some(Self(shards))
+    }
+
+    /// The number.
+    pub fn get(self) -> u8 {
+        self.0
     }
 
     /// Under how many index partitions a day's clicks are looked for.

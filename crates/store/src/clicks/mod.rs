@@ -11,6 +11,7 @@
 //! | lane of all repairs | `LANE#operator` | `repair` | no |
 //! | lane of a click counted from the quarantine | `LANE#operator` | `redrive#<hash of its key>` | no |
 //! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
+//! | the most index partitions that a day was ever spread over | `LAYOUT#CLICKS` | `dateShards` | no |
 //!
 //! The first four are the promise to readers (the table's own clients); the others are ours, and cost nothing in the index.
 
@@ -18,6 +19,7 @@ mod fold;
 mod image;
 mod keys;
 mod lanes;
+mod layout;
 mod markers;
 #[cfg(feature = "recount")]
 mod marks;

@@ -1,8 +1,11 @@
 //! The lanes and the statistics of one moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
+use aws_sdk_dynamodb::types::{Get, TransactGetItem};
+use backon::Retryable;
 use domain::calendar::{YearMonth, parse_date};
 use domain::clicks::{ClickKey, Period, Scope, SequenceNumber, Sums};
 
@@ -10,12 +13,16 @@ use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SO
 use super::lanes::Lane;
 use super::reader::Stat;
 use super::recount::{Recounter, pages, sorted_between};
+use super::repair::patience;
 use super::unfolded;
-use crate::StoreError;
+use crate::{StoreError, error};
 
-/// How often the lanes and the statistics are read until no lane moved meanwhile, and how long to wait in between.
-const SNAPSHOT_TRIES_MAX: usize = 200;
+/// How often everything is read until what moved is known, and how long to wait in between.
+const SNAPSHOT_TRIES_MAX: usize = 50;
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
+
+/// [The most items of one transactional read](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
+const MOVING_MAX: usize = 100;
 
 /// Lanes and statistics of one moment.
 pub(super) struct Snapshot {
@@ -27,7 +34,7 @@ pub(super) struct Snapshot {
 pub(super) type Checkpoints = BTreeMap<String, SequenceNumber>;
 
 /// Everybody who may change a statistic has a lane here.
-#[derive(PartialEq)]
+#[derive(Default)]
 pub(super) struct AllLanes {
     pub(super) stream: Checkpoints,
     pub(super) operator: Checkpoints,
@@ -42,112 +49,170 @@ impl AllLanes {
     }
 }
 
+/// Partition and sort key.
+type Key = (String, String);
+
+/// Lanes and statistics as they lie in the table.
+type Items = BTreeMap<Key, Item>;
+
 impl Recounter {
     /// What the statistics of a scope say.
     pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, Sums>, StoreError> {
-        let (days, months) = match scope {
-            Scope::Day(day) => ((day.to_string(), day.to_string()), None),
-            Scope::Month(month) => ((format!("{month}-01"), format!("{month}-31")), Some((month, month.to_string()))),
-            Scope::All => return self.stored_everywhere().await,
-        };
-        let mut stored = self.stats(DAILY, Some(days), day_period).await?;
-        if let Some((month, sort)) = months {
-            stored.insert(Period::Month(month), self.stat(MONTHLY, &sort).await?);
-        }
-        Ok(stored)
+        stored(scope, &self.stats(scope).await?)
     }
 
-    async fn stored_everywhere(&self) -> Result<BTreeMap<Period, Sums>, StoreError> {
-        let mut stored = self.stats(DAILY, None, day_period).await?;
-        let month = |sort: &str| sort.parse::<YearMonth>().ok().map(Period::Month);
-        stored.append(&mut self.stats(MONTHLY, None, month).await?);
-        // Nobody may write users there; whatever stands is not ours to judge.
-        let total = Sums { unique_users: 0, ..self.stat(TOTAL, TOTAL_SORT).await? };
-        stored.insert(Period::Total, total);
-        Ok(stored)
-    }
-
-    /// Reads until no lane has moved or was folded around the reading of the statistics, so that all are of one moment. What lanes keep is
-    /// part of what is stored.
+    /// Lanes and statistics of one moment, while clicks are counted.
+    ///
+    /// Everything is read, and read again. What was the same both times did not move in between: every change of a statistic moves a lane, and
+    /// lanes only go forward. What did move, which is the lanes of busy shards and the statistics of now, is read between the next two
+    /// readings by one transaction, and so has one moment there. No lane has to rest.
     pub(super) async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
-        let mut before = self.lanes(stream_arn).await?;
+        let mut moving = BTreeSet::new();
+        let mut before = self.items(stream_arn, scope).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let mut stored = self.stored(scope).await?;
-            let after = self.lanes(stream_arn).await?;
-            if after == before {
-                for (period, kept) in after.unfolded.iter().filter(|(period, _)| scope.compares(*period)) {
-                    let sums = stored.entry(*period).or_default();
-                    sums.clicks += kept.clicks;
-                    sums.unique_users += kept.unique_users;
-                }
-                return Ok(Snapshot { lanes: after, stored });
+            let moment = (|| self.at_once(&moving)).retry(patience()).when(StoreError::is_transient).await?;
+            let mut after = self.items(stream_arn, scope).await?;
+            let keys = before.keys().chain(after.keys());
+            let moved: BTreeSet<_> = keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect();
+            if moved.is_subset(&moving) {
+                after.retain(|key, _| !moving.contains(key));
+                after.extend(moment);
+                return snapshot(stream_arn, scope, &after);
+            }
+            moving.extend(moved);
+            if moving.len() > MOVING_MAX {
+                break;
             }
             before = after;
             tokio::time::sleep(SNAPSHOT_PAUSE).await;
         }
-        Err(StoreError::Busy(
-            "the lanes never rest long enough to read the statistics between two of their moves".into(),
-        ))
+        Err(StoreError::Busy(format!(
+            "more than {MOVING_MAX} lanes and statistics change at the same time: recount a day or a month, or wait until the import is through"
+        )))
     }
 
-    async fn lanes(&self, stream_arn: &str) -> Result<AllLanes, StoreError> {
-        let (operator, _) = self.checkpoints(Lane::repair().stream_arn()).await?;
-        let (stream, unfolded) = self.checkpoints(stream_arn).await?;
-        Ok(AllLanes { stream, operator, unfolded })
-    }
-
-    async fn checkpoints(&self, stream_arn: &str) -> Result<(Checkpoints, Vec<(Period, Sums)>), StoreError> {
-        let query = self.partition(PARTITION_KEY, &lane_partition(stream_arn)).consistent_read(true);
-        let (mut checkpoints, mut kept) = (BTreeMap::new(), Vec::new());
-        let mut unreadable = false;
-        pages(query, |items, _| {
-            for item in items {
-                let text = |name| item.get(name).and_then(|value| value.as_s().ok());
-                kept.push(unfolded::read(item));
-                match (text(SORT_KEY), text("sequenceNumber").and_then(|number| number.parse().ok())) {
-                    (Some(shard), Some(number)) => drop(checkpoints.insert(shard.clone(), number)),
-                    _ => unreadable = true,
-                }
-            }
-        })
-        .await?;
-        if unreadable {
-            return Err(StoreError::unreadable("a lane without a sequence number"));
+    /// Some items of one moment.
+    async fn at_once(&self, keys: &BTreeSet<Key>) -> Result<Items, StoreError> {
+        if keys.is_empty() {
+            return Ok(Items::new());
         }
-        let kept = kept.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok((checkpoints, kept.into_iter().flatten().collect()))
+        let gets = keys.iter().map(|(partition, sort)| {
+            let get = Get::builder().table_name(&self.table).set_key(Some(key(partition, sort))).build();
+            get.map(|get| TransactGetItem::builder().get(get).build())
+        });
+        let gets = gets.collect::<Result<Vec<_>, _>>()?;
+        let answer = match self.client.transact_get_items().set_transact_items(Some(gets)).send().await {
+            Ok(answer) => answer,
+            Err(error) => {
+                return Err(match error.as_service_error() {
+                    Some(TransactGetItemsError::TransactionCanceledException(why)) => match error::canceled(why) {
+                        Err(error) => error,
+                        Ok(()) => StoreError::unreadable("a read without a condition failed for its condition"),
+                    },
+                    _ => error.into(),
+                });
+            }
+        };
+        let items = answer.responses.unwrap_or_default().into_iter().map(|response| response.item);
+        Ok(keys.iter().cloned().zip(items).filter_map(|(key, item)| Some((key, item?))).collect())
     }
 
-    async fn stat(&self, partition: &str, sort: &str) -> Result<Sums, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(partition, sort)));
-        request.consistent_read(true).send().await?.item.as_ref().map_or(Ok(Sums::default()), sums)
+    async fn items(&self, stream_arn: &str, scope: Scope) -> Result<Items, StoreError> {
+        let mut items = self.stats(scope).await?;
+        for stream_arn in [Lane::repair().stream_arn(), stream_arn] {
+            self.partition_of(&lane_partition(stream_arn), None, &mut items).await?;
+        }
+        Ok(items)
     }
 
-    async fn stats(
+    async fn stats(&self, scope: Scope) -> Result<Items, StoreError> {
+        let mut items = Items::new();
+        let day = |from: String, to: String| (DAILY, Some((from, to)));
+        let partitions = match scope {
+            Scope::Day(date) => vec![day(date.to_string(), date.to_string())],
+            Scope::Month(month) => {
+                let days = day(format!("{month}-01"), format!("{month}-31"));
+                vec![days, (MONTHLY, Some((month.to_string(), month.to_string())))]
+            }
+            Scope::All => vec![(DAILY, None), (MONTHLY, None), (TOTAL, None)],
+        };
+        for (partition, between) in partitions {
+            self.partition_of(partition, between, &mut items).await?;
+        }
+        Ok(items)
+    }
+
+    async fn partition_of(
         &self,
         partition: &str,
         between: Option<(String, String)>,
-        period: impl Fn(&str) -> Option<Period>,
-    ) -> Result<BTreeMap<Period, Sums>, StoreError> {
+        items: &mut Items,
+    ) -> Result<(), StoreError> {
         let mut query = self.partition(PARTITION_KEY, partition).consistent_read(true);
         if let Some((from, to)) = between {
             query = sorted_between(query, SORT_KEY, &from, &to);
         }
-        let mut rows = Vec::new();
-        pages(query, |items, _| rows.extend_from_slice(items)).await?;
-        let rows = rows.iter().filter_map(|row| {
-            let sort = row.get(SORT_KEY).and_then(|value| value.as_s().ok())?;
-            Some((period(sort)?, row))
-        });
-        rows.map(|(period, row)| Ok((period, sums(row)?))).collect()
+        pages(query, |found, _| {
+            for item in found {
+                let sort = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+                items.insert((partition.to_owned(), sort), item.clone());
+            }
+        })
+        .await
     }
 }
 
-fn day_period(sort: &str) -> Option<Period> {
-    parse_date(sort).ok().map(Period::Day)
+fn snapshot(stream_arn: &str, scope: Scope, items: &Items) -> Result<Snapshot, StoreError> {
+    let (stream, operator) = (lane_partition(stream_arn), lane_partition(Lane::repair().stream_arn()));
+    let mut lanes = AllLanes::default();
+    for ((partition, shard), item) in items {
+        let checkpoints = match partition {
+            of if *of == stream => &mut lanes.stream,
+            of if *of == operator => &mut lanes.operator,
+            _ => continue,
+        };
+        let number = item.get("sequenceNumber").and_then(|value| value.as_s().ok()).and_then(|text| text.parse().ok());
+        let number = number.ok_or_else(|| StoreError::unreadable("a lane without a sequence number"))?;
+        checkpoints.insert(shard.clone(), number);
+        if *partition == stream {
+            lanes.unfolded.extend(unfolded::read(item)?);
+        }
+    }
+    // What lanes keep is part of what is stored.
+    let mut stored = stored(scope, items)?;
+    for (period, kept) in lanes.unfolded.iter().filter(|(period, _)| scope.compares(*period)) {
+        let sums = stored.entry(*period).or_default();
+        sums.clicks += kept.clicks;
+        sums.unique_users += kept.unique_users;
+    }
+    Ok(Snapshot { lanes, stored })
 }
 
-fn sums(row: &Item) -> Result<Sums, StoreError> {
-    let stat: Stat = serde_dynamo::from_item(row.clone()).map_err(StoreError::unreadable)?;
-    Ok(Sums { clicks: stat.total_clicks, unique_users: stat.unique_users })
+/// The statistics among some items.
+fn stored(scope: Scope, items: &Items) -> Result<BTreeMap<Period, Sums>, StoreError> {
+    let mut stored = BTreeMap::new();
+    match scope {
+        Scope::Day(_) => {}
+        Scope::Month(month) => drop(stored.insert(Period::Month(month), Sums::default())),
+        Scope::All => drop(stored.insert(Period::Total, Sums::default())),
+    }
+    for ((partition, sort), item) in items {
+        // What others have put beside the statistics is none.
+        let Some(period) = period(partition, sort) else { continue };
+        let stat: Stat = serde_dynamo::from_item(item.clone())
+            .map_err(|error| StoreError::unreadable(format_args!("{partition} {sort}: {error}")))?;
+        // Nobody may write users to the total; whatever stands there is not ours to judge.
+        let unique_users = if period == Period::Total { 0 } else { stat.unique_users };
+        stored.insert(period, Sums { clicks: stat.total_clicks, unique_users });
+    }
+    Ok(stored)
+}
+
+fn period(partition: &str, sort: &str) -> Option<Period> {
+    match partition {
+        DAILY => parse_date(sort).ok().map(Period::Day),
+        MONTHLY => sort.parse::<YearMonth>().ok().map(Period::Month),
+        TOTAL => (sort == TOTAL_SORT).then_some(Period::Total),
+        _ => None,
+    }
 }

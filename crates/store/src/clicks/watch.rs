@@ -1,4 +1,4 @@
-//! What the table's stream tells that people want to know of: records put into quarantine, and statistics repaired.
+//! What the table's stream tells that people want to know of: records put into quarantine and settled, and statistics repaired.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -23,6 +23,15 @@ pub enum Watched {
         /// The shard's and the record's.
         name: String,
     },
+    /// A record in quarantine waits no more.
+    Settled {
+        /// How it ended: a stable code.
+        ending: String,
+        /// When.
+        at: Timestamp,
+        /// The shard's and the record's.
+        name: String,
+    },
     /// A transaction of a repair took effect.
     Repaired {
         /// When.
@@ -32,8 +41,8 @@ pub enum Watched {
     },
 }
 
-/// The longest code of a reason that is taken for one.
-const REASON_BYTES_MAX: usize = 64;
+/// The longest text that is taken for a code.
+const CODE_BYTES_MAX: usize = 64;
 
 impl Watched {
     /// What a record tells, of an item as it was before and as it is now; `None` when it is nothing of this.
@@ -44,15 +53,19 @@ impl Watched {
         let Some(after) = after else { return Ok(None) };
         let (partition, sort) = (after.text(PARTITION_KEY)?, after.text(SORT_KEY)?);
         let repairs = Lane::repair();
-        // A note of how a record ended is not told of: whoever ended it knows.
-        if partition == QUARANTINE && before.is_none() {
-            let reason = after.text("reason")?;
-            let is_code = reason.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-            if !is_code || !(1..=REASON_BYTES_MAX).contains(&reason.len()) {
-                return Err(StoreError::unreadable("a reason that is no code"));
-            }
-            let at = after.time("quarantinedAt")?;
-            return Ok(Some(Self::Quarantined { reason: reason.to_owned(), at, name: sort.to_owned() }));
+        if partition == QUARANTINE {
+            let name = sort.to_owned();
+            return match before {
+                None => {
+                    let at = after.time("quarantinedAt")?;
+                    Ok(Some(Self::Quarantined { reason: after.code("reason")?, at, name }))
+                }
+                Some(before) if after.has("ending") && !before.has("ending") => {
+                    let at = after.time("endedAt")?;
+                    Ok(Some(Self::Settled { ending: after.code("ending")?, at, name }))
+                }
+                Some(_) => Ok(None),
+            };
         }
         if partition == lane_partition(repairs.stream_arn()) && sort == repairs.shard_id() {
             let (at, name) = (after.time("updatedAt")?, after.text("sequenceNumber")?.to_owned());
@@ -63,6 +76,20 @@ impl Watched {
 }
 
 impl WatchedImage {
+    fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A stable code, which goes into a sentence that everybody reads.
+    fn code(&self, name: &str) -> Result<String, StoreError> {
+        let code = self.text(name)?;
+        let is_code = code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        if !is_code || !(1..=CODE_BYTES_MAX).contains(&code.len()) {
+            return Err(StoreError::unreadable(format_args!("{name} is no code")));
+        }
+        Ok(code.to_owned())
+    }
+
     fn text(&self, name: &str) -> Result<&str, StoreError> {
         match self.0.get(name) {
             Some(serde_dynamo::AttributeValue::S(text)) => Ok(text),
@@ -97,13 +124,20 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_told_of_when_it_is_put_aside_and_not_when_its_end_is_noted() {
+    fn a_record_is_told_of_when_it_is_put_aside_and_when_it_is_settled() {
         let told = of(None, Some(quarantined("click-count"))).expect("readable");
         let expected = Watched::Quarantined { reason: "click-count".into(), at: at(), name: "shardId-1#7".into() };
         assert_eq!(told, Some(expected));
         let before = Some(quarantined("click-count"));
         assert!(matches!(of(before.clone(), before.clone()), Ok(None)));
-        assert!(matches!(of(before, None), Ok(None)));
+        assert!(matches!(of(before.clone(), None), Ok(None)));
+        let mut ended = quarantined("click-count");
+        ended["ending"] = json!({"S": "counted"});
+        ended["endedAt"] = json!({"S": "2025-10-02T10:30:00Z"});
+        let told = of(before, Some(ended.clone())).expect("readable");
+        let expected = Watched::Settled { ending: "counted".into(), at: at(), name: "shardId-1#7".into() };
+        assert_eq!(told, Some(expected));
+        assert!(matches!(of(Some(ended.clone()), Some(ended)), Ok(None)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The part of the walk that writes: clicks, entries, activities, and bodies that are too large.
 
-use click_writer::{BODY_BYTES_MAX, PROBES_MAX};
+use click_writer::{BODY_BYTES_MAX, SLOTS_MAX};
 use reqwest::Method;
 use serde_json::json;
 use tidemark_tests::{OPERATOR_TOKEN, Stack};
@@ -24,12 +24,11 @@ impl Walk {
         let key = |n: u8| uuid::Builder::from_unix_timestamp_millis(now, &[n; 10]).into_uuid().to_string();
         let click = |n| json!({ "userId": "user-123", "idempotencyKey": key(n) });
         // The first one that finds no free millisecond.
-        let last = u8::try_from(PROBES_MAX).unwrap();
+        let last = u8::try_from(SLOTS_MAX).unwrap();
         for (n, status) in [(0, 201), (0, 200)] {
             assert_eq!(self.show(CLICKS, stack.post("/clicks", &click(n)).await.unwrap()), status);
         }
-        // A few at a time: each tries the milliseconds of all before it, and the function has ten seconds.
-        for some in (1..last).collect::<Vec<_>>().chunks(8) {
+        for some in (1..last).collect::<Vec<_>>().chunks(25) {
             let clicks: Vec<_> = some.iter().map(|n| click(*n)).collect();
             assert_eq!(self.show(CLICKS, stack.post("/clicks", &json!({ "clicks": clicks })).await.unwrap()), 207);
         }

@@ -1,0 +1,53 @@
+//! Recounting while no lane ever rests.
+
+use super::*;
+
+/// Loops that click and count at the same time: between any two requests of the recount, some of the others' take place.
+const LOOPS: u32 = 4;
+
+#[tokio::test]
+async fn everything_is_recounted_and_repaired_while_four_shards_are_counted_without_a_rest() {
+    let db = Database::start().await.unwrap();
+    let mut source = Source::of(&db).await;
+    for _ in 0..2 {
+        for shard in source.shards().await {
+            // A shard that has been split is closed, and refuses.
+            let _ = db.engine().change_shard(Database::CLICKS, &shard, ShardChange::Split).await;
+        }
+    }
+    for n in 0..40 {
+        put(&db, &format!("user-{n}"), n).await;
+    }
+    source.drain().await;
+    add(&db, "STAT#DAILY", DAY, -3).await;
+
+    let stop = AtomicBool::new(false);
+    let traffic = (1..=LOOPS).map(|of| {
+        let (db, stop) = (&db, &stop);
+        async move {
+            let mut n = of * 10_000;
+            while !stop.load(Ordering::Relaxed) {
+                put(db, &format!("user-{}", n % 37), n).await;
+                n += 1;
+            }
+        }
+    });
+    let counting = async {
+        while !stop.load(Ordering::Relaxed) {
+            source.deliver().await;
+        }
+    };
+    let recounting = async {
+        let measured = recount(&db, Scope::All).await;
+        let wrong: Vec<_> = measured.differences.iter().map(|wrong| (wrong.period, wrong.error())).collect();
+        assert_eq!(wrong, [(Period::Day(DAY.parse().unwrap()), (-3, 0))]);
+        // Another repair is nowhere, so the first try is the last.
+        repair(&db, &measured, false).await.unwrap();
+        assert_eq!(recount(&db, Scope::All).await.differences, []);
+        stop.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(futures::future::join_all(traffic), counting, recounting);
+    source.drain().await;
+    let clicks = stats(&db).await;
+    assert_eq!((clicks[0], clicks[2]), (clicks[4], clicks[4]));
+}
