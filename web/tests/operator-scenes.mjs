@@ -63,6 +63,7 @@ export function quiet() {
       metrics: {},
     })),
     tables: [],
+    waiting: [],
   };
 }
 
@@ -112,6 +113,7 @@ export function busy() {
 export function troubled() {
   const all = busy();
   Object.assign(all['functions'][1].metrics, { Errors: series([0, 4, 9, 2]), RecordsQuarantined: series([2, 0, 0]) });
+  all['waiting'] = [{ table: 'qit-db-local', name: 'quarantine', count: 2, command: 'tidemark quarantine list' }];
   all['functions'][9].metrics.Throttles = series([5, 8]);
   Object.assign(all['mappings'][0], { waitingRecords: 1_840, iteratorAgeMs: 96_000 });
   all['mappings'][0].failureQueue.messages = 3;

@@ -1,6 +1,6 @@
 /** The requests of the clicks page. Shapes are the table's own names, checked on arrival. */
 import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
-import { count, page, text, type Page } from '../shared/decode.ts';
+import { count, optionalCount, page, text, type Page } from '../shared/decode.ts';
 import type { DayRange } from '../shared/days.ts';
 
 /** Clicks and unique visitors of one day (`YYYY-MM-DD`) or one month (`YYYY-MM`). */
@@ -14,7 +14,8 @@ export interface Stat {
 export interface StoredClick {
   readonly userId: string;
   readonly createDateTime: string;
-  readonly clickCount: number;
+  /** `null` when another client stored something that is no count. */
+  readonly clickCount: number | null;
 }
 
 /** A click to be sent. `key` is a UUIDv7: its time is the click's, and sending it again changes nothing. */
@@ -95,7 +96,7 @@ async function clickPage(
   return page(body, (item) => ({
     userId: text(item, 'userId'),
     createDateTime: text(item, 'createDateTime'),
-    clickCount: count(item, 'clickCount'),
+    clickCount: optionalCount(item, 'clickCount'),
   }));
 }
 

@@ -1,19 +1,17 @@
 /** One browser's clicks as reactive state: made, on their way, stored, counted. */
 import { serverNowMs } from '../shared/clock.ts';
 import { presence } from '../shared/online.svelte.ts';
-import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
 import { postClick } from './api.ts';
 import { Counting } from './counting.ts';
-import { needsVisitor, Outbox, parseKept, type PendingClick } from './outbox.ts';
+import { keep, keptClicks, onSettledElsewhere } from './kept.ts';
+import { ATTEMPTS_TOLD, Outbox, type PendingClick } from './outbox.ts';
 
 /** How long "Counted" stays. */
 const COUNTED_SHOWN_MS = 4_000;
 
 /** What the status line says; the most pressing comes first. */
 export type ClickPhase = 'offline' | 'retrying' | 'sending' | 'counting' | 'counted' | 'ready';
-
-const kept = new StoredText('sessionStorage', 'tidemark.outbox');
 
 /** Sends clicks and follows them into the statistics. */
 export class Clicking {
@@ -24,10 +22,16 @@ export class Clicking {
   readonly #counting = new Counting();
   readonly #outbox: Outbox;
 
-  /** Clicks that need the visitor's decision. */
-  readonly stuck = $derived(this.#pending.filter(needsVisitor));
+  /** Clicks that the server refused. */
+  readonly refused = $derived(this.#pending.filter((click) => click.state === 'refused'));
+  /** Clicks that do not get through, and are sent again and again. */
+  readonly late = $derived(
+    this.#pending.filter(
+      (click) => click.state !== 'refused' && click.attempts >= ATTEMPTS_TOLD && click.error !== null,
+    ),
+  );
   /** Clicks on their way to the server. */
-  readonly underWay = $derived(this.#pending.length - this.stuck.length);
+  readonly underWay = $derived(this.#pending.length - this.refused.length);
   /** Clicks that are stored and not yet counted. */
   readonly waiting = $derived(this.#waiting);
   /** Clicks that were counted in the last moments. */
@@ -43,8 +47,8 @@ export class Clicking {
 
   /** `onStored` is called when the server has stored a click: the statistics will change soon. */
   constructor(onStored: () => void) {
-    const keptClicks = parseKept(kept.read());
-    this.#pending = keptClicks;
+    const kept = keptClicks();
+    this.#pending = kept;
     this.#outbox = new Outbox(
       {
         send: postClick,
@@ -60,8 +64,9 @@ export class Clicking {
           onStored();
         },
       },
-      keptClicks,
+      kept,
     );
+    onSettledElsewhere((key) => this.#outbox.settledElsewhere(key));
   }
 
   /** The visitor clicks. `false`: too many clicks are unsent. */
@@ -69,17 +74,12 @@ export class Clicking {
     return this.#outbox.add(userId);
   }
 
-  /** The network is there (again): what waits is sent. */
+  /** The network is there (again), or the visitor wants it: what waits is sent. */
   flush(): void {
     this.#outbox.flush();
   }
 
-  /** The visitor's decision about the stuck clicks. */
-  retryAll(): void {
-    this.#outbox.retryAll();
-  }
-
-  /** The visitor's decision about the stuck clicks. */
+  /** The visitor has seen what was refused. */
   dismissAll(): void {
     this.#outbox.dismissAll();
   }
@@ -95,8 +95,8 @@ export class Clicking {
   }
 
   #changed(clicks: readonly PendingClick[]): void {
+    keep(clicks, this.#pending);
     this.#pending = clicks;
-    this.#counting.underWay(clicks.filter((click) => !needsVisitor(click)).length);
-    kept.write(clicks.length === 0 ? null : JSON.stringify(clicks));
+    this.#counting.underWay(this.underWay);
   }
 }

@@ -1,18 +1,18 @@
 /**
  * Clicks on their way to the server: none is lost silently, none is counted twice.
  *
- * A click keeps its key over every attempt, so the server recognises a repeat even when only the answer was lost. What cannot be
- * sent is kept, with the reason, until the visitor decides.
+ * A click keeps its key over every attempt, so the server recognises a repeat even when only the answer was lost. It is sent until an
+ * answer comes, however long that takes; a click that the server refuses is kept with the reason until the visitor has seen it.
  */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 import type { NewClick } from './api.ts';
 
-/** Attempts per click before the visitor is asked. With the backoff below: about 20 seconds. */
-export const ATTEMPTS_MAX = 6;
+/** After so many attempts the visitor is told that a click does not get through. With the backoff below: about 12 seconds. */
+export const ATTEMPTS_TOLD = 6;
 
-/** The server refuses keys that are 5 minutes from its clock; the rest is for the way there. */
-export const KEY_AGE_MAX_MS = 4.5 * 60_000;
+/** The server takes a click within 24 hours of its time; the rest is for the way there. */
+export const KEY_AGE_MAX_MS = 23.5 * 60 * 60_000;
 
 /** Clicks under way at once: fewer than the 6 connections that a browser gives one HTTP/1.1 server, so that reads get through. */
 const IN_FLIGHT_MAX = 4;
@@ -20,10 +20,13 @@ const IN_FLIGHT_MAX = 4;
 /** No more clicks are taken while this many are unsent. */
 export const OUTBOX_CLICKS_MAX = 200;
 
-const BACKOFF: Backoff = { firstMs: 400, maxMs: 8_000 };
+const BACKOFF: Backoff = { firstMs: 400, maxMs: 30_000 };
 
-/** Where a click is: `waiting` for its turn or the network, `sending`, `retrying` after a failure; the rest need the visitor. */
-export type ClickState = 'waiting' | 'sending' | 'retrying' | 'gaveUp' | 'expired' | 'refused';
+/** The problem of a key whose time is over: the server has never stored its click, and never will. */
+const KEY_TIME = 'urn:tidemark:problem:idempotency-key-time';
+
+/** Where a click is: `waiting` for its turn or the network, `sending`, `retrying` after a failure; `refused` needs the visitor. */
+export type ClickState = 'waiting' | 'sending' | 'retrying' | 'refused';
 
 /** An unsent click. */
 export interface PendingClick extends NewClick {
@@ -58,11 +61,14 @@ export class Outbox {
   readonly #world: OutboxWorld;
   #clicks: readonly PendingClick[];
   #inFlight = 0;
+  /** Ends the waits between attempts. */
+  #awake: () => void = () => {};
+  #waking: Promise<void> = this.#nextWaking();
 
-  /** `kept` are the clicks that an earlier visit to this tab left unsent. */
+  /** `kept` are the clicks that earlier visits left unsent. */
   constructor(world: OutboxWorld, kept: readonly PendingClick[] = []) {
     this.#world = world;
-    this.#clicks = kept.map((click) => (needsVisitor(click) ? click : { ...click, state: 'waiting' }));
+    this.#clicks = kept.map((click) => (click.state === 'refused' ? click : { ...click, state: 'waiting' }));
   }
 
   /** Takes one click of that visitor. `false`: too many are unsent already. */
@@ -71,41 +77,44 @@ export class Outbox {
     const madeAtMs = this.#world.nowMs();
     const key = this.#world.newKey(madeAtMs);
     this.#set([...this.#clicks, { key, userId, clickCount: 1, madeAtMs, attempts: 0, state: 'waiting', error: null }]);
-    this.flush();
+    this.#sendWaiting();
     return true;
   }
 
-  /** Sends what waits: at the start, and when the network is back. */
+  /** Sends now what waits, for its turn or for another attempt: at the start, when the network is back, when the visitor wants it. */
   flush(): void {
+    this.#awake();
+    this.#sendWaiting();
+  }
+
+  /** The visitor has seen what was refused, and lets it go. */
+  dismissAll(): void {
+    this.#set(this.#clicks.filter((click) => click.state !== 'refused'));
+  }
+
+  /** Another tab has sent this click, or let it go. */
+  settledElsewhere(key: string): void {
+    if (this.#clicks.some((click) => click.key === key && click.state !== 'sending')) {
+      this.#set(this.#clicks.filter((click) => click.key !== key));
+    }
+  }
+
+  #sendWaiting(): void {
     while (this.#inFlight < IN_FLIGHT_MAX && this.#world.isOnline()) {
       const next = this.#clicks.find((click) => click.state === 'waiting');
       if (next === undefined) return;
       this.#inFlight += 1;
       void this.#deliver(next).finally(() => {
         this.#inFlight -= 1;
-        this.flush();
+        this.#sendWaiting();
       });
     }
   }
 
-  /** The visitor wants everything that was given up tried again, under the same keys. */
-  retryAll(): void {
-    this.#set(this.#clicks.map((click) => (click.state === 'gaveUp' ? { ...click, state: 'waiting' } : click)));
-    this.flush();
-  }
-
-  /** The visitor has seen what could not be sent, and lets it go. */
-  dismissAll(): void {
-    this.#set(this.#clicks.filter((click) => !needsVisitor(click)));
-  }
-
   async #deliver(first: PendingClick): Promise<void> {
-    let click = this.#update(first.key, this.#withUsableKey(first));
+    let click = first.attempts > 0 ? first : this.#withUsableKey(first);
+    let isRenewed = false;
     for (let attempt = 1; ; attempt++) {
-      if (this.#world.nowMs() - click.madeAtMs > KEY_AGE_MAX_MS) {
-        this.#update(click.key, { ...click, state: 'expired' });
-        return;
-      }
       click = this.#update(click.key, { ...click, state: 'sending', attempts: click.attempts + 1 });
       try {
         await this.#world.send(click);
@@ -115,6 +124,12 @@ export class Outbox {
       } catch (failure) {
         click = { ...click, error: asApiError(failure) };
       }
+      if (click.error?.problem?.type === KEY_TIME && !isRenewed) {
+        // No attempt under the old key was stored, and none can be any more: the click may begin anew.
+        isRenewed = true;
+        click = this.#renewed(click);
+        continue;
+      }
       if (click.error?.isTransient === false) {
         this.#update(click.key, { ...click, state: 'refused' });
         return;
@@ -123,20 +138,30 @@ export class Outbox {
         this.#update(click.key, { ...click, state: 'waiting' });
         return;
       }
-      if (attempt >= ATTEMPTS_MAX) {
-        this.#update(click.key, { ...click, state: 'gaveUp' });
-        return;
-      }
       click = this.#update(click.key, { ...click, state: 'retrying' });
-      await this.#world.wait(backoffMs(BACKOFF, attempt, this.#world.random()));
+      await Promise.race([this.#world.wait(backoffMs(BACKOFF, attempt, this.#world.random())), this.#waking]);
+      // Another tab may have sent it meanwhile.
+      if (!this.#clicks.some((other) => other.key === click.key)) return;
     }
   }
 
-  /** A click that never left may take a new key, and with it a new time; one that left must keep its own, or it could count twice. */
+  /** A click that never left may take a new key, and with it a new time; one that left keeps its own until the server says that it has not stored it. */
   #withUsableKey(click: PendingClick): PendingClick {
-    const nowMs = this.#world.nowMs();
-    if (click.attempts > 0 || nowMs - click.madeAtMs <= KEY_AGE_MAX_MS) return click;
-    return { ...click, key: this.#world.newKey(nowMs), madeAtMs: nowMs };
+    return this.#world.nowMs() - click.madeAtMs <= KEY_AGE_MAX_MS ? click : this.#renewed(click);
+  }
+
+  #renewed(click: PendingClick): PendingClick {
+    const madeAtMs = this.#world.nowMs();
+    return this.#update(click.key, { ...click, key: this.#world.newKey(madeAtMs), madeAtMs, attempts: 0 });
+  }
+
+  #nextWaking(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awake = () => {
+        this.#waking = this.#nextWaking();
+        resolve();
+      };
+    });
   }
 
   #update(key: string, changed: PendingClick): PendingClick {
@@ -150,26 +175,20 @@ export class Outbox {
   }
 }
 
-/** Whether a click stays where it is until the visitor decides. */
-export function needsVisitor(click: PendingClick): boolean {
-  return click.state === 'gaveUp' || click.state === 'expired' || click.state === 'refused';
-}
-
-/** Reads what {@link Outbox} had kept as JSON; anything else, as a hand-edited text, is nothing. */
-export function parseKept(json: string | null): readonly PendingClick[] {
-  let list: unknown;
+/** Reads one click that {@link Outbox} had kept as JSON; anything else, as a hand-edited text, is nothing. */
+export function parseKept(json: string | null): PendingClick | null {
+  let click: unknown;
   try {
-    list = JSON.parse(json ?? '[]');
+    click = JSON.parse(json ?? 'null');
   } catch {
-    return [];
+    return null;
   }
-  if (!Array.isArray(list)) return [];
-  return list.filter(isKept).map((click) => ({ ...click, error: null }));
+  return isKept(click) ? { ...click, error: null } : null;
 }
 
 function isKept(value: unknown): value is PendingClick {
   const click = value as Partial<Record<keyof PendingClick, unknown>> | null;
-  const states: readonly unknown[] = ['waiting', 'sending', 'retrying', 'gaveUp', 'expired', 'refused'];
+  const states: readonly unknown[] = ['waiting', 'sending', 'retrying', 'refused'];
   return (
     typeof click === 'object' &&
     click !== null &&

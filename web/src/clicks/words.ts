@@ -25,10 +25,9 @@ const en = {
   announceCounted: (count: string, today: string) => `${count} counted. Today: ${today}.`,
   outboxFull: 'Many clicks are still unsent. Wait until they are through.',
 
-  gaveUp: (count: string) => `Not sent: ${count}`,
-  gaveUpDetail: 'Trying again is safe: a click that has already arrived is not counted twice.',
-  expired: (count: string) => `Too old to send again: ${count}`,
-  expiredDetail: 'The server may or may not have received them, so they are not sent anew.',
+  late: (count: string) => `Not sent yet: ${count}`,
+  lateDetail:
+    'This browser keeps them, also when you close the page. A click that has already arrived is not counted twice.',
   refused: (count: string) => `Refused: ${count}`,
   dismiss: 'Dismiss',
 
@@ -81,6 +80,8 @@ const en = {
   visitor: 'Visitor',
   show: 'Show',
   time: 'Time (UTC)',
+  unreadableCount: '?',
+  skipped: (count: string) => `Not shown, as they cannot be read: ${count}. The function’s log has their keys.`,
   noneFound: 'No clicks found.',
   listFailed: 'The clicks cannot be read',
 };
@@ -109,10 +110,8 @@ const ja: typeof en = {
   announceCounted: (count, today) => `${count}件が集計されました。今日は${today}件です。`,
   outboxFull: '未送信のクリックが多すぎます。送信が終わるまでお待ちください。',
 
-  gaveUp: (count) => `未送信:${count}件`,
-  gaveUpDetail: '再試行は安全です。すでに届いたクリックが二重に数えられることはありません。',
-  expired: (count) => `再送の期限切れ:${count}件`,
-  expiredDetail: 'サーバーに届いたかどうか分からないため、新しいクリックとしては送りません。',
+  late: (count) => `未送信:${count}件`,
+  lateDetail: 'ページを閉じてもこのブラウザーに保管されます。すでに届いたクリックが二重に数えられることはありません。',
   refused: (count) => `受け付けられませんでした:${count}件`,
   dismiss: '閉じる',
 
@@ -164,6 +163,8 @@ const ja: typeof en = {
   visitor: '訪問者',
   show: '表示',
   time: '時刻(UTC)',
+  unreadableCount: '?',
+  skipped: (count) => `読み取れないため表示していない行:${count}件。キーは関数のログにあります。`,
   noneFound: 'クリックは見つかりませんでした。',
   listFailed: 'クリックを読み込めません',
 };

@@ -67,6 +67,11 @@ export function sentence(entry: Entry, t: Words, locale: string): Sentence {
         return about(t.outOfStock);
       case 'record-quarantined':
         return all(t.recordQuarantined(attributes['reason'] ?? '?'));
+      case 'record-settled': {
+        const ending = attributes['ending'] ?? '';
+        if (!Object.hasOwn(t.recordSettled, ending)) return null;
+        return all(t.recordSettled[ending as keyof typeof t.recordSettled]);
+      }
       case 'statistics-repaired':
         return all(t.statisticsRepaired);
       default:

@@ -37,6 +37,7 @@ const en = {
     'low-stock': 'Low stock',
     'out-of-stock': 'Out of stock',
     'record-quarantined': 'Statistics',
+    'record-settled': 'Statistics',
     'statistics-repaired': 'Statistics',
     other: 'Entry',
   },
@@ -55,6 +56,12 @@ const en = {
   outOfStock: ' is out of stock.',
   recordQuarantined: (reason: string) =>
     `A record of clicks could not be counted and waits for an operator (${reason}).`,
+  recordSettled: {
+    counted: 'A record of clicks that had waited for an operator is counted now.',
+    gone: 'A record of clicks that had waited for an operator is settled: its click no longer exists.',
+    dismissed: 'An operator has looked at a record of clicks and does not count it.',
+    duplicate: 'A record of clicks that had waited for an operator is settled: its click was counted already.',
+  },
   statisticsRepaired: 'An operator has compared the statistics with the clicks and set them right.',
 
   problems: problemsEn,
@@ -85,6 +92,7 @@ const ja: typeof en = {
     'low-stock': '残りわずか',
     'out-of-stock': '在庫切れ',
     'record-quarantined': '集計',
+    'record-settled': '集計',
     'statistics-repaired': '集計',
     other: 'できごと',
   },
@@ -102,6 +110,12 @@ const ja: typeof en = {
   lowStock: (stock, threshold) => `が残り${stock}点になりました(基準${threshold}点)。`,
   outOfStock: 'が在庫切れになりました。',
   recordQuarantined: (reason) => `集計できないクリックの記録があり、運用者の対応を待っています(${reason})。`,
+  recordSettled: {
+    counted: '運用者の対応を待っていたクリックの記録が集計されました。',
+    gone: '運用者の対応を待っていたクリックの記録は、クリックが残っていないため処理済みになりました。',
+    dismissed: '運用者がクリックの記録を確認し、集計しないことにしました。',
+    duplicate: '運用者の対応を待っていたクリックの記録は、すでに集計済みのため処理済みになりました。',
+  },
   statisticsRepaired: '運用者が統計をクリックと照合し、正しい値に直しました。',
 
   problems: problemsJa,

@@ -66,6 +66,17 @@ export interface Snapshot {
   readonly functions: readonly FunctionStats[];
   readonly mappings: readonly MappingStats[];
   readonly tables: readonly TableStats[];
+  readonly waiting: readonly Waiting[];
+}
+
+/** Items of a table that wait for a person, now. */
+export interface Waiting {
+  readonly table: string;
+  /** What they are called together: `quarantine`. */
+  readonly name: string;
+  readonly count: number;
+  /** The command that shows them. */
+  readonly command: string;
 }
 
 /** `GET /_local/metrics`. */
@@ -98,6 +109,12 @@ export async function getSnapshot(signal: AbortSignal): Promise<Snapshot> {
       table: text(of, 'table'),
       index: optionalText(of, 'index'),
       metrics: metrics(of),
+    })),
+    waiting: list(body, 'waiting').map((of) => ({
+      table: text(of, 'table'),
+      name: text(of, 'name'),
+      count: count(of, 'count'),
+      command: text(of, 'command'),
     })),
   };
 }

@@ -110,8 +110,8 @@ function together(name: string, lines: readonly Line[]): Line {
 
 /** What waits for a person. */
 export interface Calls {
-  /** Records that were set aside because they cannot be read, lately. */
-  readonly quarantined: number;
+  /** Records and rows that could not be read and were left out, lately. */
+  readonly unreadable: number;
   /** Batches in the queues of failures. */
   readonly failed: number;
   /** Mails with a code that were not taken, and reminders that could not be read or claimed, lately. */
@@ -122,12 +122,12 @@ export interface Calls {
   readonly throttled: number;
 }
 
-/** What waits for a person, of the whole stack. */
+/** What calls for a person, of the whole stack, beside what waits in its tables. */
 export function callsOf(now: Snapshot): Calls {
   const sum = (all: readonly { readonly metrics: Metrics }[], ...names: string[]): number =>
     all.reduce((total, of) => total + names.reduce((n, name) => n + (of.metrics[name]?.sum ?? 0), 0), 0);
   return {
-    quarantined: sum(now.functions, 'RecordsQuarantined', 'RecordsUnreadable'),
+    unreadable: sum(now.functions, 'RecordsUnreadable', 'RowsUnreadable'),
     failed: now.mappings.reduce((total, of) => total + (of.queue?.messages ?? 0), 0),
     unsent: sum(now.functions, 'CodesNotMailed', 'RemindersFailed'),
     errors: sum(now.functions, 'Errors'),

@@ -5,6 +5,8 @@ import { ApiError, isObject, unexpectedAnswer, type JsonObject } from './api.ts'
 export interface Page<T> {
   readonly items: readonly T[];
   readonly cursor: string | null;
+  /** Rows that the server has left out because it cannot read them. */
+  readonly skipped?: number;
 }
 
 /** A list's part, each item decoded. */
@@ -14,6 +16,7 @@ export function page<T>(body: JsonObject, decode: (item: JsonObject) => T): Page
   return {
     items: list.map((item: unknown) => decode(isObject(item) ? item : {})),
     cursor: optionalText(body, 'cursor'),
+    skipped: optionalCount(body, 'skipped') ?? 0,
   };
 }
 

@@ -9,6 +9,8 @@ export type ReadPage<T> = (cursor: string | null) => Promise<Page<T>>;
 export class PagedList<T> {
   /** `null` before the first page. */
   items = $state.raw<readonly T[] | null>(null);
+  /** Rows that the server has left out because it cannot read them. */
+  skipped = $state(0);
   /** Why the last page could not be read; the ones before it stay. */
   error = $state.raw<ApiError | null>(null);
   /** A page is being read. */
@@ -36,6 +38,7 @@ export class PagedList<T> {
     this.#question = null;
     this.#cursor = null;
     this.items = null;
+    this.skipped = 0;
     this.error = null;
     this.busy = false;
   }
@@ -47,6 +50,7 @@ export class PagedList<T> {
       const page = await question(this.#cursor);
       if (this.#question !== question) return;
       this.items = [...(this.items ?? []), ...page.items];
+      this.skipped += page.skipped ?? 0;
       this.#cursor = page.cursor;
     } catch (failure) {
       if (this.#question !== question) return;

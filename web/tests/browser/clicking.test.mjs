@@ -1,7 +1,7 @@
 /** The way of a click, from the button through the running stack back to the numbers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figures, problem, totalReaches, useBrowser } from './harness.mjs';
+import { becomes, figures, problem, totalReaches, useBrowser } from './harness.mjs';
 
 const open = useBrowser();
 
@@ -112,24 +112,38 @@ test('a click made offline is sent when the network is back', async () => {
   await close();
 });
 
-test('a click that could not be sent survives a reload and is then sent under its own key', async () => {
-  const { page, close } = await open();
+test('a click without an answer is sent until there is one, also by the next visit, under its own key', async () => {
+  const { page, context, close } = await open();
   const before = await figures(page);
   /** @type {(string | undefined)[]} */
   const keys = [];
-  page.on('request', (request) => {
+  context.on('request', (request) => {
     if (request.method() === 'POST') keys.push(request.headers()['idempotency-key']);
   });
-  await page.route('**/clicks', (route) => route.abort());
+  await context.route('**/clicks', (route) => route.abort());
   await page.getByTestId('click').click();
-  await page.locator('[data-phase=retrying]').waitFor();
-  await page.unroute('**/clicks');
-  // The page asks before it is left with something unsent.
-  page.on('dialog', (dialog) => dialog.accept());
-  await page.reload();
-  await totalReaches(page, before.total + 1);
+  // After some attempts the visitor is told, and the page goes on.
+  await page.getByText('Not sent yet: 1').waitFor();
+  await page.getByText('This page keeps trying').first().waitFor();
+  const attempts = keys.length;
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await becomes(() => keys.length > attempts, true);
+  // The tab is closed without an answer. Another one, later, begins with what was left.
+  const address = page.url();
+  await page.close();
+  const later = await context.newPage();
+  await later.goto(address);
+  await becomes(() => keys.length > attempts + 1, true);
+  await context.unroute('**/clicks');
+  // The server recovers, and nobody touches the page: the network that comes back is enough, as is the next attempt.
+  await totalReaches(later, before.total + 1);
   assert.equal(new Set(keys).size, 1);
-  assert.equal((await figures(page)).total, before.total + 1);
+  await later.locator('[data-phase=counted], [data-phase=ready]').waitFor();
+  assert.equal(
+    await later.evaluate(() => Object.keys(localStorage).filter((key) => key.includes('.click.')).length),
+    0,
+  );
+  assert.equal((await figures(later)).total, before.total + 1);
   await close();
 });
 

@@ -54,6 +54,25 @@ test('what needs a person is said on top, and marked where it is', async () => {
   await close();
 });
 
+test('what waits is told until it is settled, whatever happened lately', async () => {
+  /** @param {number} count @returns {Record<string, any>} */
+  const waiting = (count) => ({
+    ...quiet(),
+    waiting: [{ table: 'qit-db-local', name: 'quarantine', count, command: 'tidemark quarantine list' }],
+  });
+  let told = waiting(1);
+  const { page, close } = await open({ prepare: (page) => install(page, () => told) });
+  // After a restart no metric knows of the record; it is still there.
+  await page.getByText('1 record in quarantine').waitFor();
+  await page.getByText('To see and settle it: tidemark quarantine list').waitFor();
+  assert.equal(await page.getByText('All is calm').count(), 0);
+  told = waiting(0);
+  Object.assign(told['functions'][1].metrics, busy()['functions'][1].metrics);
+  await page.getByText('All is calm').waitFor();
+  assert.equal(await page.getByText('tidemark quarantine list').count(), 0);
+  await close();
+});
+
 test('a stack that is gone is told, the last numbers stay, and its return is noticed', async () => {
   let isGone = false;
   const { page, close } = await open({

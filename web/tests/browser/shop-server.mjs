@@ -126,6 +126,7 @@ export function entries(count) {
     ['Stock', { kind: 'stock-moved', productId: 'kettle-2', changeType: 'COUNT', quantity: '-1', stock: '4' }],
     ['The harbour master has waved.', { kind: 'harbour-master' }],
     ['Statistics were compared with their clicks and set right.', { kind: 'statistics-repaired' }],
+    ['A record is settled.', { kind: 'record-settled', ending: 'counted' }],
     ['A record could not be counted.', { kind: 'record-quarantined', reason: 'click-count' }],
     ['lamp-7 is out of stock.', { kind: 'out-of-stock', productId: 'lamp-7' }],
     ['Stock', { kind: 'stock-moved', productId: 'mug-035', changeType: 'IN', quantity: '40', stock: '60' }],

@@ -50,6 +50,22 @@ test('the holder of the token sees the clicks of today and of one visitor, page 
   await close();
 });
 
+test('a click whose count is none, and rows that cannot be read, leave the others in the list', async () => {
+  const { page, close } = await open({
+    prepare: (page) =>
+      page.route('**/days/*/clicks*', (route) => {
+        const click = { userId: 'ann', createDateTime: '2026-11-22T10:30:00.000Z', clickCount: 2 };
+        const odd = { ...click, createDateTime: '2026-11-22T10:30:01.000Z', clickCount: null };
+        return route.fulfill({ json: { items: [click, odd], skipped: 1 } });
+      }),
+  });
+  await useToken(page, token);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.getByText('Not shown, as they cannot be read: 1').waitFor();
+  assert.deepEqual(await page.locator('[data-testid=who] td.number').allInnerTexts(), ['2', '?']);
+  await close();
+});
+
 test('a wrong token is refused in plain words, and can be forgotten', async () => {
   const { page, close } = await open();
   await useToken(page, 'not-the-token');

@@ -67,6 +67,7 @@ test('each kind is told in both languages', () => {
     { kind: 'low-stock', productId: 'p', stock: '2', lowStockThreshold: '3' },
     { kind: 'out-of-stock', productId: 'p' },
     { kind: 'record-quarantined', reason: 'click-count' },
+    { kind: 'record-settled', ending: 'counted' },
     { kind: 'statistics-repaired' },
   ].map(told);
   assert.deepEqual(lines, [
@@ -84,6 +85,10 @@ test('each kind is told in both languages', () => {
     [
       'A record of clicks could not be counted and waits for an operator (click-count).',
       '集計できないクリックの記録があり、運用者の対応を待っています(click-count)。',
+    ],
+    [
+      'A record of clicks that had waited for an operator is counted now.',
+      '運用者の対応を待っていたクリックの記録が集計されました。',
     ],
     [
       'An operator has compared the statistics with the clicks and set them right.',

@@ -27,6 +27,7 @@ function snapshot(functions: Readonly<Record<string, Metrics>>, rest: Partial<Sn
     })),
     mappings: [],
     tables: [],
+    waiting: [],
     ...rest,
   };
 }
@@ -94,8 +95,8 @@ test('what waits for a person is summed over functions, queues and tables', () =
       tables: [{ table: 't', index: null, metrics: { ThrottledRequests: series({ 2: 6 }) } }],
     },
   );
-  assert.deepEqual(callsOf(now), { quarantined: 3, failed: 3, unsent: 7, errors: 4, throttled: 11 });
-  assert.deepEqual(callsOf(snapshot({})), { quarantined: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
+  assert.deepEqual(callsOf(now), { unreadable: 1, failed: 3, unsent: 7, errors: 4, throttled: 11 });
+  assert.deepEqual(callsOf(snapshot({})), { unreadable: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
 });
 
 test('every chart can be drawn of a stack that has nothing yet', () => {
