@@ -193,16 +193,24 @@ async fn a_click_whose_reply_got_lost_is_new_to_the_request_that_stored_it() {
 }
 
 #[tokio::test]
-async fn at_most_one_of_many_requests_at_once_has_stored_a_click() {
+async fn one_of_many_requests_at_once_has_stored_a_click_and_the_others_are_told_of_it() {
     let function = Function::start().await;
-    let ann = click("ann", &key(NOW_MS, 1));
-    let others: Vec<_> = (2..8).map(|n| click("ann", &key(NOW_MS, n))).collect();
-    let same = futures::future::join_all((0..6).map(|_| function.post(&ann)));
-    let rest = futures::future::join_all(others.iter().map(|other| function.post(other)));
-    let (same, rest) = tokio::join!(same, rest);
-    assert_eq!(same.iter().filter(|(status, _)| *status == 201).count(), 1, "{same:?}");
-    let told: BTreeSet<_> = same.iter().filter(|(status, _)| *status < 300).map(|(_, body)| body.to_string()).collect();
-    assert_eq!(told.len(), 1);
-    // One that finds others faster each time is asked to come again, and nothing of it is stored.
-    assert!(same.iter().chain(&rest).all(|(status, _)| [200, 201, 503].contains(status)), "{same:?} {rest:?}");
+    // A request that finds others faster each time is asked to come again.
+    let ask = async |click: Value| {
+        for _ in 0..20 {
+            let (status, body) = function.post(&click).await;
+            if status != 503 {
+                return (status, body);
+            }
+        }
+        panic!("always too late");
+    };
+    let same = futures::future::join_all((0..6).map(|_| ask(click("ann", &key(NOW_MS, 1)))));
+    let others = futures::future::join_all((2..8).map(|n| ask(click("ann", &key(NOW_MS, n)))));
+    let (same, others) = tokio::join!(same, others);
+    assert!(others.iter().all(|(status, _)| *status == 201), "{others:?}");
+    let mut statuses: Vec<_> = same.iter().map(|(status, _)| *status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 201]);
+    assert_eq!(same.iter().map(|(_, body)| body.to_string()).collect::<BTreeSet<_>>().len(), 1);
 }

@@ -39,14 +39,18 @@ fn done() -> Value {
 #[tokio::test]
 async fn each_event_is_one_entry_however_often_it_is_told() {
     let db = Database::start().await.unwrap();
-    for case in ["quarantined", "repaired", "nothing-to-tell", "quarantined-told-twice", "repaired"] {
+    for case in
+        ["quarantined", "repaired", "nothing-to-tell", "settled", "quarantined-told-twice", "repaired", "settled"]
+    {
         assert_eq!(deliver(&db, &sample_event("clicks-watch", case)).await.unwrap(), done(), "{case}");
     }
     let told = told(&db).await;
-    assert_eq!(kinds(&told), ["statistics-repaired", "record-quarantined", "statistics-repaired"]);
-    assert_eq!(told[1].attributes.pairs()["reason"], "click-count");
+    assert_eq!(kinds(&told), ["record-settled", "statistics-repaired", "record-quarantined", "statistics-repaired"]);
+    assert_eq!(told[0].attributes.pairs()["ending"], "dismissed");
+    assert_eq!(told[2].attributes.pairs()["reason"], "click-count");
     let at = told.iter().map(|entry| entry.id.at().to_string()).collect::<Vec<_>>();
-    assert_eq!(at, ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.123Z", "2025-10-02T10:30:00Z"]);
+    let expected = ["2025-10-03T10:30:00Z", "2025-10-02T10:30:01Z", "2025-10-02T10:30:00.123Z", "2025-10-02T10:30:00Z"];
+    assert_eq!(at, expected);
 }
 
 #[tokio::test]

@@ -299,16 +299,26 @@ impl fmt::Display for Cookie<'_> {
     }
 }
 
-/// A request, or why it cannot be read. A header that is no text, for one, would otherwise end as an error of the function: a 500.
+/// What stands in an event for bytes of a header that are no UTF-8.
+const NO_TEXT: &[u8] = "\u{fffd}".as_bytes();
+
+/// A request, or why it cannot be read. One that Lambda's types refuse would otherwise end as an error of the function, a 500; and a header
+/// that is no text, such as an idempotency key, would pass for one that was not sent.
 struct Incoming(Result<Box<ApiGatewayV2httpRequest>, Problem>);
 
 impl<'de> Deserialize<'de> for Incoming {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let event = Value::deserialize(deserializer)?;
-        let request = serde_json::from_value(event);
-        Ok(Self(request.map_err(|error| {
+        let request = serde_json::from_value::<Box<ApiGatewayV2httpRequest>>(event).map_err(|error| {
             tracing::warn!(%error, "a request cannot be read");
             INVALID_REQUEST.detail("a header, the path or the query cannot be read")
+        });
+        Ok(Self(request.and_then(|event| {
+            let is_text = |value: &HeaderValue| !value.as_bytes().windows(NO_TEXT.len()).any(|bytes| bytes == NO_TEXT);
+            match event.headers.iter().find(|(_, value)| !is_text(value)) {
+                Some((name, _)) => Err(INVALID_REQUEST.detail(format!("the header `{name}` is not UTF-8"))),
+                None => Ok(event),
+            }
         })))
     }
 }
@@ -408,7 +418,8 @@ mod tests {
                 .map_err(|problem| problem.name())
         };
         assert_eq!(event("plain"), Ok(Some("plain".to_owned())));
-        assert_eq!(event("\u{fffd}"), Ok(None));
+        assert_eq!(event("a\u{fffd}b"), Err("invalid-request"));
+        assert_eq!(event("名"), Ok(None));
         assert_eq!(event("\u{7f}"), Err("invalid-request"));
     }
 
