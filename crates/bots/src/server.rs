@@ -90,8 +90,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is where its sockets are (`GameSocketsUrl` of a deployed stack);
-    /// a local stack tells it by itself.
+    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is where its sockets are; a local stack tells it by itself, and the page of
+    /// a deployed one has them under `/ws`.
     ///
     /// # Errors
     /// When it does not answer, or does not know where its sockets are.
@@ -102,11 +102,17 @@ impl Server {
         let mut server = Self { http, sockets: String::new(), connector, client };
         server.sockets = match sockets {
             Some(sockets) => sockets.to_owned(),
-            None => {
-                let health: Value = server.request(Method::GET, "/_local/health", None, None).await?;
-                let sockets = health["addresses"]["sockets"].as_str().map(str::to_owned);
-                sockets.ok_or_else(|| ServerError::Unreadable("it names no address of sockets".to_owned()))?
-            }
+            None => match server.request::<Value>(Method::GET, "/_local/health", None, None).await {
+                Ok(health) => {
+                    let sockets = health["addresses"]["sockets"].as_str().map(str::to_owned);
+                    sockets.ok_or_else(|| ServerError::Unreadable("it names no address of sockets".to_owned()))?
+                }
+                // A deployed stack has no such route, and its page has the sockets beside it.
+                Err(ServerError::Refused { .. } | ServerError::Unreadable(_)) => {
+                    format!("{}/ws", server.http.replacen("http", "ws", 1))
+                }
+                Err(error) => return Err(error),
+            },
         };
         Ok(server)
     }

@@ -16,9 +16,9 @@ const REMATCHES_MAX: usize = 100;
 /// Which game, and who comes along.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The game's id, or the link to its page. Without it, the bots make a game and print its link.
-    #[arg(long, value_name = "LINK", value_parser = game_id)]
-    game: Option<GameId>,
+    /// The game's id, or the link to its page, which says where it is. Without it, the bots make a game and print its link.
+    #[arg(long, value_name = "LINK", value_parser = game_link)]
+    game: Option<GameLink>,
     /// How many bots.
     #[arg(long, default_value = "3", value_parser = clap::value_parser!(u8).range(1..=10))]
     players: u8,
@@ -28,10 +28,10 @@ pub struct Arguments {
     /// What the words of a game of the bots' own are written in: ja or en. In another game they play in its language.
     #[arg(long, value_name = "CODE", default_value = "ja", conflicts_with = "game", value_parser = language)]
     language: Language,
-    /// Where the game's pages and its API are.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:3000")]
-    server: String,
-    /// Where its sockets are: `GameSocketsUrl` of a deployed stack. A local stack tells it by itself.
+    /// Where the game's pages and its API are: the link's host, or this machine, when nothing is said.
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Where its sockets are, if the server does not tell: `GameSocketsUrl` of a deployed stack without a page.
     #[arg(long, value_name = "URL")]
     ws: Option<String>,
     /// The chance that the bots have; the same seed draws and guesses the same.
@@ -39,10 +39,25 @@ pub struct Arguments {
     seed: Option<u64>,
 }
 
+/// Where games are when nobody says.
+const THIS_MACHINE: &str = "http://127.0.0.1:3000";
+
+/// A game, and where it is, if the link says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct GameLink {
+    id: GameId,
+    server: Option<String>,
+}
+
 /// An id, or anything that has `game=<id>` in its query.
-fn game_id(text: &str) -> Result<GameId, String> {
+fn game_link(text: &str) -> Result<GameLink, String> {
     let id = text.split_once("game=").map_or(text, |(_, rest)| rest.split(['&', '#']).next().unwrap_or_default());
-    id.parse().map_err(|_| "must be a game's id, or the link to its page".to_owned())
+    let id = id.parse().map_err(|_| "must be a game's id, or the link to its page".to_owned())?;
+    let server = text.split_once("://").and_then(|(scheme, rest)| {
+        let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
+        ["http", "https"].contains(&scheme).then(|| format!("{scheme}://{host}"))
+    });
+    Ok(GameLink { id, server })
 }
 
 fn language(code: &str) -> Result<Language, String> {
@@ -54,8 +69,10 @@ fn language(code: &str) -> Result<Language, String> {
 /// # Errors
 /// When the server does not let the bots in, or one of them cannot stay.
 pub async fn run(arguments: Arguments) -> Result<Outcome> {
-    let Arguments { players, seed, .. } = arguments;
-    let server = Server::at(&arguments.server, arguments.ws.as_deref()).await?;
+    let Arguments { game, players, start_with, language, server, ws, seed } = arguments;
+    let (game, link_server) = game.map(|link| (link.id, link.server)).unzip();
+    let server = server.or(link_server.flatten()).unwrap_or_else(|| THIS_MACHINE.to_owned());
+    let server = Server::at(&server, ws.as_deref()).await?;
     let stop = CancellationToken::new();
     tokio::spawn({
         let stop = stop.clone();
@@ -69,7 +86,7 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
     let mut rng = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
     let mut names = NAMES;
     rng.shuffle(&mut names);
-    let start_with = arguments.start_with.unwrap_or(10.min(players + 1));
+    let start_with = start_with.unwrap_or(10.min(players + 1));
     let mut bots: Vec<Bot> = Vec::new();
     for name in names.into_iter().take(players.into()) {
         let manner = Manner {
@@ -81,15 +98,15 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
             journal: None,
         };
         // The first one makes the game, if there is none.
-        let game = match (arguments.game, bots.first()) {
+        let its_game = match (game, bots.first()) {
             (Some(game), _) => Some(game),
             (None, Some(host)) => Some(host.game()?),
             (None, None) => None,
         };
-        let seat = match game {
+        let seat = match its_game {
             Some(game) => server.sit_down(game, name, None).await,
             None => {
-                let settings = json!({"playerCount": 10, "language": arguments.language.code()});
+                let settings = json!({"playerCount": 10, "language": language.code()});
                 server.make_game(&json!({"name": name, "settings": settings})).await
             }
         };
@@ -97,7 +114,7 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
     }
     let Some(first) = bots.first() else { bail!("no bots") };
     println!("{}", server.link(&first.seat.game_id));
-    if arguments.game.is_none() {
+    if game.is_none() {
         eprintln!("The game starts with {start_with} players. Ctrl-C ends it.");
     }
 
@@ -150,18 +167,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_game_is_named_by_its_id_or_its_link() {
+    fn a_game_is_named_by_its_id_or_its_link_which_says_where_it_is() {
         let id = "0199c0de-0000-7000-8000-000000000001";
-        for text in [
-            id.to_owned(),
-            format!("http://127.0.0.1:3000/game/?game={id}"),
-            format!("https://example.org/game/index.html?lang=ja&game={id}#board"),
-            format!("?game={id}&lang=ja"),
+        for (text, server) in [
+            (id.to_owned(), None),
+            (format!("http://127.0.0.1:3141/game/?game={id}"), Some("http://127.0.0.1:3141")),
+            (format!("https://example.org/game/index.html?lang=ja&game={id}#board"), Some("https://example.org")),
+            (format!("https://example.org?game={id}"), Some("https://example.org")),
+            (format!("?game={id}&lang=ja"), None),
+            (format!("file:///game/?game={id}"), None),
         ] {
-            assert_eq!(game_id(&text).map(|id| id.to_string()).as_deref(), Ok(id), "{text}");
+            let link = game_link(&text).map(|link| (link.id.to_string(), link.server));
+            assert_eq!(link, Ok((id.to_owned(), server.map(str::to_owned))), "{text}");
         }
         for text in ["", "http://127.0.0.1:3000/game/", "?game=", "game=1"] {
-            assert!(game_id(text).is_err(), "{text}");
+            assert!(game_link(text).is_err(), "{text}");
         }
     }
 }
