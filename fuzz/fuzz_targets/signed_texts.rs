@@ -17,7 +17,7 @@ struct Input<'a> {
     scope: &'a str,
     other_scope: &'a str,
     position: (String, Option<u64>, Vec<i32>),
-    ticket: [String; 4],
+    ticket: [String; 5],
     /// Characters to be replaced: where, and by which byte.
     changes: Vec<(u16, u8)>,
     /// Anything, as somebody would send it who has never had one of ours.
@@ -60,8 +60,8 @@ fuzz_target!(|input: Input<'_>| {
     }
 
     let tickets = Tickets::new(SecretString::from(input.key));
-    let [player_id, game_id, role, name] = input.ticket;
-    let ticket = Ticket { player_id, game_id, role, name };
+    let [player_id, game_id, role, name, id] = input.ticket;
+    let ticket = Ticket { player_id, game_id, role, name, id };
     let sealed = tickets.ticket(&ticket, now);
     let is_good = SignedDuration::from_secs(i64::from(input.later_s)) <= TICKET_LIFETIME;
     assert_eq!(tickets.open_ticket(&sealed, later).ok(), is_good.then(|| ticket.clone()));

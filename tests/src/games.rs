@@ -6,9 +6,11 @@ use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
 use domain::game::{
     Audience, Choice, Command, Effect, Game, GameId, LineId, NewGame, Participant, Phase, PlayerCount, PlayerId,
-    PlayerName, RoundCount, Settings, Stage, Talk, TurnId, Word,
+    PlayerName, RoundCount, Settings, Stage, Talk, TurnId, VOTER_SEATED_MS, Word,
 };
-use store::game::{Chat, Chunk, Connections, NewConnection, Persisted, Role, Rooms, StoredLine, Strokes};
+use store::game::{
+    Chat, Chunk, Connections, Freshness, Greeted, NewConnection, Persisted, Role, Rooms, StoredLine, Strokes,
+};
 use uuid::Uuid;
 
 /// A game on its way.
@@ -100,6 +102,17 @@ impl Play {
             play.apply(n, Command::Connect).await?;
         }
         Ok(play)
+    }
+
+    /// Reads the game again, which somebody else has changed.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub async fn reload(&mut self) -> Result<()> {
+        let live = self.rooms.live(self.game.room.id, Freshness::Consistent).await?;
+        let live = live.ok_or_else(|| anyhow::anyhow!("no game"))?;
+        (self.game.room, self.game.secret) = (live.room, live.secret);
+        Ok(())
     }
 
     /// Does what a player asks for.
@@ -236,14 +249,27 @@ impl Play {
 /// # Errors
 /// When that cannot be stored.
 pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: usize) -> Result<()> {
-    let connections = Connections::new(client.clone(), table);
     for n in (100..=u8::MAX).take(spectators) {
         let (connection_id, name) = (format!("spectator-{n}"), name(n));
         let connection_id = connection_id.as_str();
         let new = NewConnection { connection_id, player_id: player(n), game_id, role: Role::Spectator, name: &name };
-        connections.connect(&new, 0).await?;
-        ensure!(connections.greet(game_id, connection_id).await?, "{connection_id} is gone");
+        listen(client, table, &new, 0).await?;
     }
+    Ok(())
+}
+
+/// Makes a connection one of its game's listeners, as `$connect` and hello do.
+///
+/// # Errors
+/// When that cannot be stored, or there is no place.
+pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_ms: u64) -> Result<()> {
+    let (connections, rooms) = (Connections::new(client.clone(), table), Rooms::new(client.clone(), table));
+    connections.connect(new, now_ms).await?;
+    let connection = connections.get(new.connection_id).await?;
+    let live = rooms.live(new.game_id, Freshness::Consistent).await?;
+    let (Some(connection), Some(live)) = (connection, live) else { anyhow::bail!("no connection, or no game") };
+    let greeted = connections.greet(new.connection_id, &connection, &live.listeners, &live.room, now_ms).await?;
+    ensure!(greeted == Greeted::Yes, "{} is {greeted:?}", new.connection_id);
     Ok(())
 }
 
@@ -262,6 +288,7 @@ pub async fn play_samples(client: &Client, table: &str, now_ms: u64) -> Result<(
     finished.to_the_end().await?;
 
     let mut kicked = Play::with_players(client, table, game(4), two, 3, now_ms + 3).await?;
+    kicked.now_ms += VOTER_SEATED_MS;
     kicked.apply(0, Command::Kick { target: player(2) }).await?;
     kicked.apply(1, Command::Kick { target: player(2) }).await?;
 

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{
-    Choice, Command, Game, GameId, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId, Word,
+    Choice, Command, Game, GameId, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId, VOTER_SEATED_MS, Word,
 };
 use domain::journal::{Entry, EntryId, Message, Retention, Stream};
 use domain::shop::{Action, Activity, ProductId};
 use domain::{Attributes, Moment, UserId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use store::game::{Connections, NewConnection, Role, Rooms};
+use store::game::{NewConnection, Role, Rooms};
+
+use crate::games::listen;
 use store::journal::{Journal, JournalShards};
 use store::shop::{Activities, ActivitySuffixes, Recorded};
 
@@ -96,7 +98,7 @@ pub async fn at_a_game(stack: &Stack, function: &str, case: &str, number: usize)
 /// A connection has one game for life, so each case has connections of its own: the events' with `number` in it.
 async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     let client = stack.dynamodb();
-    let (rooms, connections) = (Rooms::new(client.clone(), Database::GAMES), Connections::new(client, Database::GAMES));
+    let rooms = Rooms::new(client.clone(), Database::GAMES);
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     let [ann, bob, eve] =
         ["a1", "b2", "e5"].map(|end| format!("0199c0de-0000-7000-8000-0000000000{end}").parse().unwrap());
@@ -127,6 +129,10 @@ async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
         // Time plays a game to its end.
         game = game.bring_to(now_ms + 24 * 60 * 60 * 1_000).game;
     }
+    // Long enough at the table to vote.
+    for player in &mut game.room.players {
+        player.joined_at_ms -= VOTER_SEATED_MS;
+    }
     rooms.create(&game).await.unwrap();
     for (player_id, role, text) in
         [(ann, Role::Player, "Ann"), (bob, Role::Player, "Bob"), (eve, Role::Spectator, "Eve")]
@@ -134,8 +140,7 @@ async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
         let connection_id = numbered(&format!("L0SM9coFvHcC{text}="), number);
         let name = name(text);
         let new = NewConnection { connection_id: &connection_id, player_id, game_id: id, role, name: &name };
-        connections.connect(&new, now_ms).await.unwrap();
-        connections.greet(id, &connection_id).await.unwrap();
+        listen(&client, Database::GAMES, &new, now_ms).await.unwrap();
     }
 }
 

@@ -125,7 +125,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
     let Stage::Finished { at_ms, .. } = play.game.room.stage else { panic!("not finished") };
     for (sort, item) in all(&db, game(1)).await {
         let after_the_end_s = number(&item, "ttl") - at_ms / 1_000;
-        let is_tidied = ["LIVE#ANSWER", "META", "PLAYER#", "ROUND#"].iter().any(|prefix| sort.starts_with(prefix));
+        let is_tidied = ["LIVE#SECRET", "META", "PLAYER#", "ROUND#"].iter().any(|prefix| sort.starts_with(prefix));
         if is_tidied {
             assert_eq!(after_the_end_s, 7 * DAY_S, "{sort}");
         } else if !sort.starts_with("STROKE#") {
@@ -173,7 +173,8 @@ async fn turns_that_are_told_of_at_the_same_time_all_stay_in_their_round() {
 /// So many lines in a game, and the records that tell of them.
 async fn chatter(db: &Database, id: GameId, lines: u64) -> Vec<Value> {
     let chat = Chat::new(db.client.clone(), Database::GAMES);
-    let text = Talk::new(&"あ".repeat(500)).unwrap();
+    // As large as lines get: together more than a page of a megabyte.
+    let text = Talk::new(&"👍\u{1f3fd}".repeat(Talk::CHARS_MAX)).unwrap();
     let lines: Vec<_> = (0..lines)
         .map(|n| StoredLine {
             line: Line {

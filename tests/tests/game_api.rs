@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::game::{GameId, Phase, SPECTATORS_MAX};
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::game::pace::{NEW_GAMES, TICKETS};
+use domain::game::{Command, GameId, Phase, SPECTATORS_MAX, VOTER_SEATED_MS};
 use futures::future::join_all;
 use game_api::{Api, handle};
 use jiff::Timestamp;
@@ -24,15 +26,53 @@ async fn join(api: &Api, id: GameId, name: &str, token: Option<&str>, now_ms: u6
 }
 
 async fn come(api: &Api, id: GameId, body: &Value, token: Option<&str>, now_ms: u64) -> (u16, Value) {
+    come_from(api, id, body, token, now_ms, None).await
+}
+
+async fn come_from(
+    api: &Api,
+    id: GameId,
+    body: &Value,
+    token: Option<&str>,
+    now_ms: u64,
+    address: Option<&str>,
+) -> (u16, Value) {
     let mut event = json!({
         "version": "2.0", "routeKey": "POST /games/{gameId}/players", "rawPath": format!("/games/{id}/players"),
         "rawQueryString": "", "headers": {}, "pathParameters": {"gameId": id.to_string()},
         "requestContext": {"http": {"method": "POST", "path": format!("/games/{id}/players")}, "timeEpoch": 0},
         "body": body.to_string(), "isBase64Encoded": false,
     });
+    event["requestContext"]["http"]["sourceIp"] = json!(address);
     if let Some(token) = token {
         event["headers"]["authorization"] = json!(format!("Bearer {token}"));
     }
+    answer(api, event, now_ms).await
+}
+
+/// Makes a public game from an address.
+async fn make(api: &Api, address: &str, now_ms: u64) -> (u16, Value) {
+    let event = json!({
+        "version": "2.0", "routeKey": "POST /games", "rawPath": "/games", "rawQueryString": "", "headers": {},
+        "requestContext": {"http": {"method": "POST", "path": "/games", "sourceIp": address}, "timeEpoch": 0},
+        "body": json!({"name": "ふみ", "public": true}).to_string(), "isBase64Encoded": false,
+    });
+    answer(api, event, now_ms).await
+}
+
+/// The ids of the games that strangers find.
+async fn listed(api: &Api, now_ms: u64) -> Vec<String> {
+    let event = json!({
+        "version": "2.0", "routeKey": "GET /games", "rawPath": "/games", "rawQueryString": "", "headers": {},
+        "requestContext": {"http": {"method": "GET", "path": "/games"}, "timeEpoch": 0}, "isBase64Encoded": false,
+    });
+    let (status, body) = answer(api, event, now_ms).await;
+    assert_eq!(status, 200);
+    let games = body["items"].as_array().unwrap().iter();
+    games.map(|game| game["gameId"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn answer(api: &Api, event: Value, now_ms: u64) -> (u16, Value) {
     let request = Request::new(serde_json::from_value(event).unwrap());
     match handle(api, request, at(now_ms)).await {
         Ok(reply) => (reply.status(), serde_json::from_str(reply.body()).unwrap()),
@@ -103,4 +143,82 @@ async fn when_too_many_look_on_nobody_else_may_but_who_does_may_come_back_and_pl
     let (status, seat) = come(&api, game(1), &spectator, Some(&token), NOW_MS).await;
     assert_eq!((status, &seat["room"]["spectators"]), (201, &json!(SPECTATORS_MAX)));
     assert_eq!(join(&api, game(1), "ふみ", None, NOW_MS).await.0, 201);
+}
+
+#[tokio::test]
+async fn a_game_is_listed_while_somebody_is_there_and_one_that_nobody_comes_to_expires_soon() {
+    let db = Database::start().await.unwrap();
+    let api = api(&db);
+    let real = Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await;
+    let mut real = real.unwrap();
+    let mut empty = String::new();
+    for n in 0..25 {
+        let (status, made) = make(&api, "203.0.113.7", NOW_MS + n).await;
+        assert_eq!(status, 201);
+        empty = made["gameId"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(listed(&api, NOW_MS + 30).await, [game(1).to_string()]);
+    let ends = async |id: &str, sort: &str| {
+        let get = db.client.get_item().table_name(Database::GAMES).key("PK", AttributeValue::S(format!("GAME#{id}")));
+        let item = get.key("SK", AttributeValue::S(sort.to_owned())).send().await.unwrap().item.unwrap();
+        item["ttl"].as_n().unwrap().parse::<u64>().unwrap() - NOW_MS / 1_000
+    };
+    for sort in ["META", "LIVE#SECRET"] {
+        assert!(ends(&empty, sort).await <= 3_601, "{sort}");
+        assert!(ends(&game(1).to_string(), sort).await >= 7 * 86_400, "{sort}");
+    }
+    assert!(ends(&game(1).to_string(), &format!("PLAYER#{}", player(0))).await >= 7 * 86_400);
+
+    real.apply(0, Command::Disconnect).await.unwrap();
+    assert_eq!(listed(&api, NOW_MS + 31).await, [""; 0]);
+    real.apply(0, Command::Connect).await.unwrap();
+    assert_eq!(listed(&api, NOW_MS + 32).await, [game(1).to_string()]);
+    assert_eq!(listed(&api, NOW_MS + 3 * 3_600_000).await, [""; 0], "no connection lasts that long");
+}
+
+#[tokio::test]
+async fn one_client_makes_so_many_games_and_takes_so_many_seats() {
+    let db = Database::start().await.unwrap();
+    let api = api(&db);
+    for n in 0..NEW_GAMES.burst {
+        assert_eq!(make(&api, "2001:db8:1:2::1", NOW_MS + n).await.0, 201);
+    }
+    let now_ms = NOW_MS + NEW_GAMES.burst;
+    assert_eq!(make(&api, "2001:db8:1:2:ffff::", now_ms).await, (429, json!("too-many-requests")));
+    assert_eq!(make(&api, "2001:db8:1:3::1", now_ms).await.0, 201, "another network");
+    assert_eq!(make(&api, "2001:db8:1:2::1", now_ms + NEW_GAMES.every_ms).await.0, 201, "one a minute comes back");
+
+    Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
+    let token = Tickets::new(GAME_KEY.into()).player_token(&player(0).to_string(), at(NOW_MS));
+    let body = json!({"name": "ふみ"});
+    let mut refused = 0;
+    for _ in 0..=TICKETS.burst {
+        let seat = come_from(&api, game(1), &body, Some(&token), NOW_MS, Some("203.0.113.7")).await;
+        refused += u64::from(seat == (429, json!("too-many-requests")));
+    }
+    assert_eq!(refused, 1);
+}
+
+#[tokio::test]
+async fn who_was_voted_out_does_not_come_back_from_the_same_address_under_a_new_name() {
+    let db = Database::start().await.unwrap();
+    let api = api(&db);
+    let mut play =
+        Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 2, NOW_MS).await.unwrap();
+    let body = json!({"name": "ふみ"});
+    let (status, troll) = come_from(&api, game(1), &body, None, NOW_MS, Some("203.0.113.7")).await;
+    assert_eq!(status, 201);
+    play.reload().await.unwrap();
+    play.now_ms += VOTER_SEATED_MS;
+    let target = troll["playerId"].as_str().unwrap().parse().unwrap();
+    for n in [0, 1] {
+        play.apply(n, Command::Kick { target }).await.unwrap();
+    }
+    let now_ms = play.now_ms;
+    for role in ["player", "spectator"] {
+        let body = json!({"name": "べつのな", "role": role});
+        let back = come_from(&api, game(1), &body, None, now_ms, Some("203.0.113.7")).await;
+        assert_eq!(back, (403, json!("kicked")), "{role}");
+        assert_eq!(come_from(&api, game(1), &body, None, now_ms, Some("203.0.113.8")).await.0, 201, "{role}");
+    }
 }

@@ -15,12 +15,24 @@ const KEY: &str = "key";
 
 fn ticket(table: &Table, player_id: PlayerId, role: &str) -> Ticket {
     let (player_id, game_id) = (player_id.to_string(), table.game_id.to_string());
-    Ticket { player_id, game_id, role: role.to_owned(), name: "あん".to_owned() }
+    Ticket {
+        player_id, game_id, role: role.to_owned(), name: "あん".to_owned(), id: uuid::Uuid::now_v7().to_string()
+    }
 }
 
 async fn outcome(table: &Table, query: Option<String>, now: Timestamp) -> (serde_json::Value, &'static str) {
+    outcome_of(table, "L0SM9coFvHcCIhw=", query, now).await
+}
+
+async fn outcome_of(
+    table: &Table,
+    connection_id: &str,
+    query: Option<String>,
+    now: Timestamp,
+) -> (serde_json::Value, &'static str) {
     let door = Door::new(table.db.client.clone(), Database::GAMES, SecretString::from(KEY));
     let mut event = sample_event("ws-connect", "ticket-missing");
+    event["requestContext"]["connectionId"] = json!(connection_id);
     if let Some(ticket) = query {
         event["queryStringParameters"] = json!({ "ticket": ticket });
     }
@@ -57,4 +69,17 @@ async fn a_ticket_of_the_last_minute_for_a_seat_of_the_game_lets_in() {
     for (status, word, query, at) in cases {
         assert_eq!(outcome(&table, query, at).await, (json!(status), word));
     }
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_socket() {
+    let db = Arc::new(Database::start().await.unwrap());
+    let table = Table::empty(db, Settings::default(), &[]).await.unwrap();
+    let (now, tickets) = (Timestamp::now(), Tickets::new(SecretString::from(KEY)));
+    let sealed = Some(tickets.ticket(&ticket(&table, player(0), "player"), now));
+    assert_eq!(outcome_of(&table, "first", sealed.clone(), now).await.1, "connected");
+    assert_eq!(outcome_of(&table, "first", sealed.clone(), now).await.1, "connected", "the reply to it got lost");
+    assert_eq!(outcome_of(&table, "second", sealed, now).await, (json!(401), "ticket-used"));
+    let another = Some(tickets.ticket(&ticket(&table, player(0), "player"), now));
+    assert_eq!(outcome_of(&table, "second", another, now).await.1, "connected");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use bots::{Ending, Lost, Manner, NAMES, Note, Pace, Seat, Server, Standing, Whispers, play};
+use bots::{Ending, Lost, Manner, NAMES, Note, Pace, Seat, Server, Socket, Standing, Whispers, play};
 use domain::game::GameId;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How long anything may take that happens by itself, on the slowest machine that should still pass. A turn takes 12 s or so.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How many sockets are opened and stay silent.
+const SILENT: usize = 100;
 
 /// Not in the list that comes with the game, so that nobody guesses them by chance; and long, so that nothing else contains them.
 const WORDS: [&str; 13] = [
@@ -120,9 +123,12 @@ async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_t
         lives.push(Life::begin(&server, number, seat, &whispers));
     }
 
+    let silent = silent_sockets(&stack, &server, game).await;
+
     // One is killed while the third turn is drawn, and comes back.
     let room = lives[0].until_drawing("01.03").await;
     let before = score(&room, &lives[4].player_id);
+    items(&stack, game, "LIVE#CONN#", NAMES.len()).await;
     lives[4].task.abort();
     lives[0].until(|room| room["players"][4]["connected"] == false).await;
     let seat = server.sit_down(game, &lives[4].name, Some(&lives[4].token)).await.unwrap();
@@ -130,7 +136,7 @@ async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_t
     let mut back = Life::begin(&server, 4, seat, &whispers);
     let room = back.until(|_| true).await;
     assert!(before > 0 && score(&room, &back.player_id) >= before, "{room}");
-    assert_eq!(room["players"].as_array().unwrap().len(), 10);
+    assert_eq!((room["players"].as_array().unwrap().len(), &room["spectators"]), (10, &json!(0)));
 
     // Another one opens a second tab in the sixth.
     lives[0].until_drawing("01.06").await;
@@ -161,6 +167,21 @@ async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_t
     everybody_has_what_their_awards_add_up_to(&stack, game, awards, &standing).await;
     what_was_drawn_is_there_to_replay(&stack, game, &token, &turns, &journals).await;
     nobody_heard_an_answer_early(&turns, &journals);
+    drop(silent);
+}
+
+/// Opens sockets that never say a word.
+async fn silent_sockets(stack: &Stack, server: &Server, game: GameId) -> Vec<Socket> {
+    let mut sockets = Vec::new();
+    for _ in 0..SILENT {
+        let body = json!({"name": "だんまり", "role": "spectator"}).to_string();
+        let path = format!("/games/{game}/players");
+        let answer = stack.request(Method::POST, &path, &[], Some(body)).await.unwrap().json();
+        let ticket = answer["ticket"].as_str().unwrap();
+        sockets.push(server.connect(ticket).await.unwrap());
+        assert!(server.connect(ticket).await.is_err(), "a ticket opens one socket");
+    }
+    sockets
 }
 
 /// The turns, once the archiver has put all ten of them.

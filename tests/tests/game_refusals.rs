@@ -8,7 +8,7 @@ use tidemark_tests::table::{connection, player};
 async fn refusal(table: &Table, seat: u8, text: &str) -> (String, Value) {
     table.sockets.take(&connection(seat));
     // Not the flood's test: the bucket is full again each time.
-    table.pass(100);
+    table.pass(1_000);
     let handled = table.room.message(&connection(seat), text, table.now_ms()).await;
     let answer = table.sockets.take(&connection(seat)).pop().unwrap_or_default();
     assert_eq!(answer["type"], "error", "{text}: {handled:?}");

@@ -1,7 +1,7 @@
 //! The game room on a real engine: who is told what, what is stored, and what is refused.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::{Language, SPECTATORS_MAX, Settings};
+use domain::game::{Language, SPECTATORS_MAX, Settings, VOTER_SEATED_MS};
 use serde_json::{Value, json};
 use store::game::Role;
 use tidemark_tests::table::{connection, player};
@@ -322,6 +322,7 @@ async fn who_leaves_gives_up_the_seat_and_the_connection() {
 #[tokio::test]
 async fn who_is_voted_out_is_told_and_does_not_come_back() {
     let table = Table::with_players(3).await.unwrap();
+    table.pass(VOTER_SEATED_MS);
     for seat in [0, 1] {
         let kick = json!({"action": "kick", "playerId": player(2).to_string()});
         assert_eq!(table.send(&connection(seat), &kick).await.outcome, "done");
@@ -385,5 +386,5 @@ async fn a_lobby_that_is_used_for_days_keeps_what_it_hides_as_long_as_itself() {
         get.send().await.unwrap().item.unwrap()["ttl"].as_n().unwrap().parse::<u64>().unwrap()
     };
     let room = ends("META").await;
-    assert!(ends("LIVE#ANSWER").await >= room && ends("WORDS").await >= room);
+    assert!(ends("LIVE#SECRET").await >= room && ends("WORDS").await >= room);
 }

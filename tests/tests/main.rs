@@ -10,6 +10,7 @@ mod click_places;
 mod clients;
 mod deploy;
 mod game_api;
+mod game_crowds;
 mod game_door;
 mod game_journey;
 mod game_races;

@@ -23,8 +23,7 @@ impl<S: Sockets> GameRoom<S> {
             .await?
             .ok_or(NOT_DRAWING)?;
         let ink = ServerMessage::ink(turn, batch).encode();
-        let others =
-            live.listeners.iter().filter(|other| other.is_greeted && other.connection_id != asker.connection_id);
+        let others = live.listeners.iter().filter(|other| other.connection_id != asker.connection_id);
         let parcels = others.map(|other| Parcel::new(&*other.connection_id, vec![ink.clone()])).collect();
         let gone = deliver(&self.sockets, parcels).await;
         self.bury(asker.game_id, &live.listeners, gone, asker.now_ms).await;

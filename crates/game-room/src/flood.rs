@@ -1,4 +1,4 @@
-//! How much one connection may say.
+//! How much one connection may say, and all spectators of a game.
 //!
 //! The buckets are kept in the instance and not in the table: a write for each message would cost more than any flood, and
 //! slow down everybody's strokes. So each of an API's instances has its own count, and a flooder who is served by several gets
@@ -7,11 +7,21 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Messages at once.
-pub const BURST: u32 = 30;
+/// How much may come at once, and how much a second in the long run. A message that the instance answers alone counts 1; one that many are told of,
+/// or that reads or writes a lot, counts [`crate::protocol::Message::weight`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// At once.
+    pub burst: u32,
+    /// A second.
+    pub rate: u32,
+}
 
-/// Messages a second, in the long run.
-pub const RATE: u32 = 15;
+/// Of one connection. A drawer sends seven batches a second.
+pub const CONNECTION: Budget = Budget { burst: 30, rate: 15 };
+
+/// Of all spectators of a game together; players have nothing to fear from them.
+pub const SPECTATORS: Budget = Budget { burst: 500, rate: 25 };
 
 /// How many connections an instance remembers: about a megabyte.
 const BUCKETS_MAX: usize = 10_000;
@@ -37,27 +47,27 @@ struct Bucket {
     is_told: bool,
 }
 
-/// A token bucket for each connection.
+/// Token buckets, of connections and of all spectators of a game.
 #[derive(Debug, Default)]
 pub struct Flood(Mutex<HashMap<String, Bucket>>);
 
 impl Flood {
-    /// Takes one message of a connection.
-    pub fn take(&self, connection_id: &str, now_ms: u64) -> Verdict {
-        let full = u64::from(BURST) * MESSAGE;
+    /// Takes a message of that weight out of a budget, which belongs to a connection, or to some together.
+    pub fn take(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> Verdict {
+        let (full, weight) = (u64::from(budget.burst) * MESSAGE, u64::from(weight) * MESSAGE);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !buckets.contains_key(connection_id) {
+        if !buckets.contains_key(whose) {
             if buckets.len() >= BUCKETS_MAX {
                 buckets.clear();
             }
-            buckets.insert(connection_id.to_owned(), Bucket { left: full, at_ms: now_ms, is_told: false });
+            buckets.insert(whose.to_owned(), Bucket { left: full, at_ms: now_ms, is_told: false });
         }
-        let Some(bucket) = buckets.get_mut(connection_id) else { return Verdict::Pass };
+        let Some(bucket) = buckets.get_mut(whose) else { return Verdict::Pass };
         let elapsed_ms = now_ms.saturating_sub(bucket.at_ms);
-        bucket.left = bucket.left.saturating_add(elapsed_ms.saturating_mul(u64::from(RATE))).min(full);
+        bucket.left = bucket.left.saturating_add(elapsed_ms.saturating_mul(u64::from(budget.rate))).min(full);
         bucket.at_ms = bucket.at_ms.max(now_ms);
-        if bucket.left >= MESSAGE {
-            bucket.left -= MESSAGE;
+        if bucket.left >= weight {
+            bucket.left -= weight;
             bucket.is_told = false;
             Verdict::Pass
         } else if std::mem::replace(&mut bucket.is_told, true) {
@@ -73,7 +83,7 @@ mod tests {
     use super::*;
 
     fn verdicts(flood: &Flood, connection: &str, times: impl IntoIterator<Item = u64>) -> Vec<Verdict> {
-        times.into_iter().map(|now_ms| flood.take(connection, now_ms)).collect()
+        times.into_iter().map(|now_ms| flood.take(connection, CONNECTION, 1, now_ms)).collect()
     }
 
     #[test]
@@ -90,6 +100,14 @@ mod tests {
         verdicts(&flood, "a", [0; 31]);
         assert_eq!(verdicts(&flood, "a", [66, 67, 68]), [Verdict::Drop, Verdict::Pass, Verdict::DropAndTell]);
         assert_eq!(verdicts(&flood, "a", [100_000; 31])[28..], [Verdict::Pass, Verdict::Pass, Verdict::DropAndTell]);
+    }
+
+    #[test]
+    fn a_message_that_costs_more_counts_more() {
+        let flood = Flood::default();
+        let heavy = |now_ms| flood.take("a", CONNECTION, 5, now_ms);
+        assert_eq!([heavy(0), heavy(0), heavy(0), heavy(0), heavy(0), heavy(0)], [Verdict::Pass; 6]);
+        assert_eq!([heavy(0), heavy(333), heavy(334)], [Verdict::DropAndTell, Verdict::Drop, Verdict::Pass]);
     }
 
     #[test]

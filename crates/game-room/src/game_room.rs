@@ -7,15 +7,18 @@ use aws_sdk_dynamodb::Client;
 use bytes::Bytes;
 use domain::game::{Command, GameId, Room, Word};
 use store::StoreError;
-use store::game::{Chat, Connections, Rooms, Strokes};
+use store::game::{Chat, Connection, Connections, Rooms, Strokes};
 
 use crate::fan_out::{Parcel, deliver};
-use crate::flood::{Flood, Verdict};
-use crate::protocol::{Echo, GAME_NOT_FOUND, Message, Problem, Refused, SLOW_DOWN, ServerMessage, decode};
+use crate::flood::{Budget, CONNECTION, Flood, SPECTATORS, Verdict};
+use crate::protocol::{Echo, GAME_NOT_FOUND, HELLO_FIRST, Message, Problem, Refused, SLOW_DOWN, ServerMessage, decode};
 use crate::sockets::Sockets;
 
 /// How many connections, and how many games' words, an instance remembers.
 const KNOWN_MAX: usize = 10_000;
+
+/// How long a connection may say something else before its hello, which another message may overtake. Later, it is closed.
+pub const HELLO_WAIT_MS: u64 = 10_000;
 
 /// The games of a table, over some sockets.
 #[derive(Debug)]
@@ -28,8 +31,10 @@ pub struct GameRoom<S> {
     /// Something unpredictable, for the games that rematches make.
     pub(crate) chance: fn() -> u64,
     flood: Flood,
-    /// Which game a connection is for, which never changes. Whether the connection is still its player's, the game's listeners tell.
-    games: Mutex<HashMap<String, GameId>>,
+    /// Connections that have said hello. What is known of them never changes; whether one is still its player's, the game's listeners tell.
+    known: Mutex<HashMap<String, Known>>,
+    /// What was taken out of a connection's allowance to talk, and is still to be used.
+    pub(crate) talk: Mutex<HashMap<String, u64>>,
     words: Mutex<HashMap<GameId, Arc<[Word]>>>,
 }
 
@@ -44,6 +49,17 @@ pub struct Handled {
 
 impl Handled {
     pub(crate) const DONE: Self = Self { status: 200, outcome: "done" };
+
+    fn dropped() -> Self {
+        Self { status: SLOW_DOWN.status, outcome: SLOW_DOWN.name }
+    }
+}
+
+/// A connection that has said hello.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    game_id: GameId,
+    looks_on: bool,
 }
 
 /// Whom a message came from and when.
@@ -61,6 +77,10 @@ pub(crate) enum Failure {
     Problem(Problem),
     /// The connection has been replaced, or has ended.
     Stranger,
+    /// The connection says anything but hello, for too long.
+    NeverGreeted(Box<Connection>),
+    /// There are too many of its kind, and its sender has been told.
+    Dropped,
 }
 
 impl From<Problem> for Failure {
@@ -87,28 +107,25 @@ impl<S: Sockets> GameRoom<S> {
             sockets,
             chance,
             flood: Flood::default(),
-            games: Mutex::default(),
+            known: Mutex::default(),
+            talk: Mutex::default(),
             words: Mutex::default(),
         }
     }
 
     /// Takes one message of a connection, as it came.
     pub async fn message(&self, connection_id: &str, text: &str, now_ms: u64) -> Handled {
-        match self.flood.take(connection_id, now_ms) {
+        match self.flood.take(connection_id, CONNECTION, 1, now_ms) {
             Verdict::Pass => {}
             Verdict::DropAndTell => {
                 return self.refuse(connection_id, Refused { problem: SLOW_DOWN, echo: Echo::default() }).await;
             }
-            Verdict::Drop => return Handled { status: SLOW_DOWN.status, outcome: SLOW_DOWN.name },
+            Verdict::Drop => return Handled::dropped(),
         }
         let (message, echo) = match decode(text) {
             Ok(read) => read,
             Err(refused) => return self.refuse(connection_id, refused).await,
         };
-        if message == Message::Ping {
-            self.post(connection_id, &ServerMessage::Pong).await;
-            return Handled::DONE;
-        }
         match self.carry_out(connection_id, message, now_ms).await {
             Ok(()) => Handled::DONE,
             Err(Failure::Problem(problem)) => self.refuse(connection_id, Refused { problem, echo }).await,
@@ -118,14 +135,36 @@ impl<S: Sockets> GameRoom<S> {
                 deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, last) }]).await;
                 Handled { status: 410, outcome: "replaced" }
             }
+            Err(Failure::NeverGreeted(connection)) => {
+                let last = vec![ServerMessage::from(Refused { problem: HELLO_FIRST, echo }).encode()];
+                deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, last) }]).await;
+                if let Err(error) = self.connections.disconnect(connection_id, &connection).await {
+                    tracing::warn!(%error, "a connection that was closed could not be forgotten");
+                }
+                Handled { status: 409, outcome: HELLO_FIRST.name }
+            }
+            Err(Failure::Dropped) => Handled::dropped(),
         }
     }
 
     async fn carry_out(&self, connection_id: &str, message: Message, now_ms: u64) -> Result<(), Failure> {
-        let asker = Asker { connection_id, game_id: self.game_of(connection_id).await?, now_ms };
+        self.charge(connection_id, CONNECTION, message.weight() - 1, now_ms)?;
+        if message == Message::Hello {
+            let connection = self.connections.get(connection_id).await?.ok_or(Failure::Stranger)?;
+            let asker = Asker { connection_id, game_id: connection.game_id, now_ms };
+            return self.hello(asker, &connection).await;
+        }
+        let Known { game_id, looks_on } = self.known(connection_id, now_ms).await?;
+        if looks_on {
+            self.charge(&format!("spectators of {game_id}"), SPECTATORS, message.weight(), now_ms)?;
+        }
+        let asker = Asker { connection_id, game_id, now_ms };
         match message {
-            Message::Ping => Ok(()),
-            Message::Hello => self.hello(asker).await,
+            Message::Hello => Ok(()),
+            Message::Ping => {
+                self.post(connection_id, &ServerMessage::Pong).await;
+                Ok(())
+            }
             Message::Draw { turn, batch } => self.draw(asker, turn, &batch).await,
             Message::Save { turn, chunk, batches } => self.save(asker, turn, chunk, &batches).await,
             Message::CatchUp { turn, after } => self.catch_up(asker, turn, after).await,
@@ -144,13 +183,27 @@ impl<S: Sockets> GameRoom<S> {
         bytes
     }
 
-    async fn game_of(&self, connection_id: &str) -> Result<GameId, Failure> {
-        if let Some(game_id) = lock(&self.games).get(connection_id) {
-            return Ok(*game_id);
+    /// Takes a message out of a budget, once it is known what it costs.
+    fn charge(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> Result<(), Failure> {
+        match self.flood.take(whose, budget, weight, now_ms) {
+            Verdict::Pass => Ok(()),
+            Verdict::DropAndTell => Err(SLOW_DOWN.into()),
+            Verdict::Drop => Err(Failure::Dropped),
+        }
+    }
+
+    async fn known(&self, connection_id: &str, now_ms: u64) -> Result<Known, Failure> {
+        if let Some(known) = lock(&self.known).get(connection_id) {
+            return Ok(*known);
         }
         let connection = self.connections.get(connection_id).await?.ok_or(Failure::Stranger)?;
-        remember(&self.games, connection_id.to_owned(), connection.game_id);
-        Ok(connection.game_id)
+        if !connection.is_greeted() {
+            let is_late = now_ms.saturating_sub(connection.connected_at_ms) > HELLO_WAIT_MS;
+            return Err(if is_late { Failure::NeverGreeted(Box::new(connection)) } else { HELLO_FIRST.into() });
+        }
+        let known = Known { game_id: connection.game_id, looks_on: connection.who().player().is_none() };
+        remember(&self.known, connection_id.to_owned(), known);
+        Ok(known)
     }
 
     /// The words that a game brought along. Most bring none: those take no place in what is remembered.
@@ -179,11 +232,11 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn remember<K: Eq + std::hash::Hash, V>(known: &Mutex<HashMap<K, V>>, key: K, value: V) {
+pub(crate) fn remember<K: Eq + std::hash::Hash, V>(known: &Mutex<HashMap<K, V>>, key: K, value: V) {
     let mut known = lock(known);
     if known.len() >= KNOWN_MAX {
         known.clear();

@@ -12,10 +12,12 @@ mod play;
 mod presence;
 pub mod protocol;
 mod sockets;
+mod talk;
 mod tell;
 
 pub use fan_out::{Parcel, deliver};
-pub use flood::{BURST, Flood, RATE, Verdict};
+pub use flood::{Budget, CONNECTION, Flood, SPECTATORS, Verdict};
+pub use game_room::HELLO_WAIT_MS;
 pub use game_room::{GameRoom, Handled};
 pub use sockets::{ApiGateway, PostError, Sockets};
 

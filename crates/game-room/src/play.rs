@@ -7,7 +7,7 @@ use store::StoreError;
 use store::game::{Freshness, Listener, Live, Persisted, StoredLine, spectators};
 
 use crate::game_room::{Asker, Failure, GameRoom};
-use crate::protocol::{BUSY, GAME_NOT_FOUND, HELLO_FIRST, Problem};
+use crate::protocol::{BUSY, GAME_NOT_FOUND, Problem};
 use crate::sockets::Sockets;
 use crate::tell::{News, stored_line};
 
@@ -102,7 +102,7 @@ impl<S: Sockets> GameRoom<S> {
     pub(crate) async fn play(&self, game_id: GameId, request: &Request<'_>, now_ms: u64) -> Result<Played, Failure> {
         let (mut tries, mut reveals) = (0, 0);
         let mut earlier_effects = Vec::new();
-        let mut has_changed = false;
+        let (mut has_changed, mut has_talked) = (false, false);
         while tries < TRIES_MAX && reveals < REVEALS_MAX {
             let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
             let words = self.words_of(&live.room).await?;
@@ -116,6 +116,9 @@ impl<S: Sockets> GameRoom<S> {
                 Some(connection_id) => Some(who_asks(&listeners, connection_id)?),
                 None => None,
             };
+            if !std::mem::replace(&mut has_talked, true) {
+                self.take_talk(&before.room, &listeners, request, now_ms).await?;
+            }
             let overdue = overdue_reveal(&before, now_ms);
             let is_step = overdue.is_some();
             let decision = match overdue {
@@ -215,11 +218,10 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// Whose connection it is. Who has not said hello has nothing to say.
+/// Whose connection it is. One that is not among the listeners has been replaced, or has ended.
 pub(crate) fn who_asks(listeners: &[Listener], connection_id: &str) -> Result<Participant, Failure> {
     let listener = listeners.iter().find(|listener| listener.connection_id == connection_id);
-    let listener = listener.ok_or(Failure::Stranger)?;
-    if listener.is_greeted { Ok(listener.who.clone()) } else { Err(HELLO_FIRST.into()) }
+    listener.map(|listener| listener.who.clone()).ok_or(Failure::Stranger)
 }
 
 /// The game at the first reveal that would be passed over on the way to now.

@@ -5,12 +5,12 @@
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
 use store::StoreError;
-use store::game::{Connection, Listener, may_look_on};
+use store::game::{Connection, Freshness, Greeted, Listener, may_look_on};
 
 use crate::fan_out::{Parcel, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, Handled};
 use crate::play::{Played, Request};
-use crate::protocol::{Echo, Problem, Refused, ServerMessage};
+use crate::protocol::{Echo, GAME_NOT_FOUND, Problem, Refused, ServerMessage};
 use crate::sockets::Sockets;
 use crate::tell::room_for;
 
@@ -19,22 +19,25 @@ const LINES: u16 = 50;
 
 impl<S: Sockets> GameRoom<S> {
     /// Takes hello: from here on the connection gets the game's messages, beginning with the room and the chat.
-    pub(crate) async fn hello(&self, asker: Asker<'_>) -> Result<(), Failure> {
+    pub(crate) async fn hello(&self, asker: Asker<'_>, connection: &Connection) -> Result<(), Failure> {
         let Asker { connection_id, game_id, now_ms } = asker;
-        if !self.connections.greet(game_id, connection_id).await? {
-            return Err(Failure::Stranger);
+        let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
+        if let Some(refusal) = without_place(&live.room, &live.listeners, &connection.who()) {
+            return self.turn_away(connection_id, connection, refusal.into()).await;
+        }
+        let is_new = live.listeners.iter().all(|listener| listener.connection_id != connection_id);
+        if is_new {
+            match self.connections.greet(connection_id, connection, &live.listeners, &live.room, now_ms).await? {
+                Greeted::Yes => {}
+                Greeted::NoPlace => {
+                    return self.turn_away(connection_id, connection, Refusal::TooManySpectators.into()).await;
+                }
+                Greeted::Ended => return Err(Failure::Stranger),
+            }
         }
         let mut played = self.play(game_id, &Request { asker: Some(connection_id), command: None }, now_ms).await?;
         let Some(who) = played.asker.take() else { return Err(Failure::Stranger) };
         self.end_older(&played.listeners, connection_id).await;
-        if let Some(refusal) = without_place(&played.game.room, &played.listeners, &who) {
-            let listener = played.listeners.iter().find(|listener| listener.connection_id == connection_id);
-            self.turn_away(connection_id, refusal.into()).await;
-            return match listener {
-                Some(listener) => Ok(self.forget(game_id, listener).await?),
-                None => Ok(()),
-            };
-        }
 
         let room = room_for(&played.game, &who, played.spectators, now_ms);
         let role = match who.player() {
@@ -52,7 +55,7 @@ impl<S: Sockets> GameRoom<S> {
 
         // The asker has it all by now; the others see who has come, if that is news.
         played.listeners.retain(|listener| listener.connection_id != connection_id);
-        let is_news = played.has_changed || !played.effects.is_empty() || who.player().is_none();
+        let is_news = played.has_changed || !played.effects.is_empty() || is_new && who.player().is_none();
         if is_news { self.tell(Played { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
     }
 
@@ -70,7 +73,7 @@ impl<S: Sockets> GameRoom<S> {
         match self.part(connection_id, now_ms).await {
             Ok(outcome) => Handled { status: 200, outcome },
             Err(Failure::Problem(problem)) => Handled { status: problem.status, outcome: problem.name },
-            Err(Failure::Stranger) => Handled::DONE,
+            Err(Failure::Stranger | Failure::NeverGreeted(_) | Failure::Dropped) => Handled::DONE,
         }
     }
 
@@ -87,8 +90,7 @@ impl<S: Sockets> GameRoom<S> {
 
     /// Forgets a connection without a word.
     pub(crate) async fn forget(&self, game_id: GameId, listener: &Listener) -> Result<(), StoreError> {
-        let connection = Connection { player_id: listener.who.id(), game_id };
-        self.connections.disconnect(&listener.connection_id, &connection).await.map(drop)
+        self.connections.forget(game_id, listener).await
     }
 
     /// What has to be done for the room to know who is here.
@@ -99,8 +101,7 @@ impl<S: Sockets> GameRoom<S> {
     ) -> Result<Vec<(PlayerId, Command)>, StoreError> {
         let mut commands = Vec::new();
         for player in &room.players {
-            let listens =
-                listeners.iter().any(|listener| listener.is_greeted && listener.who.player() == Some(player.id));
+            let listens = listeners.iter().any(|listener| listener.who.player() == Some(player.id));
             if listens && !player.is_connected() {
                 commands.push((player.id, Command::Connect));
             }
@@ -113,10 +114,12 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// Tells one connection that there is nothing here for it, and ends it.
-    async fn turn_away(&self, connection_id: &str, problem: Problem) {
+    async fn turn_away(&self, connection_id: &str, connection: &Connection, problem: Problem) -> Result<(), Failure> {
         let refused = Refused { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
         let messages = vec![ServerMessage::from(refused).encode()];
         deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, messages) }]).await;
+        self.connections.disconnect(connection_id, connection).await?;
+        Ok(())
     }
 }
 

@@ -26,8 +26,7 @@ impl<'a> News<'a> {
 
     /// One parcel for each listener who gets anything.
     pub(crate) fn parcels(&self) -> Vec<Parcel> {
-        let greeted = self.played.listeners.iter().filter(|listener| listener.is_greeted);
-        greeted.filter_map(|listener| self.parcel(listener)).collect()
+        self.played.listeners.iter().filter_map(|listener| self.parcel(listener)).collect()
     }
 
     /// Whether that one's connection ends.

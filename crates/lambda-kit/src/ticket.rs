@@ -3,6 +3,8 @@
 //! A player token says "I am this player" to the HTTP API for a year. A ticket opens a socket within a minute; it stands in
 //! an address, where logs may see it, and so is good for little and not for long. Neither is taken for the other.
 
+use std::net::IpAddr;
+
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,7 @@ pub const PLAYER_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(365
 
 const TICKET: &str = "ticket";
 const PLAYER: &str = "player";
+const CLIENT: &str = "client";
 
 /// What a ticket is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +39,9 @@ pub struct Ticket {
     /// By what name; somebody without a seat has it nowhere else.
     #[serde(rename = "n")]
     pub name: String,
+    /// Of this ticket alone: it opens one socket.
+    #[serde(rename = "i")]
+    pub id: String,
 }
 
 /// Makes and checks tickets and player tokens.
@@ -60,6 +66,11 @@ impl Tickets {
     /// [`SignedError`]: both refuse the handshake with 401.
     pub fn open_ticket(&self, ticket: &str, now: Timestamp) -> Result<Ticket, SignedError> {
         serde_json::from_slice(&self.0.open(TICKET, ticket, now)?).map_err(|_| SignedError::Forged)
+    }
+
+    /// What stands for a client's address where it is kept: the same for the same address, and nothing that leads back to it.
+    pub fn client_tag(&self, address: IpAddr) -> u32 {
+        self.0.tag(CLIENT, address.to_string().as_bytes())
     }
 
     /// The token of a player.
@@ -92,7 +103,13 @@ mod tests {
     }
 
     fn ticket() -> Ticket {
-        Ticket { player_id: "ann".into(), game_id: "7".into(), role: "player".into(), name: "あん".into() }
+        Ticket {
+            player_id: "ann".into(),
+            game_id: "7".into(),
+            role: "player".into(),
+            name: "あん".into(),
+            id: "1".into(),
+        }
     }
 
     fn now() -> Timestamp {

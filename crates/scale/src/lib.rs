@@ -3,6 +3,7 @@
 //! It is a model and runs none of the functions: what it knows of them is in [`Measured`], and what it assumes in [`limits`]. `docs/scale.md` says
 //! what that is worth.
 
+pub mod attack;
 mod bucket;
 pub mod clicks;
 pub mod cost;

@@ -65,7 +65,14 @@ pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
             number(an_hour * MONTH_S / 3_600.0),
         );
     }
-    vec![("limits", limits), ("click", click), ("money", money), ("game limits", game_limits), ("games", game_load)]
+    vec![
+        ("limits", limits),
+        ("click", click),
+        ("money", money),
+        ("game limits", game_limits),
+        ("games", game_load),
+        ("attack on the game", crate::attack::game()),
+    ]
 }
 
 fn rows(table: &mut String, load: &str, rungs: &[Rung]) {

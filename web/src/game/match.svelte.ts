@@ -40,6 +40,8 @@ export class Match {
   unsent = $state.raw<readonly string[]>([]);
   /** The last guess, if it was close: until the next one, the turn's end, or some seconds. */
   near = $state.raw<{ readonly id: string; readonly text: string } | null>(null);
+  /** A line that came too fast, for the field to show it again. */
+  tooFast = $state.raw<string | null>(null);
   /** What the server refused a moment ago. */
   refusal = $state.raw<ErrorMessage['error'] | null>(null);
   /** The drawing of the turn that is on. */
@@ -58,6 +60,7 @@ export class Match {
   readonly #ticker: Ticker;
   #firstTicket: string | null;
   #chatCaughtUp = false;
+  #said: { readonly id: string; readonly text: string } | null = null;
   #forgetRefusal = () => {};
   #forgetNear = () => {};
 
@@ -93,7 +96,8 @@ export class Match {
   say(text: string): void {
     this.#seeNear(null);
     if (!this.live) this.unsent = [...this.unsent, text].slice(-UNSENT_LINES_MAX);
-    this.#socket.say(newUuidV7(Date.now()), text);
+    this.#said = { id: newUuidV7(Date.now()), text };
+    this.#socket.say(this.#said.id, text);
   }
 
   /** The network is back, or the page is looked at again. */
@@ -154,6 +158,7 @@ export class Match {
         break;
       case 'error':
         if (!isSilent(message)) this.#refuse(message.error);
+        if (message.error.type.endsWith(':too-fast') && message.id === this.#said?.id) this.tooFast = this.#said.text;
         break;
       case 'pong':
         break;

@@ -3,7 +3,7 @@ import type { WordLanguage } from './protocol.ts';
 
 /** Characters of a name, as the server counts them: code points after NFC. */
 export const NAME_CHARS_MAX = 10;
-export const LINE_CHARS_MAX = 500;
+export const LINE_CHARS_MAX = 100;
 export const WORD_CHARS_MAX = 50;
 export const CUSTOM_WORDS_MAX = 100;
 
@@ -84,11 +84,16 @@ export function readGameId(text: string): string | null {
   return /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/iu.exec(text)?.[0].toLowerCase() ?? null;
 }
 
+/** Characters as people see them: an emoji of several parts is one. */
+function seen(text: string): string[] {
+  return Array.from(new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text), (part) => part.segment);
+}
+
 /** A line as it is sent; `null` when nothing is left of it. */
 export function tidyLine(text: string): string | null {
   const line = text
     .replaceAll(/\p{Cc}/gu, ' ')
     .replaceAll(/\s+/gu, ' ')
     .trim();
-  return line === '' ? null : [...line].slice(0, LINE_CHARS_MAX).join('');
+  return line === '' ? null : seen(line).slice(0, LINE_CHARS_MAX).join('');
 }

@@ -116,6 +116,25 @@ test('in an English game the word is English, and its words stand apart', async 
   await close();
 });
 
+test('a guess that came too fast is told, and stands in the field again', async () => {
+  const { server, page, close } = await sit('room-drawing-guesser', bunta);
+  const field = page.getByLabel('Your guess');
+  await field.fill('えんぴつ');
+  await field.press('Enter');
+  const { id } = await server.hears('say');
+  const refused = await example('error');
+  const error = { ...refused['error'], type: 'urn:tidemark:problem:too-fast' };
+  server.say({ ...refused, error, action: 'say', id });
+  await page.getByRole('alert').getByText('That was too fast').waitFor();
+  await page.waitForFunction(
+    (input) => input instanceof HTMLInputElement && input.value === 'えんぴつ',
+    await field.elementHandle(),
+  );
+  await field.press('Enter');
+  assert.equal((await server.hears('say'))['text'], 'えんぴつ');
+  await close();
+});
+
 test('names and lines are text, whatever they look like', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const text = '<img src=x onerror="document.title=1"><b>x</b>';

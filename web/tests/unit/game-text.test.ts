@@ -60,10 +60,11 @@ test('a link, a code and a text around them lead to the game', () => {
   for (const text of ['', 'abc', id.slice(0, -1)]) assert.equal(readGameId(text), null);
 });
 
-test('a line has no control characters and at most 500 characters', () => {
+test('a line has no control characters and at most 100 characters as people see them', () => {
   assert.equal(tidyLine('  a\n\u0007b  '), 'a b');
   assert.equal(tidyLine(' \n '), null);
-  assert.equal([...tidyLine('𠮷'.repeat(600))!].length, 500);
+  assert.equal([...tidyLine('𠮷'.repeat(600))!].length, 100);
+  assert.equal(tidyLine('👩‍👧'.repeat(101)), '👩‍👧'.repeat(100));
 });
 
 test('a player keeps their creature, and players differ', () => {

@@ -295,6 +295,12 @@ pub enum Refusal {
     /// The drawer is here.
     #[error("the drawer has not been away for {seconds} seconds", seconds = super::DRAWER_AWAY_MS / 1000)]
     DrawerIsHere,
+    /// A vote of somebody who has just sat down.
+    #[error("you may vote once you have been seated for {seconds} seconds", seconds = super::VOTER_SEATED_MS / 1000)]
+    TooNewToVote,
+    /// A guess, or a spectator's line, too soon after the last ones.
+    #[error("that was too fast: wait {seconds} s, and say it again", seconds = .0.div_ceil(1000))]
+    TooFast(u64),
     /// A vote against nobody of this game, or oneself.
     #[error("there is no such other player")]
     NoSuchPlayer,
@@ -323,6 +329,8 @@ impl Refusal {
             Self::TooFewWords => "invalid-words",
             Self::WrongLanguage(_) => "invalid-word",
             Self::DrawerIsHere => "drawer-is-here",
+            Self::TooNewToVote => "too-new-to-vote",
+            Self::TooFast(_) => "too-fast",
             Self::NoSuchPlayer => "no-such-player",
         }
     }

@@ -11,6 +11,7 @@ mod guess;
 mod hints;
 mod ids;
 mod moves;
+pub mod pace;
 mod play;
 mod room;
 mod scoring;
@@ -31,8 +32,9 @@ pub use hints::CLOSED_LETTER;
 pub use ids::{GameId, IdError, LineId, PlayerId, TurnId};
 pub use play::{Game, NewGame, Torn};
 pub use room::{
-    Award, CHOOSING_MS, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Player, Playing,
-    REVEAL_MS, Reason, Room, SEAT_HELD_MS, SPECTATORS_MAX, Solver, Stage, TURNS_PER_ROUND_MAX, Turn,
+    Award, CHOOSING_MS, ClientTag, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Player,
+    Playing, REVEAL_MS, Reason, Room, SEAT_HELD_MS, SOLVERS_MAX, SPECTATORS_MAX, Solver, Stage, TURNS_PER_ROUND_MAX,
+    Turn, VOTER_SEATED_MS,
 };
 pub use scoring::{Standing, standings};
 pub use secret::{Answer, Secret, TurnSecret};

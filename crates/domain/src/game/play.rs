@@ -65,6 +65,7 @@ impl Game {
             host,
             players: vec![Player::new(host, name, now_ms)],
             kicked: vec![],
+            kicked_from: vec![],
             stage: Stage::Waiting,
         };
         Ok(Self { room, secret: Secret::new(seed), words })
@@ -83,8 +84,12 @@ impl Game {
     /// How the game goes on when somebody asks for another one: same settings, same words, their own seat.
     pub fn rematch(&self, id: GameId, host: PlayerId, seed: u64, now_ms: u64) -> Result<Self, Refusal> {
         let Room { settings, public, .. } = self.room;
-        let name = self.room.player(host).ok_or(Refusal::NotSeated)?.name.clone();
-        Self::new(NewGame { id, host, name, settings, public, words: self.words.clone(), seed }, now_ms)
+        let seat = self.room.player(host).ok_or(Refusal::NotSeated)?;
+        let (name, client) = (seat.name.clone(), seat.client);
+        let mut next =
+            Self::new(NewGame { id, host, name, settings, public, words: self.words.clone(), seed }, now_ms)?;
+        next.room.note_client(host, client);
+        Ok(next)
     }
 
     /// Everything that time has brought until now. Times before the room's last change are taken for that one.

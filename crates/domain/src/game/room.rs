@@ -24,6 +24,16 @@ pub const PAUSE_MS_MAX: u64 = 15 * 60_000;
 pub const TURNS_PER_ROUND_MAX: u8 = 20;
 /// How many of those who were kicked a room remembers; the first ones are forgotten beyond.
 pub const KICKED_MAX: usize = 10;
+/// How long somebody has to have a seat before they may vote. Stops puppets that come together from ousting a host at once.
+pub const VOTER_SEATED_MS: u64 = 60_000;
+/// With so many votes at least somebody is out: one player alone ousts nobody.
+pub(super) const VOTES_MIN: usize = 2;
+/// A turn in which so many have guessed is over, though people came and went; so what a turn brings has an end.
+pub const SOLVERS_MAX: usize = 20;
+
+/// Where a player's client is, as far as a game needs to know: the same address has the same tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientTag(pub u32);
 
 /// A game without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +58,8 @@ pub struct Room {
     pub players: Vec<Player>,
     /// Who was voted out, and may not come back; at most [`KICKED_MAX`].
     pub kicked: Vec<PlayerId>,
+    /// From where they played: nobody who is new may come from there. At most [`KICKED_MAX`].
+    pub kicked_from: Vec<ClientTag>,
     /// How far it is.
     pub stage: Stage,
 }
@@ -71,6 +83,8 @@ pub struct Player {
     pub drew_in_round: u8,
     /// Who wants them out.
     pub kick_votes: Vec<PlayerId>,
+    /// From where they took the seat, if that is known.
+    pub client: Option<ClientTag>,
 }
 
 /// How far a game is.
@@ -194,6 +208,16 @@ impl Room {
         self.players.iter().find(|player| player.id == id)
     }
 
+    /// Whether it waits, and nobody has come to it yet who is still seated.
+    pub fn is_unvisited(&self) -> bool {
+        matches!(self.stage, Stage::Waiting) && self.players.iter().all(Player::has_never_come)
+    }
+
+    /// Whether strangers find it: it is public, it waits, and somebody is there to play with.
+    pub fn is_listed(&self) -> bool {
+        self.public && matches!(self.stage, Stage::Waiting) && self.players.iter().any(Player::is_connected)
+    }
+
     /// What a running game has; `None` before and after.
     pub fn playing(&self) -> Option<&Playing> {
         match &self.stage {
@@ -207,11 +231,46 @@ impl Room {
         self.playing().map(|playing| &playing.turn)
     }
 
+    /// Whether somebody new may not come from there, because a player from there was voted out.
+    pub fn bars(&self, client: Option<ClientTag>) -> bool {
+        client.is_some_and(|client| self.kicked_from.contains(&client))
+    }
+
+    /// Notes from where a player took their seat.
+    pub fn note_client(&mut self, player: PlayerId, client: Option<ClientTag>) {
+        if let Some(seat) = self.players.iter_mut().find(|seat| seat.id == player) {
+            seat.client = client;
+        }
+    }
+
+    /// How many votes there are against a player, and how many there could be. Who is away has none. Several players at one address
+    /// that is not the target's have one together: they may be one person.
+    pub(super) fn votes_against(&self, target: &Player) -> (usize, usize) {
+        let count = |voters: &[&Player]| {
+            let is_first = |index: usize, voter: &Player| {
+                voter.client.is_none()
+                    || voter.client == target.client
+                    || !voters[..index].iter().any(|other| other.client == voter.client)
+            };
+            voters.iter().enumerate().filter(|(index, voter)| is_first(*index, voter)).count()
+        };
+        let is_other = |player: &&Player| player.is_connected() && player.id != target.id;
+        let others: Vec<_> = self.players.iter().filter(is_other).collect();
+        let voters: Vec<_> = others.iter().copied().filter(|other| target.kick_votes.contains(&other.id)).collect();
+        (count(&voters), count(&others))
+    }
+
     /// Whether that one knows what the others are still guessing: who draws, and who has guessed it.
     pub fn is_in_the_know(&self, id: PlayerId) -> bool {
         self.turn().is_some_and(|turn| {
             turn.phase.is_secret() && (turn.drawer == id || turn.solvers.iter().any(|solver| solver.player == id))
         })
+    }
+
+    /// Whether what that one says now is a guess.
+    pub fn is_guessing(&self, id: PlayerId) -> bool {
+        let is_drawing = self.turn().is_some_and(|turn| matches!(turn.phase, Phase::Drawing { .. }));
+        is_drawing && !self.is_in_the_know(id)
     }
 
     /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat). `turn` is the turn of a line that was for those in the know; a line without is

@@ -2,7 +2,9 @@
 
 use super::command::{Effect, Farewell, Refusal, SystemText};
 use super::play::Asked;
-use super::room::{KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, Stage};
+use super::room::{
+    KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, SOLVERS_MAX, Stage, VOTER_SEATED_MS, VOTES_MIN,
+};
 use super::time::is_guessing;
 use super::{PlayerId, PlayerName};
 
@@ -18,11 +20,12 @@ impl Player {
             away_since_ms: Some(now_ms),
             drew_in_round: 0,
             kick_votes: vec![],
+            client: None,
         }
     }
 
     /// Whether they took the seat and have not been here since.
-    fn has_never_come(&self) -> bool {
+    pub(super) fn has_never_come(&self) -> bool {
         self.away_since_ms == Some(self.joined_at_ms)
     }
 }
@@ -91,29 +94,31 @@ impl Asked {
         self.say_farewell(me, Farewell::Left)
     }
 
-    /// Out goes who has more than half of the other players who are here against them.
+    /// Removes a player when more than half of the other connected players voted for it, and at least two of them.
     pub(super) fn kick(&mut self, me: PlayerId, target: PlayerId) -> Result<(), Refusal> {
-        self.seat(me)?;
+        let joined_at_ms = self.seat(me)?.joined_at_ms;
+        let now_ms = self.now_ms;
         let room = &mut self.game.room;
         if matches!(room.stage, Stage::Finished { .. }) {
             return Err(Refusal::GameFinished);
         }
-        let others: Vec<_> = room
-            .players
-            .iter()
-            .filter(|other| other.is_connected() && other.id != target)
-            .map(|other| other.id)
-            .collect();
         let seat = room.players.iter_mut().find(|player| player.id == target && target != me);
-        let votes = &mut seat.ok_or(Refusal::NoSuchPlayer)?.kick_votes;
-        if !votes.contains(&me) {
-            votes.push(me);
+        let seat = seat.ok_or(Refusal::NoSuchPlayer)?;
+        if now_ms.saturating_sub(joined_at_ms) < VOTER_SEATED_MS {
+            return Err(Refusal::TooNewToVote);
         }
-        if votes.iter().filter(|voter| others.contains(voter)).count() * 2 > others.len() {
-            if room.kicked.len() == KICKED_MAX {
-                room.kicked.remove(0);
+        if !seat.kick_votes.contains(&me) {
+            seat.kick_votes.push(me);
+        }
+        let target_seat = seat.clone();
+        let (votes, others) = room.votes_against(&target_seat);
+        if votes >= VOTES_MIN && votes * 2 > others {
+            push_bounded(&mut room.kicked, target);
+            // A host's own household or class stays welcome, though somebody of it was voted out.
+            let host = room.player(room.host).filter(|host| host.id != target).and_then(|host| host.client);
+            if let Some(client) = target_seat.client.filter(|client| Some(*client) != host) {
+                push_bounded(&mut room.kicked_from, client);
             }
-            room.kicked.push(target);
             self.tell(SystemText::Kicked, target);
             self.give_up(target);
             self.say_farewell(target, Farewell::Kicked)?;
@@ -157,7 +162,8 @@ impl Asked {
         let drawer_is_gone = players.iter().all(|player| player.id != turn.drawer);
         let too_few = players.len() < PLAYERS_MIN;
         let all_have_guessed = !turn.solvers.is_empty()
-            && !players.iter().any(|player| player.is_connected() && is_guessing(turn, player.id));
+            && !players.iter().any(|player| player.is_connected() && is_guessing(turn, player.id))
+            || turn.solvers.len() >= SOLVERS_MAX;
         match turn.phase {
             Phase::Choosing if drawer_is_gone || too_few => game.next_turn(now_ms),
             Phase::Drawing { .. } if drawer_is_gone || too_few => game.reveal(now_ms, false),
@@ -165,4 +171,12 @@ impl Asked {
             Phase::Choosing | Phase::Drawing { .. } | Phase::Reveal { .. } => {}
         }
     }
+}
+
+/// The newest [`KICKED_MAX`] of them.
+fn push_bounded<T>(list: &mut Vec<T>, item: T) {
+    if list.len() >= KICKED_MAX {
+        list.remove(0);
+    }
+    list.push(item);
 }

@@ -17,6 +17,9 @@ pub struct OutOfBounds {
 }
 
 impl<const MIN: u16, const MAX: u16> Within<MIN, MAX> {
+    /// The largest that is allowed.
+    pub const MOST: u16 = MAX;
+
     /// Checks the bounds.
     pub fn new(number: u16) -> Result<Self, OutOfBounds> {
         (MIN..=MAX).contains(&number).then_some(Self(number)).ok_or(OutOfBounds { min: MIN, max: MAX })

@@ -59,13 +59,16 @@ impl PlayerName {
     }
 }
 
-/// What somebody says: 1 to 500 characters without control characters, and something to see among them.
+/// What somebody says: 1 to 100 characters as people see them, without control characters, and something to see among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Talk(String);
 
+/// How many marks and joined parts a character of a line may have, on average. More would be a tower over other lines.
+const PARTS_PER_CHARACTER: usize = 4;
+
 impl Talk {
-    /// The most characters of a line.
-    pub const CHARS_MAX: usize = 500;
+    /// The most characters of a line. A longer one would take a phone's whole screen from everybody.
+    pub const CHARS_MAX: usize = 100;
 
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextError> {
@@ -73,7 +76,8 @@ impl Talk {
         if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
             return Err(TextError::Empty);
         }
-        if text.chars().nth(Self::CHARS_MAX).is_some() {
+        let is_tower = text.chars().nth(Self::CHARS_MAX * PARTS_PER_CHARACTER).is_some();
+        if is_tower || seen_characters(text) > Self::CHARS_MAX {
             return Err(TextError::TooLong { max: Self::CHARS_MAX });
         }
         if let Some(character) = text.chars().find(|c| c.is_control() || is_bidi_control(*c)) {
@@ -148,6 +152,21 @@ pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
     }
 }
 
+/// How many characters people see: marks belong to their letter, a joined or coloured emoji is one, and so is a flag.
+fn seen_characters(text: &str) -> usize {
+    let (mut count, mut is_joined, mut is_half_flag) = (0, false, false);
+    for c in text.nfc() {
+        let is_regional = matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+        let is_part = is_combining_mark(c) || is_invisible(c) || matches!(c, '\u{1f3fb}'..='\u{1f3ff}');
+        if !(is_part || is_joined || is_regional && is_half_flag) {
+            count += 1;
+        }
+        is_half_flag = is_regional && !is_half_flag;
+        is_joined = c == '\u{200d}';
+    }
+    count
+}
+
 /// Letters and marks that leave no ink, so that two names could look the same: fillers, joiners, variation selectors.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c,
@@ -206,14 +225,27 @@ mod tests {
     #[test]
     fn talk_has_something_to_see_and_no_control_characters() {
         assert_eq!(Talk::new("  やあ  ").map(|talk| talk.to_string()).as_deref(), Ok("やあ"));
-        assert!(Talk::new(&"あ".repeat(500)).is_ok());
-        assert_eq!(Talk::new(&"あ".repeat(501)), Err(TextError::TooLong { max: 500 }));
         for text in ["", "  \u{3000}", "\u{200b}\u{feff}", "\u{2800}"] {
             assert_eq!(Talk::new(text), Err(TextError::Empty), "{text:?}");
         }
         for text in ["a\0b", "a\nb", "a\u{202e}b", "a\u{2028}b"] {
             assert!(matches!(Talk::new(text), Err(TextError::Character { .. })), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_line_has_a_hundred_characters_as_people_see_them() {
+        for character in
+            ["あ", "が", "か\u{3099}", "e\u{301}", "👨\u{200d}👩\u{200d}👧", "👍\u{1f3fd}", "🇯🇵", "❤\u{fe0f}"]
+        {
+            let line = |count| character.repeat(count);
+            let fits = line(100).chars().count() <= 400;
+            assert_eq!(Talk::new(&line(100)).is_ok(), fits, "{character}");
+            assert!(Talk::new(&line(80)).is_ok(), "{character}");
+            assert_eq!(Talk::new(&line(101)), Err(TextError::TooLong { max: 100 }), "{character}");
+        }
+        let tower = format!("a{}", "\u{301}".repeat(400));
+        assert_eq!(Talk::new(&tower), Err(TextError::TooLong { max: 100 }));
     }
 
     #[test]

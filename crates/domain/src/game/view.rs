@@ -136,15 +136,13 @@ impl Room {
     }
 
     fn player_views(&self) -> Vec<PlayerView> {
-        let is_here = |id: &PlayerId| self.player(*id).is_some_and(|player| player.is_connected());
         let view = |player: &super::Player| PlayerView {
             id: player.id,
             name: player.name.clone(),
             score: player.score,
             ready: player.ready,
             connected: player.is_connected(),
-            kick_votes: u8::try_from(player.kick_votes.iter().filter(|voter| is_here(voter)).count())
-                .unwrap_or(u8::MAX),
+            kick_votes: u8::try_from(self.votes_against(player).0).unwrap_or(u8::MAX),
         };
         self.players.iter().map(view).collect()
     }

@@ -81,7 +81,7 @@ fn acts() -> impl Strategy<Value = (Who, Act)> {
         3 => proptest::sample::select(vec!["hello", "what is it?", "おしい", "林檎", "bear", "りんご"]).prop_map(Act::Say),
         5 => Just(Act::Tick),
         1 => Just(Act::TickOld),
-        3 => (0..PEOPLE).prop_map(Act::Kick),
+        8 => (0..3u8).prop_map(Act::Kick),
         1 => Just(Act::Rematch),
     ];
     let drawing = prop_oneof![

@@ -112,6 +112,8 @@ fn more_than_half_of_the_others_who_are_here_vote_somebody_out() {
     let mut table = Table::drawing(5);
     table.does(4, Command::Disconnect);
     let kick = Command::Kick { target: player(1) };
+    assert_eq!(table.tries(0, kick.clone()), Err(Refusal::TooNewToVote));
+    table.pass(VOTER_SEATED_MS);
     table.does(0, kick.clone());
     table.does(0, kick.clone());
     assert_eq!(table.sees(1).players[1].kick_votes, 1);
@@ -128,6 +130,7 @@ fn more_than_half_of_the_others_who_are_here_vote_somebody_out() {
 #[test]
 fn the_vote_of_somebody_who_has_gone_does_not_count() {
     let mut table = Table::drawing(4);
+    table.pass(VOTER_SEATED_MS);
     let kick = Command::Kick { target: player(1) };
     table.does(2, kick.clone());
     table.does(2, Command::Disconnect);
@@ -139,6 +142,85 @@ fn the_vote_of_somebody_who_has_gone_does_not_count() {
     assert_eq!(table.sees(1).players[1].kick_votes, 1, "nor when they are back on another seat");
     table.does(0, kick);
     assert!(table.game.room.player(player(1)).is_none());
+}
+
+/// A game of so many, seated long enough to vote, whose clients are at these addresses.
+fn playing_from(addresses: &[u32]) -> Table {
+    let mut table = Table::drawing(u8::try_from(addresses.len()).expect("few"));
+    for (n, address) in (0..).zip(addresses) {
+        table.game.room.note_client(player(n), Some(ClientTag(*address)));
+    }
+    table.pass(VOTER_SEATED_MS);
+    table
+}
+
+#[test]
+fn puppets_at_one_address_have_one_vote_and_one_vote_ousts_nobody() {
+    let kick = Command::Kick { target: player(0) };
+    let mut table = playing_from(&[1, 2, 2]);
+    table.does(1, kick.clone());
+    table.does(2, kick.clone());
+    assert!(table.game.room.player(player(0)).is_some(), "two puppets and their host");
+    assert_eq!(table.sees(0).players[0].kick_votes, 1);
+
+    let mut table = playing_from(&[1, 2]);
+    table.does(1, kick.clone());
+    assert!(table.game.room.player(player(0)).is_some(), "one of two");
+
+    let mut table = playing_from(&[1, 1, 1]);
+    table.does(1, kick.clone());
+    table.does(2, kick.clone());
+    assert!(table.game.room.player(player(0)).is_none(), "a class at one address votes head by head");
+
+    let mut table = playing_from(&[1, 2, 3]);
+    table.does(1, kick.clone());
+    table.does(2, kick);
+    assert!(table.game.room.player(player(0)).is_none(), "two people");
+    assert!(table.game.room.bars(Some(ClientTag(1))) && !table.game.room.bars(None));
+}
+
+#[test]
+fn nobody_new_comes_from_where_somebody_was_voted_out_unless_the_host_is_there() {
+    let mut table = playing_from(&[1, 2, 3]);
+    for n in [0, 1] {
+        table.does(n, Command::Kick { target: player(2) });
+    }
+    assert_eq!((table.game.room.bars(Some(ClientTag(3))), table.game.room.bars(Some(ClientTag(2)))), (true, false));
+
+    let mut table = playing_from(&[1, 2, 1]);
+    for n in [0, 1] {
+        table.does(n, Command::Kick { target: player(2) });
+    }
+    assert!(table.game.room.player(player(2)).is_none() && !table.game.room.bars(Some(ClientTag(1))));
+}
+
+#[test]
+fn what_a_room_remembers_of_those_who_were_kicked_has_an_end() {
+    let mut table = playing_from(&[1, 2, 3]);
+    for n in 10..30 {
+        table.does(n, Command::Join { name: name(n) });
+        table.game.room.note_client(player(n), Some(ClientTag(n.into())));
+        for voter in [0, 1, 2] {
+            let _ = table.tries(voter, Command::Kick { target: player(n) });
+        }
+        assert!(table.game.room.player(player(n)).is_none(), "{n}");
+    }
+    assert_eq!((table.game.room.kicked.len(), table.game.room.kicked_from.len()), (KICKED_MAX, KICKED_MAX));
+    assert!(table.game.room.bars(Some(ClientTag(29))));
+}
+
+#[test]
+fn a_turn_ends_when_more_have_guessed_than_a_game_has_seats_for_however_they_come_and_go() {
+    let mut table = Table::drawing(3);
+    for n in 10..10 + u8::try_from(SOLVERS_MAX).expect("few") {
+        assert_eq!(table.sees(0).turn.map(|turn| turn.phase), Some("drawing"), "{n}");
+        table.does(n, Command::Join { name: name(n) });
+        table.does(n, Command::Connect);
+        table.says(n, "りんご");
+        table.does(n, Command::Leave);
+    }
+    let turn = table.sees(0).turn.expect("a turn");
+    assert_eq!((turn.phase, turn.solvers.len()), ("reveal", SOLVERS_MAX));
 }
 
 #[test]

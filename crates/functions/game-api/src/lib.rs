@@ -8,7 +8,7 @@ mod lists;
 mod problems;
 mod seats;
 
-use domain::game::PlayerId;
+use domain::game::{ClientTag, PlayerId};
 use jiff::Timestamp;
 use lambda_kit::bearer;
 use lambda_kit::cursor::Cursors;
@@ -17,8 +17,10 @@ use lambda_kit::page::Listing;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
-use store::game::{Chat, Drawings, Lobby, Rooms, Rounds, Strokes};
+use store::game::{Allowance, Chat, Clients, Drawings, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
+
+use problems::{failed, too_many};
 
 pub use body::BODY_BYTES_MAX;
 pub use history::LINES_MAX;
@@ -27,6 +29,7 @@ pub use history::LINES_MAX;
 #[derive(Debug, Clone)]
 pub struct Api {
     rooms: Rooms,
+    clients: Clients,
     lobby: Lobby,
     chat: Chat,
     rounds: Rounds,
@@ -43,6 +46,7 @@ impl Api {
     pub fn new(client: aws_sdk_dynamodb::Client, table: &str, key: SecretString) -> Self {
         Self {
             rooms: Rooms::new(client.clone(), table),
+            clients: Clients::new(client.clone(), table),
             lobby: Lobby::new(client.clone(), table),
             chat: Chat::new(client.clone(), table),
             rounds: Rounds::new(client.clone(), table),
@@ -65,6 +69,22 @@ impl Api {
     /// Whose token came with the request, which needs one.
     fn known_player(&self, request: &Request, now: Timestamp) -> Result<PlayerId, Problem> {
         self.player(request, now)?.ok_or_else(bearer::missing)
+    }
+
+    /// What stands for the client's address, if that is known. This machine's own is nobody's: on AWS no client has it, and the bots and tests of one
+    /// machine share it.
+    fn client(&self, request: &Request) -> Option<ClientTag> {
+        let address = request.client_address().filter(|address| !address.is_loopback())?;
+        Some(ClientTag(self.tickets.client_tag(address)))
+    }
+
+    /// Refuses a client that takes too many of something.
+    async fn spend(&self, client: Option<ClientTag>, what: Allowance, now: Timestamp) -> Result<(), Problem> {
+        let Some(client) = client else { return Ok(()) };
+        match self.clients.take(client, what, millisecond(now)).await.map_err(failed)? {
+            None => Ok(()),
+            Some(wait_ms) => Err(too_many(wait_ms)),
+        }
     }
 
     /// A list in pages.

@@ -15,8 +15,9 @@ use crate::{Api, millisecond};
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;
 
-/// How long a game with nobody in it stays in the list: its maker may be on the way, milliseconds.
-const DESERTED_MS: u64 = 60_000;
+/// A waiting game that has not changed for so long is deserted, whatever it says of its players, milliseconds. API Gateway ends a connection after two hours,
+/// and who comes back changes the room.
+const DESERTED_MS: u64 = 130 * 60 * 1_000;
 
 /// `GET /games`.
 pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
@@ -30,9 +31,8 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
 
 /// Whether somebody who comes finds anybody, and a seat.
 fn is_open(room: &Room, now_ms: u64) -> bool {
-    let is_new = now_ms.saturating_sub(room.updated_at_ms) < DESERTED_MS;
-    let is_alive = is_new || room.players.iter().any(|player| player.is_connected());
-    is_alive && room.players.len() < usize::from(room.settings.player_count.get())
+    let is_alive = now_ms.saturating_sub(room.updated_at_ms) < DESERTED_MS;
+    is_alive && room.is_listed() && room.players.len() < usize::from(room.settings.player_count.get())
 }
 
 /// Its settings are spelled as in the room of the protocol.

@@ -16,6 +16,14 @@ const GAME_FULL: Problem = Problem::new(409, "game-full", "All seats are taken")
 const TOO_MANY_SPECTATORS: Problem = Problem::new(409, "too-many-spectators", "Too many look on");
 const GAME_FINISHED: Problem = Problem::new(409, "game-finished", "The game is finished");
 
+const TOO_MANY_REQUESTS: Problem = Problem::new(429, "too-many-requests", "Too many requests from your network");
+
+/// Of one client address, too many too soon.
+pub(crate) fn too_many(wait_ms: u64) -> Problem {
+    let seconds = wait_ms.div_ceil(1_000);
+    TOO_MANY_REQUESTS.detail(format!("try again in {seconds} s"))
+}
+
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn failed(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");

@@ -10,7 +10,7 @@ use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
 use store::StoreError;
-use store::game::{Freshness, Listener, Live, Persisted, Role, may_look_on, spectators};
+use store::game::{Allowance, Freshness, Listener, Live, Persisted, Role, may_look_on, spectators};
 
 use crate::body::{NewGameBody, NewSeatBody, WantedGame};
 use crate::problems::{GAME_NOT_FOUND, failed, refused};
@@ -24,9 +24,12 @@ const WAIT_MS_MAX: u64 = 10;
 pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let host = api.player(request, now)?.unwrap_or_else(|| PlayerId((api.new_id)()));
     let WantedGame { name, settings, public, words } = NewGameBody::of(request)?.check()?;
+    let client = api.client(request);
+    api.spend(client, Allowance::Games, now).await?;
     let id = GameId((api.new_id)());
     let new = NewGame { id, host, name, settings, public, words, seed: (api.chance)() };
-    let game = Game::new(new, millisecond(now)).map_err(refused)?;
+    let mut game = Game::new(new, millisecond(now)).map_err(refused)?;
+    game.room.note_client(host, client);
     match api.rooms.create(&game).await.map_err(failed)? {
         Persisted::Yes => Ok(admit(api, 201, &game, host, Role::Player, &name_of(&game.room, host), 0, now)),
         Persisted::Lost => {
@@ -42,6 +45,8 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let (name, role) = NewSeatBody::of(request)?.check()?;
     let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
+    let client = api.client(request);
+    api.spend(client, Allowance::Tickets, now).await?;
     for attempt in 1..=TRIES_MAX {
         let (before, listeners) = match load(api, game_id).await? {
             Some(loaded) => loaded,
@@ -55,13 +60,17 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
             let name = seat.name.to_string();
             return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators(&listeners), now));
         }
+        if before.room.bars(client) {
+            return Err(refused(Refusal::Kicked));
+        }
         if role == Role::Spectator {
             if !may_look_on(&listeners, player_id) {
                 return Err(refused(Refusal::TooManySpectators));
             }
             return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators(&listeners), now));
         }
-        let after = seat(&before, player_id, name.clone(), now)?;
+        let mut after = seat(&before, player_id, name.clone(), now)?;
+        after.room.note_client(player_id, client);
         match api.rooms.persist(&before, &after).await {
             Ok(Persisted::Yes) => {
                 return Ok(admit(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
@@ -116,6 +125,7 @@ fn admit(
         game_id: game_id.clone(),
         role: role.as_str().to_owned(),
         name: name.to_owned(),
+        id: (api.new_id)().simple().to_string(),
     };
     Reply::json(
         status,

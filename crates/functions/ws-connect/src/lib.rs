@@ -1,4 +1,6 @@
-//! Lets connections in: one that shows a ticket, for a game and a seat that are still there.
+//! Lets connections in: one that shows a ticket which no other has used, for a game and a seat that are still there.
+//!
+//! A connection is no part of its game until it says hello. So sockets that stay silent cost a game nothing.
 //!
 //! Nothing is said to anybody here. Until API Gateway has this function's answer, the new connection cannot be posted to; it says
 //! hello when it can, and `ws-message` takes it from there.
@@ -25,6 +27,7 @@ pub struct Door {
 #[derive(Debug)]
 enum Refused {
     NoTicket,
+    UsedTicket,
     Ticket(SignedError),
     NoGame,
     NoSeat,
@@ -41,6 +44,7 @@ impl Refused {
     fn answer(self) -> (SocketReply, &'static str) {
         let (status, outcome) = match self {
             Self::NoTicket => (401, "no-ticket"),
+            Self::UsedTicket => (401, "ticket-used"),
             Self::Ticket(SignedError::Forged) => (401, "ticket-forged"),
             Self::Ticket(SignedError::Expired) => (401, "ticket-expired"),
             Self::NoGame => (403, "game-not-found"),
@@ -78,8 +82,11 @@ impl Door {
         if role == Role::Player && room.player(player_id).is_none() {
             return Err(Refused::NoSeat);
         }
-        let new = NewConnection { connection_id: event.connection_id(), player_id, game_id, role, name: &name };
         let now_ms = u64::try_from(now.as_millisecond()).unwrap_or_default();
+        if !self.connections.use_ticket(&ticket.id, event.connection_id(), now_ms).await? {
+            return Err(Refused::UsedTicket);
+        }
+        let new = NewConnection { connection_id: event.connection_id(), player_id, game_id, role, name: &name };
         self.connections.connect(&new, now_ms).await?;
         Ok(())
     }

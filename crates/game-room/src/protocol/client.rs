@@ -56,6 +56,17 @@ pub enum Message {
     },
 }
 
+impl Message {
+    /// How much it counts against its sender's budget. Strokes come often, and are what the budget is for; what else is told to everybody, or reads
+    /// a drawing, comes seldom.
+    pub fn weight(&self) -> u32 {
+        match self {
+            Self::Ping | Self::Draw { .. } | Self::Save { .. } | Self::Command(Command::Tick { .. }) => 1,
+            Self::Hello | Self::Command(_) | Self::Rematch | Self::CatchUp { .. } => 5,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Hello {
     protocol: u32,

@@ -106,6 +106,9 @@ pub const INTERNAL: Problem = Problem::new(500, "internal", "Something went wron
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
+        if let Refusal::TooFast(_) = refusal {
+            return Self::new(429, refusal.problem(), "That was too fast, and did not count").detail(refusal);
+        }
         Self::new(409, refusal.problem(), "The game does not allow that now").detail(refusal)
     }
 }

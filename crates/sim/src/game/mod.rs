@@ -2,8 +2,10 @@
 //!
 //! A game is one number, its seed, and runs under a virtual clock like the clicks' histories do: the real game room, the real SDK and the
 //! real engine. Messages are lost, come twice and overtake each other in both directions, instances die in the middle of whatever they
-//! do, connections break with and without a word. Then the storm is over, everybody comes back, and the books are looked at.
+//! do, connections break with and without a word, stay silent, or come by the dozen to look on. Then the storm is over, everybody comes back, and the books are looked at.
 
+mod bounds;
+mod crowd;
 mod net;
 mod oracle;
 mod player;
@@ -24,6 +26,9 @@ use world::World;
 
 /// How long the storm lasts at most: a game of one round with the longest pauses.
 const STORM_S: u64 = 1_200;
+
+/// How often the items of the game are counted, seconds.
+const BOOKS_S: u64 = 20;
 
 /// How often everybody looks in afterwards, until the game is played out.
 const LOOKS_MAX: usize = 400;
@@ -66,9 +71,15 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
     let seats = world.with(|state| state.rng.u8(2..6));
     let game_id = world.make_game(seats).await?;
     let bots: Vec<_> = (0..seats).map(|seat| Rc::new(Bot::new(world.clone(), game_id, seat))).collect();
+    if world.with(|state| state.rng.u8(..16) == 0) {
+        crowd::look_on(&world, game_id);
+    }
     let playing: Vec<_> = bots.iter().map(|bot| tokio::task::spawn_local(bot.clone().play())).collect();
-    for _ in 0..STORM_S {
+    for second in 0..STORM_S {
         sleep(Duration::from_secs(1)).await;
+        if second % BOOKS_S == 0 {
+            bounds::look_at(&world, game_id)?;
+        }
         if world.status(game_id)? == "finished" {
             break;
         }
@@ -93,6 +104,8 @@ async fn game(seed: u64, database: Box<dyn Database>, is_traced: bool, is_leaky:
         bot.look_in().await;
     }
     world.settle().await?;
+    bounds::trim_chat(&world, game_id)?;
+    bounds::look_at(&world, game_id)?;
     oracle::judge(&world, game_id, &bots)?;
     Ok(world.with(|state| GameOutcome {
         seed,

@@ -21,6 +21,9 @@ fn letters(language: Language) -> [char; 10] {
     }
 }
 
+/// How many sockets stay silent at a time.
+const SILENT: u8 = 20;
+
 /// One of the players.
 pub(super) struct Bot {
     world: World,
@@ -102,6 +105,13 @@ impl Bot {
         let connections = Connections::new(Wire::new(self.world.clone()).client(), TABLE);
         let (player_id, game_id, role) = (player(self.seat), self.game_id, Role::Player);
         let new = NewConnection { connection_id: &connection_id, player_id, game_id, role, name: &name };
+        if self.world.with(|state| state.strikes("stayed silent")) {
+            // Sockets of the same player that never say a word.
+            for n in 0..SILENT {
+                let new = NewConnection { connection_id: &format!("{connection_id}-{n}"), ..new };
+                let _ = connections.connect(&new, now_ms).await;
+            }
+        }
         if connections.connect(&new, now_ms).await.is_err() {
             return;
         }

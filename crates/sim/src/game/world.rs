@@ -59,7 +59,7 @@ pub(super) struct State {
 }
 
 /// A kind of fault and how likely it may at most be, each time that it could strike.
-const FAULTS: [(&str, f64); 13] = [
+const FAULTS: [(&str, f64); 14] = [
     ("message lost", 0.05),
     ("message twice", 0.05),
     ("post lost", 0.05),
@@ -73,6 +73,7 @@ const FAULTS: [(&str, f64); 13] = [
     ("throttled", 0.04),
     ("conflict", 0.15),
     ("slept", 0.05),
+    ("stayed silent", 0.5),
 ];
 
 /// A handle to it. A lock is held for one step and never across an await.

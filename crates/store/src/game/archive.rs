@@ -9,8 +9,8 @@ use domain::game::{GameId, Room, standings};
 use futures::future::try_join_all;
 
 use super::keys::{
-    ANSWER, CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, META, PARTITION_KEY, PLAYER_PREFIX, PLAYER_PREFIX_END,
-    ROUND_PREFIX, ROUND_PREFIX_END, SORT_KEY, TTL, WORDS, expires, game, key, n,
+    CHAT_PREFIX, CHAT_PREFIX_END, GAME_TTL_S, Item, META, PARTITION_KEY, PLAYER_PREFIX, PLAYER_PREFIX_END,
+    ROUND_PREFIX, ROUND_PREFIX_END, SECRET, SORT_KEY, TTL, WORDS, expires, game, key, n,
 };
 use super::lobby::finished_seat;
 use crate::StoreError;
@@ -19,7 +19,7 @@ use crate::item::between;
 /// How many lines of a game's chat are kept.
 pub const CHAT_LINES_MAX: usize = 1_000;
 
-/// The pages that a list of a game's keys may take. A thousand lines of 500 characters are some two pages of a megabyte; what
+/// The pages that a list of a game's keys may take. A thousand lines are less than a page of a megabyte; what
 /// lies behind them is what came since the last clean-up.
 const PAGES_MAX: usize = 64;
 
@@ -92,7 +92,7 @@ impl Archive {
         }))
         .await?;
         let ranges = [
-            (ANSWER, ANSWER),
+            (SECRET, SECRET),
             (META, META),
             (PLAYER_PREFIX, PLAYER_PREFIX_END),
             (ROUND_PREFIX, ROUND_PREFIX_END),

@@ -1,55 +1,66 @@
-//! Who is connected: which player a connection is, which connection a player has, who listens to a game.
+//! Which player a connection is, which connection a player has, and who of them listens to a game.
+//!
+//! A connection that has not said hello is an item of its own partition, and no part of its game: sockets that are opened and stay
+//! silent cost the game nothing, however many there are.
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
-use domain::game::{GameId, Participant, PlayerId, PlayerName, SPECTATORS_MAX};
-use serde::{Deserialize, Serialize};
+use aws_sdk_dynamodb::types::{Delete, Put, ReturnValue, TransactWriteItem, Update};
+use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
+use serde::Deserialize;
 
 use super::keys::{
-    CONN, CONNECTION, CONNECTION_TTL_S, Item, PARTITION_KEY, TTL, connection, expires, game, key, listener, n, player,
-    s,
+    CONN, CONNECTION, CONNECTION_TTL_S, Item, LISTENER_PREFIX, LISTENER_PREFIX_END, PARTITION_KEY, SILENT_TTL_S,
+    SORT_KEY, TICKET, TTL, connection, expires, game, key, listener, n, player, s, ticket,
 };
+use super::listeners::{LISTENERS_MAX, Listener, Role, Saying, slot_for};
 use super::rows::player_id;
 use crate::StoreError;
 use crate::error::canceled;
+use crate::item::between;
 
-/// How often a connection that meets another one of the same player tries again.
-const TRIES_MAX: usize = 5;
+/// How often a hello that meets another one tries again: spectators who come at once take each other's slots.
+const TRIES_MAX: u32 = 8;
 
-/// What somebody is in a game.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Has a seat.
-    Player,
-    /// Looks on.
-    Spectator,
-}
-
-impl Role {
-    /// Reads what [`Role::as_str`] writes.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Player, Self::Spectator].into_iter().find(|role| role.as_str() == text)
-    }
-
-    /// As it is written: `player`, `spectator`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Player => "player",
-            Self::Spectator => "spectator",
-        }
-    }
-}
+/// The longest wait before the next try, milliseconds, for each try that was in vain.
+const WAIT_MS_MAX: u64 = 10;
 
 /// Whom a connection belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// Who.
     pub player_id: PlayerId,
     /// Where.
     pub game_id: GameId,
+    /// As what.
+    pub role: Role,
+    /// By what name.
+    pub name: PlayerName,
+    /// Since when, Unix milliseconds.
+    pub connected_at_ms: u64,
+    /// Its place among the game's listeners, once it has said hello.
+    slot: Option<String>,
+}
+
+impl Connection {
+    /// Who that is in the game.
+    pub fn who(&self) -> Participant {
+        match self.role {
+            Role::Player => Participant::Player(self.player_id),
+            Role::Spectator => Participant::Spectator(self.player_id, self.name.clone()),
+        }
+    }
+
+    /// Whether it has said hello.
+    pub fn is_greeted(&self) -> bool {
+        self.slot.is_some()
+    }
 }
 
 /// A connection that begins.
@@ -67,83 +78,39 @@ pub struct NewConnection<'a> {
     pub name: &'a PlayerName,
 }
 
-/// How many look on.
-pub fn spectators(listeners: &[Listener]) -> usize {
-    listeners.iter().filter(|listener| listener.looks_on()).count()
-}
-
-/// Whether somebody may look on: beside the others there is a place. Who comes back takes no second one.
-pub fn may_look_on(listeners: &[Listener], player_id: PlayerId) -> bool {
-    let others = listeners.iter().filter(|listener| listener.looks_on() && listener.who.id() != player_id);
-    others.count() < SPECTATORS_MAX
-}
-
-/// Somebody who gets a game's messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listener {
-    /// Where the messages go.
-    pub connection_id: String,
-    /// Who, and by what name.
-    pub who: Participant,
-    /// Whether hello has been said. Before, the handshake may not be over, and a message to it would pass for gone.
-    pub is_greeted: bool,
-    /// The connection that this one took the place of.
-    pub replaces: Option<String>,
+/// What became of a hello.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Greeted {
+    /// From here on it gets the game's messages.
+    Yes,
+    /// All places are taken.
+    NoPlace,
+    /// It has ended, or has been replaced.
+    Ended,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ConnectionRow {
     player_id: String,
-    game_id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ListenerRow {
-    connection_id: String,
-    player_id: String,
     player_name: String,
+    game_id: String,
     role: Role,
+    connected_at: u64,
     #[serde(default)]
-    greeted: bool,
-    #[serde(default)]
-    replaces: Option<String>,
+    slot: Option<String>,
 }
 
+/// The connection that a player has had until now.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlayerConnectionRow {
     connection_id: String,
     game_id: String,
+    slot: String,
 }
 
-/// The connection that a player has had until now.
-struct Older {
-    connection_id: String,
-    game_id: GameId,
-}
-
-impl Listener {
-    fn looks_on(&self) -> bool {
-        self.is_greeted && self.who.player().is_none()
-    }
-
-    pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
-        let row: ListenerRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
-        let player_id = player_id(&row.player_id)?;
-        let who = match row.role {
-            Role::Player => Participant::Player(player_id),
-            Role::Spectator => {
-                let name = PlayerName::new(&row.player_name).map_err(StoreError::unreadable)?;
-                Participant::Spectator(player_id, name)
-            }
-        };
-        Ok(Self { connection_id: row.connection_id, who, is_greeted: row.greeted, replaces: row.replaces })
-    }
-}
-
-/// Keeps who is connected. Its requests are `GetItem`, `UpdateItem` and `TransactWriteItems` of puts and deletes.
+/// Keeps who is connected. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`, `DeleteItem`, and `TransactWriteItems` of those.
 #[derive(Debug, Clone)]
 pub struct Connections {
     client: Client,
@@ -160,130 +127,143 @@ impl Connections {
     pub async fn get(&self, connection_id: &str) -> Result<Option<Connection>, StoreError> {
         let key = key(connection(connection_id), CONN);
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
-        let Some(item) = request.send().await?.item else { return Ok(None) };
-        let row: ConnectionRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
-        let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
-        Ok(Some(Connection { player_id: player_id(&row.player_id)?, game_id }))
+        request.send().await?.item.map(Connection::read).transpose()
     }
 
-    /// Makes a connection the one of its player, in place of any other.
+    /// Takes a ticket for a connection. `false`: another connection has used it.
+    pub async fn use_ticket(&self, ticket_id: &str, connection_id: &str, now_ms: u64) -> Result<bool, StoreError> {
+        let mut item = key(ticket(ticket_id), TICKET);
+        item.insert("connectionId".to_owned(), s(connection_id));
+        item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
+        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        // Stops a ticket from opening a second socket; the first one may come again, when the reply to it got lost.
+        let put = put
+            .condition_expression("attribute_not_exists(#key) OR connectionId = :own")
+            .expression_attribute_names("#key", PARTITION_KEY)
+            .expression_attribute_values(":own", s(connection_id));
+        met(put.send().await, PutItemError::is_conditional_check_failed_exception)
+    }
+
+    /// Remembers whose a connection is that has just begun. It gets nothing yet, and replaces nothing.
     pub async fn connect(&self, new: &NewConnection<'_>, now_ms: u64) -> Result<(), StoreError> {
-        for _ in 0..TRIES_MAX {
-            let older = self.of_player(new.player_id).await?;
-            if self.put(new, now_ms, older.as_ref()).await? {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Busy("a player's connections replace each other without end".to_owned()))
+        let NewConnection { connection_id, player_id, game_id, role, name } = *new;
+        let mut item = key(connection(connection_id), CONN);
+        item.extend(whose(connection_id, player_id, name, game_id));
+        item.insert("role".to_owned(), s(role.as_str()));
+        item.insert("connectedAt".to_owned(), n(now_ms));
+        item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
+        self.client.put_item().table_name(&self.table).set_item(Some(item)).send().await?;
+        Ok(())
     }
 
     /// Whether a player has a connection to that game now. Consistent.
     pub async fn is_connected(&self, game_id: GameId, player_id: PlayerId) -> Result<bool, StoreError> {
-        Ok(self.of_player(player_id).await?.is_some_and(|connection| connection.game_id == game_id))
+        Ok(self.of_player(player_id).await?.is_some_and(|connection| connection.game_id == game_id.to_string()))
     }
 
-    async fn of_player(&self, player_id: PlayerId) -> Result<Option<Older>, StoreError> {
+    async fn of_player(&self, player_id: PlayerId) -> Result<Option<PlayerConnectionRow>, StoreError> {
         let key = key(player(player_id), CONNECTION);
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
-        let Some(item) = request.send().await?.item else { return Ok(None) };
-        let row: PlayerConnectionRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
-        let game_id = row.game_id.parse().map_err(StoreError::unreadable)?;
-        Ok(Some(Older { connection_id: row.connection_id, game_id }))
+        let item = request.send().await?.item;
+        item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
 
-    /// `false`: the player's connection is no longer `older`.
-    async fn put(&self, new: &NewConnection<'_>, now_ms: u64, older: Option<&Older>) -> Result<bool, StoreError> {
-        let NewConnection { connection_id, player_id, game_id, role, name } = *new;
-        let common = [
-            ("connectionId".to_owned(), s(connection_id)),
-            ("playerId".to_owned(), s(player_id.to_string())),
-            ("playerName".to_owned(), s(name.as_str())),
-            ("gameId".to_owned(), s(game_id.to_string())),
-            (TTL.to_owned(), n(expires(now_ms, CONNECTION_TTL_S))),
-        ];
+    /// Takes hello of a connection: it becomes the one of its player, in place of any other, and one of the listeners of its game.
+    /// `listeners` and `room` are the game's, as they were read.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when others were faster each time.
+    pub async fn greet(
+        &self,
+        connection_id: &str,
+        who: &Connection,
+        listeners: &[Listener],
+        room: &Room,
+        now_ms: u64,
+    ) -> Result<Greeted, StoreError> {
+        let mut listeners = listeners.to_vec();
+        for attempt in 1..=TRIES_MAX {
+            let Some((slot, taken)) = slot_for(&listeners, room, connection_id, who) else {
+                return Ok(Greeted::NoPlace);
+            };
+            let older = self.of_player(who.player_id).await?;
+            match self.put(connection_id, who, &slot, taken, older.as_ref(), now_ms).await {
+                Ok(true) => {
+                    self.forget_older(older, connection_id, who.game_id, &slot).await?;
+                    return Ok(Greeted::Yes);
+                }
+                Ok(false) | Err(StoreError::Busy(_)) => {}
+                Err(error) => return Err(error),
+            }
+            if self.get(connection_id).await?.is_none() {
+                return Ok(Greeted::Ended);
+            }
+            tokio::time::sleep(Duration::from_millis(fastrand::u64(..=WAIT_MS_MAX * u64::from(attempt)))).await;
+            listeners = self.listeners(who.game_id).await?;
+        }
+        Err(StoreError::Busy("others take the places without end".to_owned()))
+    }
+
+    async fn listeners(&self, game_id: GameId) -> Result<Vec<Listener>, StoreError> {
+        let names = [PARTITION_KEY, SORT_KEY];
+        let query = between(&self.client, &self.table, names, game(game_id), LISTENER_PREFIX, LISTENER_PREFIX_END);
+        let limit = i32::try_from(LISTENERS_MAX).unwrap_or(i32::MAX);
+        let page = query.consistent_read(true).limit(limit).send().await?;
+        page.items.unwrap_or_default().into_iter().map(Listener::read).collect()
+    }
+
+    /// `false`: the player's connection is no longer `older`, the slot no longer `taken`'s, or the connection has ended.
+    async fn put(
+        &self,
+        connection_id: &str,
+        who: &Connection,
+        slot: &str,
+        taken: Option<&Listener>,
+        older: Option<&PlayerConnectionRow>,
+        now_ms: u64,
+    ) -> Result<bool, StoreError> {
+        let mut common = whose(connection_id, who.player_id, &who.name, who.game_id);
+        common.insert("slot".to_owned(), s(slot));
+        common.insert(TTL.to_owned(), n(expires(now_ms, CONNECTION_TTL_S)));
         let item = |key: Item| key.into_iter().chain(common.clone()).collect::<Item>();
-        let whose = item(key(connection(connection_id), CONN));
-        let mut of_player = item(key(player(player_id), CONNECTION));
-        of_player.insert("connectedAt".to_owned(), n(now_ms));
-        of_player.insert("lastActiveAt".to_owned(), n(now_ms));
-        let mut listens = item(key(game(game_id), listener(connection_id)));
-        listens.insert("role".to_owned(), s(role.as_str()));
-        if let Some(older) = older {
+        let mut of_player = item(key(player(who.player_id), CONNECTION));
+        of_player.insert("connectedAt".to_owned(), n(who.connected_at_ms));
+        let mut listens = item(key(game(who.game_id), listener(slot)));
+        listens.insert("role".to_owned(), s(who.role.as_str()));
+        if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
             listens.insert("replaces".to_owned(), s(&*older.connection_id));
         }
+        // Coming back gives no new allowance.
+        let own = taken.filter(|taken| taken.who.id() == who.player_id);
+        for what in Saying::ALL {
+            listens.insert(what.attribute().to_owned(), n(own.map_or(0, |own| own.until_ms(what))));
+        }
 
-        let put = |item| Put::builder().table_name(&self.table).set_item(Some(item));
-        // Stops two connections of one player that come at once from both staying: the second finds the first in the place
+        // Stops two connections of one player that say hello at once from both staying: the second finds the first in the place
         // of the one it has read, and replaces that.
-        let of_player = match older {
-            None => put(of_player)
-                .condition_expression("attribute_not_exists(#key)")
-                .expression_attribute_names("#key", PARTITION_KEY),
-            Some(older) => put(of_player)
-                .condition_expression("connectionId = :older")
-                .expression_attribute_values(":older", s(&*older.connection_id)),
-        };
-        let mut writes = vec![write_put(of_player)?, write_put(put(whose))?, write_put(put(listens))?];
-        if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
-            writes.push(self.delete(key(connection(&older.connection_id), CONN))?);
-            writes.push(self.delete(key(game(older.game_id), listener(&older.connection_id)))?);
-        }
-        self.transact(writes).await
-    }
-
-    /// Takes hello of a connection: from here on it gets its game's messages. `false`: it has ended or has been replaced.
-    pub async fn greet(&self, game_id: GameId, connection_id: &str) -> Result<bool, StoreError> {
-        let request = self
-            .client
-            .update_item()
+        let of_player = self.replace(of_player, older.map(|older| &*older.connection_id));
+        // Stops two listeners from taking one slot.
+        let listens = self.replace(listens, taken.map(|taken| &*taken.connection_id));
+        // Stops a hello that comes after its connection's end from making a listener of it.
+        let greeted = Update::builder()
             .table_name(&self.table)
-            .set_key(Some(key(game(game_id), listener(connection_id))))
-            .update_expression("SET greeted = :true")
-            .expression_attribute_values(":true", aws_sdk_dynamodb::types::AttributeValue::Bool(true))
-            // Stops a hello that comes after its connection's end from bringing it back as half an item.
+            .set_key(Some(key(connection(connection_id), CONN)))
+            .update_expression("SET slot = :slot, #ttl = :ttl")
             .condition_expression("attribute_exists(#key)")
-            .expression_attribute_names("#key", PARTITION_KEY);
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(error.into()),
-            },
+            .expression_attribute_names("#key", PARTITION_KEY)
+            .expression_attribute_names("#ttl", TTL)
+            .expression_attribute_values(":slot", s(slot))
+            .expression_attribute_values(":ttl", n(expires(now_ms, CONNECTION_TTL_S)));
+        let write = TransactWriteItem::builder;
+        let mut writes = vec![
+            write().put(of_player.build()?).build(),
+            write().put(listens.build()?).build(),
+            write().update(greeted.build()?).build(),
+        ];
+        if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
+            let key = key(connection(&older.connection_id), CONN);
+            writes.push(write().delete(Delete::builder().table_name(&self.table).set_key(Some(key)).build()?).build());
         }
-    }
-
-    /// Forgets a connection. `true`: it was its player's connection until now, so the player is away.
-    pub async fn disconnect(&self, connection_id: &str, who: &Connection) -> Result<bool, StoreError> {
-        let own = || -> Result<Vec<TransactWriteItem>, StoreError> {
-            Ok(vec![
-                self.delete(key(connection(connection_id), CONN))?,
-                self.delete(key(game(who.game_id), listener(connection_id)))?,
-            ])
-        };
-        let of_player = Delete::builder()
-            .table_name(&self.table)
-            .set_key(Some(key(player(who.player_id), CONNECTION)))
-            // Stops the late end of an old connection from taking the new one's place away.
-            .condition_expression("connectionId = :own")
-            .expression_attribute_values(":own", s(connection_id));
-        let of_player = of_player.build().map_err(|error| StoreError::Refused(error.to_string()))?;
-        let mut writes = own()?;
-        writes.push(TransactWriteItem::builder().delete(of_player).build());
-        if self.transact(writes).await? {
-            return Ok(true);
-        }
-        self.transact(own()?).await?;
-        Ok(false)
-    }
-
-    fn delete(&self, key: Item) -> Result<TransactWriteItem, StoreError> {
-        let delete = Delete::builder().table_name(&self.table).set_key(Some(key)).build();
-        let delete = delete.map_err(|error| StoreError::Refused(error.to_string()))?;
-        Ok(TransactWriteItem::builder().delete(delete).build())
-    }
-
-    /// `false`: a condition did not hold, and nothing was written.
-    async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
         match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
@@ -292,9 +272,119 @@ impl Connections {
             },
         }
     }
+
+    /// Puts an item in the place of the one of that connection, or where there is none.
+    fn replace(&self, item: Item, older: Option<&str>) -> aws_sdk_dynamodb::types::builders::PutBuilder {
+        let put = Put::builder().table_name(&self.table).set_item(Some(item));
+        match older {
+            None => {
+                put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY)
+            }
+            Some(older) => {
+                put.condition_expression("connectionId = :older").expression_attribute_values(":older", s(older))
+            }
+        }
+    }
+
+    /// Takes the place of an older connection among other listeners away: in another game, or in another role.
+    async fn forget_older(
+        &self,
+        older: Option<PlayerConnectionRow>,
+        connection_id: &str,
+        game_id: GameId,
+        slot: &str,
+    ) -> Result<(), StoreError> {
+        let Some(older) = older.filter(|older| older.connection_id != connection_id) else { return Ok(()) };
+        let older_game: GameId = older.game_id.parse().map_err(StoreError::unreadable)?;
+        if older_game == game_id && older.slot == slot {
+            return Ok(());
+        }
+        self.delete_own(key(game(older_game), listener(&older.slot)), &older.connection_id).await.map(drop)
+    }
+
+    /// Forgets a connection. `true`: it was its player's connection until now, so the player is away.
+    pub async fn disconnect(&self, connection_id: &str, who: &Connection) -> Result<bool, StoreError> {
+        let key_of = key(connection(connection_id), CONN);
+        let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key_of));
+        let old = delete.return_values(ReturnValue::AllOld).send().await?.attributes;
+        // It may have said hello since it was read.
+        let slot = old.map(Connection::read).transpose()?.and_then(|old| old.slot).or_else(|| who.slot.clone());
+        let Some(slot) = slot else { return Ok(false) };
+        self.delete_own(key(game(who.game_id), listener(&slot)), connection_id).await?;
+        self.delete_own(key(player(who.player_id), CONNECTION), connection_id).await
+    }
+
+    /// Forgets a listener's connection.
+    pub async fn forget(&self, game_id: GameId, gone: &Listener) -> Result<(), StoreError> {
+        let key_of = key(connection(&gone.connection_id), CONN);
+        self.client.delete_item().table_name(&self.table).set_key(Some(key_of)).send().await?;
+        self.delete_own(key(game(game_id), listener(&gone.slot)), &gone.connection_id).await?;
+        self.delete_own(key(player(gone.who.id()), CONNECTION), &gone.connection_id).await.map(drop)
+    }
+
+    /// Deletes an item while it is that connection's.
+    async fn delete_own(&self, key: Item, connection_id: &str) -> Result<bool, StoreError> {
+        let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key));
+        // Stops the late end of an old connection from taking the new one's place away.
+        let delete =
+            delete.condition_expression("connectionId = :own").expression_attribute_values(":own", s(connection_id));
+        met(delete.send().await, DeleteItemError::is_conditional_check_failed_exception)
+    }
+
+    /// Takes talk or guesses of a listener, up to `until_ms`. `false`: another function has taken some at the same moment, or the connection has ended.
+    pub async fn take(&self, game_id: GameId, who: &Listener, what: Saying, until_ms: u64) -> Result<bool, StoreError> {
+        let read_ms = who.until_ms(what);
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(key(game(game_id), listener(&who.slot))))
+            .update_expression("SET #until = :until")
+            .expression_attribute_names("#until", what.attribute())
+            .expression_attribute_values(":until", n(until_ms))
+            .expression_attribute_values(":own", s(&*who.connection_id));
+        // Stops guesses that go to several functions at once from all being taken out of one allowance.
+        let update = update
+            .condition_expression("connectionId = :own AND #until = :read")
+            .expression_attribute_values(":read", n(read_ms));
+        met(update.send().await, UpdateItemError::is_conditional_check_failed_exception)
+    }
 }
 
-fn write_put(put: aws_sdk_dynamodb::types::builders::PutBuilder) -> Result<TransactWriteItem, StoreError> {
-    let put = put.build().map_err(|error| StoreError::Refused(error.to_string()))?;
-    Ok(TransactWriteItem::builder().put(put).build())
+impl Connection {
+    fn read(item: Item) -> Result<Self, StoreError> {
+        let row: ConnectionRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+        Ok(Self {
+            player_id: player_id(&row.player_id)?,
+            game_id: row.game_id.parse().map_err(StoreError::unreadable)?,
+            role: row.role,
+            name: PlayerName::new(&row.player_name).map_err(StoreError::unreadable)?,
+            connected_at_ms: row.connected_at,
+            slot: row.slot,
+        })
+    }
+}
+
+fn whose(connection_id: &str, player_id: PlayerId, name: &PlayerName, game_id: GameId) -> Item {
+    Item::from([
+        ("connectionId".to_owned(), s(connection_id)),
+        ("playerId".to_owned(), s(player_id.to_string())),
+        ("playerName".to_owned(), s(name.as_str())),
+        ("gameId".to_owned(), s(game_id.to_string())),
+    ])
+}
+
+/// Whether a write's condition held.
+fn met<T, E>(
+    answer: Result<T, SdkError<E, aws_sdk_dynamodb::config::http::HttpResponse>>,
+    is_unmet: impl Fn(&E) -> bool,
+) -> Result<bool, StoreError>
+where
+    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    match answer {
+        Ok(_) => Ok(true),
+        Err(error) if error.as_service_error().is_some_and(is_unmet) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

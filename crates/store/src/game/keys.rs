@@ -1,6 +1,6 @@
 //! How the keys of the game's table are spelled. Nothing outside of this module's siblings knows.
 
-use domain::game::{GameId, LineId, PlayerId, TurnId};
+use domain::game::{ClientTag, GameId, LineId, PlayerId, TurnId};
 
 pub(crate) use crate::item::{Item, n, s};
 
@@ -25,10 +25,14 @@ pub(crate) const WORDS: &str = "WORDS";
 pub(crate) const CONNECTION: &str = "CONNECTION";
 pub(crate) const CONN: &str = "CONN";
 
-/// Sorts right before `META`, so that one query has all that a message needs: answer, listeners, room.
+/// Sorts right before `META`, so that one query has all that a message needs. Read from the end it begins with the room and what the room hides:
+/// listeners come behind them, and displace nothing.
 pub(crate) const LIVE_PREFIX: &str = "LIVE#";
-pub(crate) const ANSWER: &str = "LIVE#ANSWER";
+pub(crate) const SECRET: &str = "LIVE#SECRET";
 pub(crate) const LISTENER_PREFIX: &str = "LIVE#CONN#";
+pub(crate) const LISTENER_PREFIX_END: &str = "LIVE#CONN$";
+
+pub(crate) const TICKET: &str = "TICKET";
 
 pub(crate) const CHAT_PREFIX: &str = "CHAT#";
 /// The first text after all that begin with [`CHAT_PREFIX`]: `$` follows `#`.
@@ -36,6 +40,8 @@ pub(crate) const CHAT_PREFIX_END: &str = "CHAT$";
 pub(crate) const PLAYER_PREFIX: &str = "PLAYER#";
 pub(crate) const PLAYER_PREFIX_END: &str = "PLAYER$";
 pub(crate) const STROKE_PREFIX: &str = "STROKE#";
+pub(crate) const DRAWING_PREFIX: &str = "DRAWING#";
+pub(crate) const SCORE_PREFIX: &str = "SCORE#";
 pub(crate) const ROUND_PREFIX: &str = "ROUND#";
 pub(crate) const ROUND_PREFIX_END: &str = "ROUND$";
 
@@ -43,6 +49,13 @@ pub(crate) const ROUND_PREFIX_END: &str = "ROUND$";
 /// [2 hours](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html#apigateway-execution-service-websocket-limits-table);
 /// the design says a day.
 pub(crate) const CONNECTION_TTL_S: u64 = 24 * 60 * 60;
+
+/// How long the items of a connection stay that has not said hello, seconds: longer than its ticket is good, and than API Gateway lets it be
+/// silent, which is 10 minutes.
+pub(crate) const SILENT_TTL_S: u64 = 15 * 60;
+
+/// How long a game stays that nobody has come to, seconds.
+pub(crate) const UNVISITED_TTL_S: u64 = 60 * 60;
 
 /// How long a game's items stay after its last change, seconds.
 pub(crate) const GAME_TTL_S: u64 = 7 * 24 * 60 * 60;
@@ -68,8 +81,17 @@ pub(crate) fn connection(connection_id: &str) -> String {
     format!("CONN#{connection_id}")
 }
 
-pub(crate) fn listener(connection_id: &str) -> String {
-    format!("{LISTENER_PREFIX}{connection_id}")
+pub(crate) fn listener(slot: &str) -> String {
+    format!("{LISTENER_PREFIX}{slot}")
+}
+
+pub(crate) fn ticket(ticket_id: &str) -> String {
+    format!("TICKET#{ticket_id}")
+}
+
+/// What a client address has taken.
+pub(crate) fn client(tag: ClientTag) -> String {
+    format!("CLIENT#{:08x}", tag.0)
 }
 
 /// Thirteen digits sort as numbers do until the year 2286.
@@ -86,7 +108,7 @@ pub(crate) fn strokes(turn_id: TurnId, chunk: u16) -> String {
 }
 
 pub(crate) fn drawing(turn_id: TurnId) -> String {
-    format!("DRAWING#{turn_id}")
+    format!("{DRAWING_PREFIX}{turn_id}")
 }
 
 pub(crate) fn round(number: u8) -> String {
@@ -94,7 +116,7 @@ pub(crate) fn round(number: u8) -> String {
 }
 
 pub(crate) fn score(turn_id: TurnId, player_id: PlayerId) -> String {
-    format!("SCORE#{turn_id}#{player_id}")
+    format!("{SCORE_PREFIX}{turn_id}#{player_id}")
 }
 
 /// Epoch seconds, as TTL wants them, `seconds` after a moment in milliseconds.

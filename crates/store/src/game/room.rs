@@ -10,18 +10,15 @@ use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, 
 use domain::game::{Game, GameId, Player, Room, Secret, Word};
 use serde::{Deserialize, Serialize};
 
-use super::connections::Listener;
 use super::keys::{
-    ANSWER, ARCHIVE_TTL_S, CREATED_PREFIX, GAME_TTL_S, Item, LISTENER_PREFIX, LIVE_PREFIX, META, PARTITION_KEY,
-    SORT_KEY, TTL, WAITING, WORDS, expires, game, key, n, player, s,
+    ARCHIVE_TTL_S, CREATED_PREFIX, GAME_TTL_S, Item, LISTENER_PREFIX, LIVE_PREFIX, META, PARTITION_KEY, SECRET,
+    SORT_KEY, TTL, UNVISITED_TTL_S, WAITING, WORDS, expires, game, key, n, player, s,
 };
-use super::rows::{AnswerRow, MetaRow, Status, word};
+use super::listeners::{LISTENERS_MAX, Listener};
+use super::rows::{AnswerRow, MetaRow, word};
 use crate::StoreError;
 use crate::error::canceled;
 use crate::item::between;
-
-/// The pages that answer, listeners and room may take. A megabyte holds thousands of listeners.
-const PAGES_MAX: usize = 4;
 
 /// A day, in milliseconds.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -80,29 +77,23 @@ impl Rooms {
         request.send().await?.item.map(read_room).transpose()
     }
 
-    /// All that a message needs, in one query; `None`: there is no such game.
+    /// All that a message needs, in one query of bounded size; `None`: there is no such game.
     pub async fn live(&self, game_id: GameId, freshness: Freshness) -> Result<Option<Live>, StoreError> {
         let (mut room, mut secret, mut listeners) = (None, None, Vec::new());
-        let mut start: Option<Item> = None;
-        for _ in 0..PAGES_MAX {
-            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
-            let query = query.consistent_read(freshness == Freshness::Consistent);
-            let page = query.set_exclusive_start_key(start).send().await?;
-            for item in page.items.unwrap_or_default() {
-                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str);
-                match sort {
-                    META => room = Some(read_room(item)?),
-                    ANSWER => {
-                        let row: AnswerRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
-                        secret = Some(Secret::try_from(row)?);
-                    }
-                    _ if sort.starts_with(LISTENER_PREFIX) => listeners.push(Listener::read(item)?),
-                    _ => {}
+        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
+        // From the end: room and secret come before the listeners, and are there however many those are. All of them fit a page.
+        let query = query.scan_index_forward(false).limit(i32::try_from(LISTENERS_MAX + 2).unwrap_or(i32::MAX));
+        let page = query.consistent_read(freshness == Freshness::Consistent).send().await?;
+        for item in page.items.unwrap_or_default() {
+            let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str);
+            match sort {
+                META => room = Some(read_room(item)?),
+                SECRET => {
+                    let row: AnswerRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
+                    secret = Some(Secret::try_from(row)?);
                 }
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                break;
+                _ if sort.starts_with(LISTENER_PREFIX) => listeners.push(Listener::read(item)?),
+                _ => {}
             }
         }
         match (room, secret) {
@@ -173,13 +164,16 @@ impl Rooms {
         let mut writes = vec![Write::Put(meta.expression_attribute_values(":read", n(before.room.version)))];
         // An item's life counts from its own write: what the room cannot do without is written again on each day on which it changes.
         let is_new_day = before.room.updated_at_ms / DAY_MS != room.updated_at_ms / DAY_MS;
+        // The first who comes to a game gives all of it a longer life.
+        let is_visited = before.room.is_unvisited() && !room.is_unvisited();
+        let is_new_day = is_new_day || is_visited;
         if is_new_day || before.secret != after.secret {
             writes.push(Write::Put(self.put_of(answer(after)?)));
         }
         if is_new_day && !after.words.is_empty() {
             writes.push(Write::Put(self.put_of(words(after)?)));
         }
-        let came = room.players.iter().filter(|player| before.room.player(player.id).is_none());
+        let came = room.players.iter().filter(|player| is_visited || before.room.player(player.id).is_none());
         writes.extend(came.map(|player| Write::Put(self.put_of(seat(room, player)))));
         for gone in before.room.players.iter().filter(|player| room.player(player.id).is_none()) {
             let key = key(game(room.id), player(gone.id));
@@ -264,15 +258,18 @@ pub(super) fn read_room(item: Item) -> Result<Room, StoreError> {
 fn item(room: &Room, sort: &str, row: impl Serialize) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
     item.extend(key(game(room.id), sort));
-    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, GAME_TTL_S)));
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, GAME_TTL_S))));
     Ok(item)
 }
 
+/// How long an item stays after its write: `visited_s`, once somebody has come to the game.
+fn life_s(room: &Room, visited_s: u64) -> u64 {
+    if room.is_unvisited() { UNVISITED_TTL_S } else { visited_s }
+}
+
 fn meta(room: &Room) -> Result<Item, StoreError> {
-    let row = MetaRow::from(room);
-    let is_listed = row.status == Status::Waiting && room.public;
-    let mut item = item(room, META, row)?;
-    if is_listed {
+    let mut item = item(room, META, MetaRow::from(room))?;
+    if room.is_listed() {
         item.insert("GSI2PK".to_owned(), s(WAITING));
         item.insert("GSI2SK".to_owned(), s(format!("{CREATED_PREFIX}{:013}", room.created_at_ms)));
     }
@@ -280,7 +277,7 @@ fn meta(room: &Room) -> Result<Item, StoreError> {
 }
 
 fn answer(game: &Game) -> Result<Item, StoreError> {
-    let item = item(&game.room, ANSWER, AnswerRow::from(&game.secret))?;
+    let item = item(&game.room, SECRET, AnswerRow::from(&game.secret))?;
     Ok(outliving(item, &game.room))
 }
 
@@ -291,7 +288,7 @@ fn words(game: &Game) -> Result<Item, StoreError> {
 
 /// Stays a day longer than the room, which may change until the day's end without it.
 fn outliving(mut item: Item, room: &Room) -> Item {
-    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, ARCHIVE_TTL_S)));
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, ARCHIVE_TTL_S))));
     item
 }
 
@@ -305,7 +302,7 @@ fn seat(room: &Room, who: &Player) -> Item {
         ("gameId".to_owned(), s(room.id.to_string())),
         ("name".to_owned(), s(who.name.to_string())),
         ("joinedAt".to_owned(), n(who.joined_at_ms)),
-        (TTL.to_owned(), n(expires(room.updated_at_ms, GAME_TTL_S))),
+        (TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, GAME_TTL_S)))),
     ]);
     item
 }

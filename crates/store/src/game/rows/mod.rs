@@ -7,7 +7,7 @@ mod answer;
 mod round;
 
 use domain::game::{
-    GameId, Language, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, Word, WordSource,
+    ClientTag, GameId, Language, OutOfBounds, Player, PlayerId, PlayerName, Room, Settings, Stage, Word, WordSource,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ pub(crate) struct MetaRow {
     players: Vec<PlayerRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kicked: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kicked_from: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     current_round: Option<RoundRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,6 +91,9 @@ struct PlayerRow {
     drew_in: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kick_votes: Vec<String>,
+    /// From where they play, as a tag that says nothing to anybody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -146,6 +151,7 @@ impl From<&Room> for MetaRow {
             host_id: room.host.to_string(),
             players: room.players.iter().map(PlayerRow::from).collect(),
             kicked: texts(&room.kicked),
+            kicked_from: room.kicked_from.iter().map(|client| client.0).collect(),
             current_round,
             paused_at,
             finished_at,
@@ -197,6 +203,7 @@ impl TryFrom<MetaRow> for Room {
             host: player_id(&row.host_id)?,
             players: row.players.into_iter().map(Player::try_from).collect::<Result<_, _>>()?,
             kicked: player_ids(&row.kicked)?,
+            kicked_from: row.kicked_from.into_iter().map(ClientTag).collect(),
             stage,
         })
     }
@@ -213,6 +220,7 @@ impl From<&Player> for PlayerRow {
             away_since: player.away_since_ms,
             drew_in: player.drew_in_round,
             kick_votes: texts(&player.kick_votes),
+            client: player.client.map(|client| client.0),
         }
     }
 }
@@ -230,6 +238,7 @@ impl TryFrom<PlayerRow> for Player {
             away_since_ms: row.away_since,
             drew_in_round: row.drew_in,
             kick_votes: player_ids(&row.kick_votes)?,
+            client: row.client.map(ClientTag),
         })
     }
 }
@@ -280,6 +289,7 @@ mod tests {
             away_since_ms: None,
             drew_in_round: 10,
             kick_votes: vec![],
+            client: Some(ClientTag(u32::MAX - u32::from(n))),
         };
         let solvers: Vec<_> = (0..9).map(|n| Solver { player: id(n), points: 120 }).collect();
         let mut awards = awards_of(&solvers);
@@ -309,6 +319,7 @@ mod tests {
             host: id(0),
             players: (0..10).map(player).collect(),
             kicked: vec![],
+            kicked_from: vec![],
             stage: Stage::Playing(Playing { round_started_at_ms: NOW_MS, turn, paused_at_ms: None }),
         }
     }
@@ -344,7 +355,7 @@ mod tests {
         let mut drawing = reveal.clone();
         drawing.turn.phase = Phase::Drawing { mask: vec![None, Some('ん'), None], hints: 1 };
         stages.extend([Stage::Playing(choosing), Stage::Playing(drawing)]);
-        room.kicked = vec![id(20)];
+        (room.kicked, room.kicked_from) = (vec![id(20)], vec![ClientTag(7)]);
         room.players[1].kick_votes = vec![id(2), id(3)];
         room.players[2].away_since_ms = Some(9);
         room.players[3].ready = false;
