@@ -23,6 +23,7 @@ const en = {
   useToken: 'Use',
   forgetToken: 'Forget the token',
   tokenRefused: 'The token was not accepted',
+  tokenRefusedDetail: 'The token was not accepted. Look for a missing or an extra character.',
 };
 
 const ja: typeof en = {
@@ -47,6 +48,7 @@ const ja: typeof en = {
   useToken: '使う',
   forgetToken: 'トークンを破棄',
   tokenRefused: 'トークンが受け付けられませんでした',
+  tokenRefusedDetail: 'トークンが受け付けられませんでした。文字の抜けや余分がないか確かめてください。',
 };
 
 /** Both languages. */

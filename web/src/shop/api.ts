@@ -2,7 +2,7 @@
 import { isObject, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, object, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
 import { momentMs } from '../shared/format.ts';
-import type { PriceChange, Span } from './steps.ts';
+import type { PriceBefore, PriceChange, Span } from './steps.ts';
 
 /** A product as lists name it. */
 export interface ProductName {
@@ -139,7 +139,7 @@ export async function getSummary(id: string, signal: AbortSignal): Promise<Price
 export interface History {
   readonly changes: readonly PriceChange[];
   /** `null` when there was none. */
-  readonly before: number | null;
+  readonly before: PriceBefore | null;
   /** There are more changes than were read: the oldest are missing. */
   readonly isCut: boolean;
 }
@@ -158,11 +158,14 @@ export async function getHistory(id: string, span: Span, token: string, signal: 
     if (cursor === null) break;
   }
   const oldest = changes.at(-1);
-  if (oldest) return { changes, before: oldest.previousPrice, isCut: cursor !== null };
-  if (span.fromMs === null) return { changes, before: null, isCut: false };
+  if (cursor !== null) {
+    const price = oldest?.previousPrice ?? null;
+    return { changes, before: price === null ? null : { price, sinceMs: null }, isCut: true };
+  }
+  if (span.fromMs === null || oldest?.previousPrice === null) return { changes, before: null, isCut: false };
   const asked = query({ to: moment(span.fromMs), order: 'desc', limit: 1 });
   const earlier = page(await requestJson(`${path(id, 'prices')}?${asked}`, request), priceChange).items[0];
-  return { changes, before: earlier?.price ?? null, isCut: false };
+  return { changes, before: earlier ? { price: earlier.price, sinceMs: earlier.atMs } : null, isCut: false };
 }
 
 /** `GET /products/{id}/inventory`, newest first. */
@@ -204,6 +207,11 @@ export async function getActivities(
     action: text(item, 'action'),
     attributes: Object.entries(object(item, 'attributes')).map(([name, value]) => [name, String(value)] as const),
   }));
+}
+
+/** Asks whether a token is right. Fails with an {@link ApiError} when it is not. */
+export async function checkToken(token: string): Promise<void> {
+  await requestJson('/products?limit=1', authorized(token));
 }
 
 /** `PUT /products/{id}`: makes a product, or changes its name and threshold. Idempotent by nature. */

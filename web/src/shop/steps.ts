@@ -23,10 +23,20 @@ export interface Span {
   readonly isOpen: boolean;
 }
 
+/** The price that was in effect when a span began. */
+export interface PriceBefore {
+  readonly price: number;
+  /** Since when, in epoch milliseconds; `null` when that was not read. */
+  readonly sinceMs: number | null;
+}
+
 /** The price from a moment on. */
 export interface Step {
+  /** Where the step begins in its span. */
   readonly atMs: number;
   readonly price: number;
+  /** Since when the price was in effect, which may lie before the span; `null` when that is not known. */
+  readonly sinceMs: number | null;
 }
 
 /** The lowest price of some steps, and when it was in effect last. */
@@ -43,12 +53,12 @@ export interface Lowest {
 export function stepsWithin(
   span: Omit<Span, 'isOpen'>,
   changes: readonly PriceChange[],
-  before: number | null,
+  before: PriceBefore | null,
 ): readonly Step[] {
-  const steps: Step[] = changes.toReversed().map(({ atMs, price }) => ({ atMs, price }));
-  if (before !== null && span.fromMs !== null) steps.unshift({ atMs: span.fromMs, price: before });
+  const steps: Step[] = changes.toReversed().map(({ atMs, price }) => ({ atMs, price, sinceMs: atMs }));
+  if (before !== null && span.fromMs !== null) steps.unshift({ atMs: span.fromMs, ...before });
   const last = steps.at(-1);
-  if (last && last.atMs < span.toMs) steps.push({ atMs: span.toMs, price: last.price });
+  if (last && last.atMs < span.toMs) steps.push({ ...last, atMs: span.toMs });
   return steps;
 }
 

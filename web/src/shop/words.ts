@@ -94,7 +94,7 @@ const en = {
   lowest30Now: 'No lower price in the last 30 days.',
   prior: (price: string, share: string) =>
     `Lowest price in the 30 days before this reduction: ${price} (now ${share}).`,
-  allTime: (low: string, high: string) => `Since it went on sale: ${low} to ${high}`,
+  allTime: (low: string, high: string) => `Lowest and highest price ever: ${low} and ${high}.`,
 
   history: 'Price history',
   priceFailed: 'The prices cannot be read',
@@ -152,6 +152,9 @@ const en = {
   },
   reasonHint: 'For whoever reads the ledger later.',
   setPrice: 'Set the price',
+  askZero: (zero: string) => `Is ${zero} right? It makes the product free. Press the button again to confirm.`,
+  setZero: 'Yes, make it free',
+  createFree: 'Yes, create it free',
   priceSet: (price: string) => `The price is ${price} now.`,
   priceSame: 'That is the price already. Nothing was written.',
   priceNotSet: 'The price was not changed',
@@ -240,7 +243,7 @@ const ja: typeof en = {
   lowest30: (price) => `過去30日間の最低価格 ${price}`,
   lowest30Now: '過去30日間で、これより安い日はありません。',
   prior: (price, share) => `今回の値下げ前30日間の最低価格 ${price}(現在 ${share})`,
-  allTime: (low, high) => `販売開始からの価格帯 ${low}〜${high}`,
+  allTime: (low, high) => `これまでの最安値は${low}、最高値は${high}です。`,
 
   history: '価格の推移',
   priceFailed: '価格を読み込めません',
@@ -297,6 +300,9 @@ const ja: typeof en = {
   },
   reasonHint: 'あとで台帳を読む人のために。',
   setPrice: '価格を変更する',
+  askZero: (zero) => `価格は${zero}でよろしいですか。商品は無料になります。よければもう一度ボタンを押してください。`,
+  setZero: '無料にする',
+  createFree: '無料で登録する',
   priceSet: (price) => `価格は ${price} になりました。`,
   priceSame: 'すでにこの価格です。何も記録していません。',
   priceNotSet: '価格を変更できませんでした',

@@ -230,6 +230,59 @@ test('a wrong token is told, and the product stays readable without it', async (
   await close();
 });
 
+test('what was typed is still there when another token is asked for', async () => {
+  const server = new ShopServer();
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  await page.getByText('For staff').click();
+  const use = async (/** @type {string} */ token) => {
+    await page.getByLabel('Staff token').fill(token);
+    await page.getByRole('button', { name: 'Use', exact: true }).click();
+  };
+  await use('wrong');
+  await page.getByText('The token was not accepted.').waitFor();
+  assert.equal(await page.getByLabel('New price in EUR').count(), 0);
+  await use('token-1');
+  await page.getByLabel('New price in EUR').fill('12.5');
+  server.token = 'token-2';
+  await page.getByRole('button', { name: 'Set the price' }).click();
+  await page.getByText('The staff’s token was not accepted.').first().waitFor();
+  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await use('token-2');
+  assert.equal(await page.getByLabel('New price in EUR').inputValue(), '12.5');
+  await page.getByRole('button', { name: 'Set the price' }).click();
+  await page.getByText('The price is €12.50 now.').waitFor();
+  await close();
+});
+
+test('a price of nothing is asked about before it is sent', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openStaff(server);
+  await setPrice(page, '0');
+  await page.getByText('It makes the product free.').waitFor();
+  assert.equal(server.changes.length, 0);
+  await page.getByLabel('New price in EUR').fill('0.5');
+  await page.getByText('It makes the product free.').waitFor({ state: 'detached' });
+  await setPrice(page, '0.00');
+  await page.getByRole('button', { name: 'Yes, make it free' }).click();
+  await page.getByText('The price is €0.00 now.').waitFor();
+  assert.equal(server.changes.length, 1);
+  await close();
+});
+
+test('the chart tells at its right end since when the price holds', async () => {
+  const server = new ShopServer();
+  const { page, close } = await open({ prepare: (page) => server.install(page) });
+  const plot = page.locator('.u-over').first();
+  await plot.waitFor();
+  const box = await plot.boundingBox();
+  const newest = priceRows('mug-035', 'EUR')[0];
+  assert.ok(box && newest);
+  await plot.hover({ position: { x: box.width - 1, y: box.height / 2 } });
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' }).format(new Date(newest.createdAt));
+  await page.locator('.tip').getByText(day).waitFor();
+  await close();
+});
+
 test('a product that is not there offers to be made, and is made', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ at: '/shop/?product=tea-1', prepare: (page) => server.staff(page) });

@@ -1,7 +1,7 @@
 /** The price as steps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lowestOf, shareOf, stepAt, stepsWithin, type PriceChange } from '../../src/shop/steps.ts';
+import { lowestOf, shareOf, stepAt, stepsWithin, type PriceBefore, type PriceChange } from '../../src/shop/steps.ts';
 
 const change = (atMs: number, price: number, previousPrice: number | null = null): PriceChange => ({
   id: String(atMs),
@@ -13,44 +13,59 @@ const change = (atMs: number, price: number, previousPrice: number | null = null
   changedBy: null,
 });
 const span = { fromMs: 1_000, toMs: 2_000 };
+/** A price that came long before the span. */
+const before = (price: number): PriceBefore => ({ price, sinceMs: 400 });
 
 test('a span begins with the price that was in effect and ends with the last one', () => {
-  assert.deepEqual(stepsWithin(span, [change(1_800, 30), change(1_500, 10)], 20), [
-    { atMs: 1_000, price: 20 },
-    { atMs: 1_500, price: 10 },
-    { atMs: 1_800, price: 30 },
-    { atMs: 2_000, price: 30 },
+  assert.deepEqual(stepsWithin(span, [change(1_800, 30), change(1_500, 10)], before(20)), [
+    { atMs: 1_000, price: 20, sinceMs: 400 },
+    { atMs: 1_500, price: 10, sinceMs: 1_500 },
+    { atMs: 1_800, price: 30, sinceMs: 1_800 },
+    { atMs: 2_000, price: 30, sinceMs: 1_800 },
   ]);
 });
 
 test('a span without a change is one flat step', () => {
-  assert.deepEqual(stepsWithin(span, [], 20), [
-    { atMs: 1_000, price: 20 },
-    { atMs: 2_000, price: 20 },
+  assert.deepEqual(stepsWithin(span, [], before(20)), [
+    { atMs: 1_000, price: 20, sinceMs: 400 },
+    { atMs: 2_000, price: 20, sinceMs: 400 },
   ]);
+  assert.equal(stepsWithin(span, [], { price: 20, sinceMs: null }).at(-1)?.sinceMs, null);
 });
 
 test('a product that had no price yet begins with its first', () => {
   assert.deepEqual(stepsWithin(span, [change(1_500, 10)], null), [
-    { atMs: 1_500, price: 10 },
-    { atMs: 2_000, price: 10 },
+    { atMs: 1_500, price: 10, sinceMs: 1_500 },
+    { atMs: 2_000, price: 10, sinceMs: 1_500 },
   ]);
   assert.deepEqual(stepsWithin({ fromMs: null, toMs: 2_000 }, [], null), []);
 });
 
 test('the lowest counts the price that was in effect when the span began', () => {
-  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 30)], 20)), { price: 20, fromMs: 1_000, untilMs: 1_500 });
+  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 30)], before(20))), {
+    price: 20,
+    fromMs: 1_000,
+    untilMs: 1_500,
+  });
 });
 
 test('of equal lows the latest is marked, as long as it lasted', () => {
-  const steps = stepsWithin(span, [change(1_900, 30), change(1_700, 10), change(1_600, 10), change(1_400, 30)], 10);
+  const steps = stepsWithin(
+    span,
+    [change(1_900, 30), change(1_700, 10), change(1_600, 10), change(1_400, 30)],
+    before(10),
+  );
   assert.deepEqual(lowestOf(steps), { price: 10, fromMs: 1_600, untilMs: 1_900 });
-  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 5)], 20)), { price: 5, fromMs: 1_500, untilMs: 2_000 });
+  assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 5)], before(20))), {
+    price: 5,
+    fromMs: 1_500,
+    untilMs: 2_000,
+  });
   assert.equal(lowestOf([]), null);
 });
 
 test('a moment between two changes has the earlier one’s price', () => {
-  const steps = stepsWithin(span, [change(1_800, 30), change(1_500, 10)], 20);
+  const steps = stepsWithin(span, [change(1_800, 30), change(1_500, 10)], before(20));
   assert.deepEqual(
     [900, 1_000, 1_499, 1_500, 1_799, 2_500].map((atMs) => stepAt(steps, atMs)),
     [0, 0, 0, 1, 1, 3],

@@ -26,8 +26,9 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
 }
 
-/// Names and ids of products.
+/// Names and ids of products. A token that is sent has to be right: pages check here what somebody has typed.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
+    shop.staff.came_with(request)?;
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&shop.cursors, "products".to_owned(), (shop.now)());
     let after = listing.position(request)?;
