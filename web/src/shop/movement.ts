@@ -21,5 +21,5 @@ export function stockAfter(stock: number, type: MovementType, quantity: number):
 
 /** Whether a text may be a product's or an order's id. */
 export function isId(text: string): boolean {
-  return /^[A-Za-z0-9._-]{1,64}$/.test(text);
+  return /^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== '.' && text !== '..';
 }

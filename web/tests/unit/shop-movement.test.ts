@@ -38,7 +38,7 @@ test('what a movement makes of a stock', () => {
 
 test('an id is what an address can carry', () => {
   assert.ok(isId('p-1.B_2') && isId('x'.repeat(64)));
-  for (const text of ['', 'a b', 'a#b', '商品', 'x'.repeat(65), 'a/b']) assert.ok(!isId(text), text);
+  for (const text of ['', '.', '..', 'a b', 'a#b', '商品', 'x'.repeat(65), 'a/b']) assert.ok(!isId(text), text);
 });
 
 test('a shelf is low from its threshold on, and empty at nothing', () => {

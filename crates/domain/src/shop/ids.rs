@@ -7,12 +7,14 @@ const CHARS_MAX: usize = 64;
 
 /// Why a text is not an identifier of the shop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected 1 to {CHARS_MAX} of the characters A-Z, a-z, 0-9, `.`, `_` and `-`")]
+#[error("expected 1 to {CHARS_MAX} of the characters A-Z, a-z, 0-9, `.`, `_` and `-`, and neither `.` nor `..`")]
 pub struct IdError;
 
 fn checked(text: &str) -> Result<String, IdError> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    ((1..=CHARS_MAX).contains(&text.len()) && is_plain).then(|| text.to_owned()).ok_or(IdError)
+    // Clients and proxies take these two for steps in the path of a URL.
+    let is_step = [".", ".."].contains(&text);
+    ((1..=CHARS_MAX).contains(&text.len()) && is_plain && !is_step).then(|| text.to_owned()).ok_or(IdError)
 }
 
 /// The identifier of a product: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`. Without a `#`, it ends where its key's next part begins.
@@ -66,8 +68,12 @@ mod tests {
     #[test]
     fn an_identifier_has_no_character_that_a_key_is_made_of() {
         assert_eq!(ProductId::new("p001").map(|id| id.to_string()), Ok("p001".to_owned()));
-        assert!(ProductId::new(&"a".repeat(64)).is_ok() && OrderId::new("2024.A_1-b").is_ok());
-        for text in ["", "p#1", "p 1", "p/1", "商品", "p\n", &"a".repeat(65)] {
+        assert!(
+            ProductId::new(&"a".repeat(64)).is_ok()
+                && OrderId::new("2024.A_1-b").is_ok()
+                && ProductId::new("...").is_ok()
+        );
+        for text in ["", ".", "..", "p#1", "p 1", "p/1", "商品", "p\n", &"a".repeat(65)] {
             assert_eq!(ProductId::new(text), Err(IdError), "{text:?}");
             assert_eq!(OrderId::new(text), Err(IdError), "{text:?}");
         }
