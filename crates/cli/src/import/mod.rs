@@ -52,7 +52,7 @@ pub struct Arguments {
     /// Reads the file and tells its bad lines; loads nothing, and writes no reject file.
     #[arg(long)]
     dry_run: bool,
-    /// How many lines are loaded at once: of one product or user, one after the other.
+    /// How many lines are loaded at once; those of one product are loaded one after the other.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
     /// The shop's table.
@@ -144,7 +144,7 @@ async fn loader(arguments: &Arguments) -> Option<Loader> {
     Some(Loader::new(client, shop_table, activities, journal))
 }
 
-/// Reads the lines and hands each to the one of those that load who has its product or its user.
+/// Reads the lines and hands each to a loader; lines of one product go to the same loader.
 async fn read(
     arguments: &Arguments,
     reader: &mut Reader<File>,

@@ -39,14 +39,15 @@ impl Row {
         }
     }
 
-    /// Lines of one and the same are loaded one after the other, in the order of the file.
-    pub(super) fn lane(&self) -> &str {
+    /// Lines of one and the same are loaded one after the other, in the order of the file: those of a product, whose rows chain. Activities and
+    /// entries depend on no other line, so only the same one again has to wait.
+    pub(super) fn lane(&self) -> String {
         match self {
-            Self::Product(put) => put.id.as_str(),
-            Self::Price(request) => request.product_id.as_str(),
-            Self::Stock(request) => request.product_id.as_str(),
-            Self::Activity(activity) => activity.user_id.as_str(),
-            Self::Journal(entry) => entry.message.as_str(),
+            Self::Product(put) => put.id.to_string(),
+            Self::Price(request) => request.product_id.to_string(),
+            Self::Stock(request) => request.product_id.to_string(),
+            Self::Activity(activity) => activity.id.to_string(),
+            Self::Journal(entry) => entry.id.to_string(),
         }
     }
 }
