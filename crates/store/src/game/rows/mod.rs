@@ -91,8 +91,8 @@ struct PlayerRow {
     drew_in: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kick_votes: Vec<String>,
-    /// From where they play, as a tag that says nothing to anybody else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// From where they play, as a tag that says nothing to anybody else. A short name: ten of them are in each room, whose size is paid for.
+    #[serde(default, rename = "c", skip_serializing_if = "Option::is_none")]
     client: Option<u32>,
 }
 
