@@ -38,7 +38,7 @@ async fn what_a_shell_has_built_is_not_built_again() {
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with("CARGO_")))
     {
-        if !["CARGO_HOME", "CARGO_TARGET_DIR"].iter().any(|kept| name == *kept) {
+        if !["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].iter().any(|kept| name == *kept) {
             shell.env_remove(name);
         }
     }
