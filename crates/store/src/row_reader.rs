@@ -14,11 +14,7 @@ const LOGGED_MAX: usize = 5;
 
 /// Reads the rows of one list. Without it, one bad row would turn the whole list into an error, for everybody and for ever.
 ///
-/// ```ignore
-/// let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
-/// let items = answer.items.unwrap_or_default().into_iter().filter_map(|item| reader.read(item, read_product)).collect();
-/// Ok(Page { items, next, skipped: reader.skipped() })
-/// ```
+/// Make one for each list, send each item through [`RowReader::read`], and tell the caller how many it [`skipped`](RowReader::skipped).
 ///
 /// A page goes on behind its last *item*, readable or not: take `next` from the item's key or from `LastEvaluatedKey`. A list that is
 /// merged from several queries goes through [`merge_placed`] for the same reason.
