@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::error::TransactionCanceledException;
+use serde_json::Value;
 
 /// Why a request had no result, sorted by what the caller can do.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +86,13 @@ where
     if let SdkError::ServiceError(context) = error
         && let (Some(code), Some(message)) = (context.err().code(), context.err().message())
     {
-        return format!("{code}: {message}");
+        // A throttled request also names the key range that is full, which the message does not.
+        let body = context.raw().body().bytes().and_then(|body| serde_json::from_slice::<Value>(body).ok());
+        let reasons = body
+            .as_ref()
+            .and_then(|body| body["ThrottlingReasons"].as_array().or(body["throttlingReasons"].as_array()));
+        let reasons = reasons.into_iter().flatten().filter_map(|reason| reason["reason"].as_str());
+        return reasons.fold(format!("{code}: {message}"), |text, reason| format!("{text} ({reason})"));
     }
     let mut causes = vec![error.to_string()];
     let mut source = error.source();
