@@ -34,9 +34,14 @@ const IRREGULAR: [(&str, &str); 8] = [
 
 /// Compares a guess with an English answer, or with an English name of a Japanese one.
 pub(super) fn judge(answer: &str, guess: &str) -> Guess {
-    let (wanted, given) = (spelling(answer), parts(guess));
+    let (answer, guess) = (parts(answer), parts(guess));
+    // An article may be part of the word ("a cappella"), and written without a space ("acappella").
+    if is_same(&answer.concat(), &guess.concat()) {
+        return Guess::Correct;
+    }
+    let (wanted, given) = (without_article(&answer).concat(), without_article(&guess));
     let given_spelling = given.concat();
-    if is_same(&wanted, &given_spelling) {
+    if is_same(&wanted, &given_spelling) || is_same(&answer.concat(), &given_spelling) {
         return Guess::Correct;
     }
     let letters: Vec<char> = wanted.chars().collect();
@@ -46,7 +51,7 @@ pub(super) fn judge(answer: &str, guess: &str) -> Guess {
         _ => 2,
     };
     let is_near = is_within_edits(&letters, &given_spelling.chars().collect::<Vec<_>>(), edits_max);
-    if is_near || gives_away(&wanted, &given) {
+    if is_near || gives_away(&wanted, given) {
         return Guess::Near;
     }
     Guess::Wrong
@@ -54,10 +59,17 @@ pub(super) fn judge(answer: &str, guess: &str) -> Guess {
 
 /// The one spelling of all ways to write a word, but for its plural.
 pub(super) fn spelling(text: &str) -> String {
-    parts(text).concat()
+    without_article(&parts(text)).concat()
 }
 
-/// The words of a text in plain small letters, without a leading article.
+fn without_article(parts: &[String]) -> &[String] {
+    match parts {
+        [article, rest @ ..] if !rest.is_empty() && ["a", "an", "the"].contains(&article.as_str()) => rest,
+        _ => parts,
+    }
+}
+
+/// The words of a text in plain small letters.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {
@@ -77,9 +89,6 @@ fn parts(text: &str) -> Vec<String> {
         }
     }
     parts.retain(|part| !part.is_empty());
-    if parts.len() > 1 && ["a", "an", "the"].contains(&&*parts[0]) {
-        parts.remove(0);
-    }
     parts
 }
 
@@ -178,6 +187,9 @@ mod tests {
             ("dog", "d o g"),
             ("A", "a"),
             ("the end", "end"),
+            ("a cappella", "acappella"),
+            ("a cappella", "an a-cappella"),
+            ("añ A", "añA"),
         ] {
             assert_eq!(judge(answer, guess), Guess::Correct, "{answer} {guess}");
         }

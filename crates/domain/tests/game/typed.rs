@@ -23,12 +23,7 @@ fn words() -> impl Strategy<Value = Word> {
 
 fn english() -> impl Strategy<Value = Word> {
     let text = "[a-zA-Zéñöç0-9]{1,8}([ -][a-z'A-Zéñ]{1,8}){0,2}";
-    let begins_with_an_article = |text: &str| {
-        ["a", "an", "the"].iter().any(|article| text.to_lowercase().split([' ', '-', '\'']).next() == Some(article))
-    };
-    text.prop_filter_map("a word", move |text| {
-        Word::new(Language::English, &text).ok().filter(|_| !begins_with_an_article(&text))
-    })
+    text.prop_filter_map("a word", |text| Word::new(Language::English, &text).ok())
 }
 
 fn spellings() -> impl Strategy<Value = Vec<Spelling>> {
