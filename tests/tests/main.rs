@@ -49,6 +49,7 @@ mod stock_journey;
 mod stock_watch;
 mod store_activities;
 mod store_clicks;
+mod store_foreign;
 mod store_journal;
 mod store_okusuri_sign_in;
 mod store_shop;

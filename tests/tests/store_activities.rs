@@ -281,7 +281,7 @@ async fn a_products_activities_are_those_of_a_vector_across_midnight_and_growing
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_an_error_with_its_key() {
+async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 1);
     let put = |partition: &str, sort: &str| {
@@ -290,14 +290,14 @@ async fn a_row_that_cannot_be_read_is_an_error_with_its_key() {
         let put = put.item("EntityType", text("ACTIVITY")).item("UserId", text("ann")).item("Action", text("a b"));
         put.item("CreatedAt", text("2024-01-01T00:00:00.000000000Z"))
     };
-    let sort = "ACTIVITY#2024-01-01T00:00:00.000000000Z#0199a478-bc40-7abc-8def-000000000001";
+    let sort = "ACTIVITY#2024-01-01T00:00:00Z#000000000#0199a478-bc40-7abc-8def-000000000001";
     for partition in ["USER#ann", "PRODUCT#p-1#2024-01-01#0"] {
         put(partition, sort).send().await.unwrap();
     }
     let (ann, product) = (UserId::new("ann").unwrap(), ProductId::new("p-1").unwrap());
-    let error = store.of_user(&ann, TimeRange::default(), None, Direction::Asc, 9, None).await.unwrap_err();
-    assert!(error.to_string().contains(sort) && error.to_string().contains("USER#ann"), "{error}");
+    let page = store.of_user(&ann, TimeRange::default(), None, Direction::Asc, 9, None).await.unwrap();
+    assert_eq!((page.items, page.next, page.skipped), (Vec::new(), None, 1));
     let day = ActivityRange::new(range(Some("2024-01-01"), Some("2024-01-02"))).unwrap();
-    let error = store.of_product(&product, day, Direction::Asc, 9, None).await.unwrap_err();
-    assert!(error.to_string().contains("`Action`"), "{error}");
+    let page = store.of_product(&product, day, Direction::Asc, 9, None).await.unwrap();
+    assert_eq!((page.items, page.next, page.skipped), (Vec::new(), None, 1));
 }

@@ -41,6 +41,12 @@ impl Moment {
         parse_date(text).map_or_else(|_| Self::parse(text), Self::start_of)
     }
 
+    /// The end of a range, which is not in it: a moment, or a day, whose last nanosecond is in it.
+    pub fn parse_end(text: &str) -> Result<Self, MomentError> {
+        let Ok(day) = parse_date(text) else { return Self::parse(text) };
+        Self::start_of(day.tomorrow().map_err(|_| MomentError::OutOfRange)?)
+    }
+
     /// The first nanosecond of a UTC day.
     pub fn start_of(day: Date) -> Result<Self, MomentError> {
         let start = day.to_zoned(TimeZone::UTC).map_err(|_| MomentError::OutOfRange)?;
@@ -56,6 +62,11 @@ impl Moment {
     pub fn next(self) -> Result<Self, MomentError> {
         let later = self.0.checked_add(jiff::SignedDuration::from_nanos(1)).map_err(|_| MomentError::OutOfRange)?;
         Self::new(later)
+    }
+
+    /// Whether nothing of it is finer than a second.
+    pub fn is_whole_second(self) -> bool {
+        self.0.subsec_nanosecond() == 0
     }
 
     /// The same as a timestamp.
@@ -153,6 +164,14 @@ mod tests {
         assert_eq!(Moment::parse_or_day("2024-02-29"), Ok(moment("2024-02-29T00:00:00Z")));
         assert_eq!(Moment::parse_or_day("2024-01-15T09:30:00+09:00"), Ok(moment("2024-01-15T00:30:00Z")));
         assert_eq!(Moment::parse_or_day("2023-02-29"), Err(MomentError::NotAMoment));
+    }
+
+    #[test]
+    fn a_day_that_ends_a_range_is_in_it_and_a_moment_is_not() {
+        assert_eq!(Moment::parse_end("2024-02-29"), Ok(moment("2024-03-01T00:00:00Z")));
+        assert_eq!(Moment::parse_end("2024-02-29T00:00:00Z"), Ok(moment("2024-02-29T00:00:00Z")));
+        assert_eq!(Moment::parse_end("2023-02-29"), Err(MomentError::NotAMoment));
+        assert_eq!(Moment::parse_end("9999-12-31"), Err(MomentError::OutOfRange));
     }
 
     #[test]

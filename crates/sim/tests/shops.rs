@@ -34,13 +34,14 @@ fn no_crowd_breaks_a_promise() {
     let (mut calm, mut rows) = (0, 0);
     for outcome in play_all(None, 1..25) {
         assert!(outcome.broken.is_empty(), "make sim-shop SEED={}: {:#?}", outcome.seed, outcome.broken);
-        calm += usize::from(outcome.faults.is_empty());
+        // A client of the original design comes in calm histories too.
+        calm += usize::from(outcome.faults.keys().all(|kind| kind.starts_with("foreign ")));
         rows += outcome.rows;
         for (fault, count) in outcome.faults {
             *faults.entry(fault).or_default() += count;
         }
     }
-    assert!(faults.len() >= 12, "each kind of fault has to strike: {faults:?}");
+    assert!(faults.len() >= 15, "each kind of fault has to strike: {faults:?}");
     assert!(calm > 0 && rows > 500, "{calm} calm histories, {rows} rows");
 }
 
@@ -52,6 +53,16 @@ fn a_crowd_comes_again_just_as_it_was() {
 #[test]
 fn a_lock_on_the_stocks_value_is_caught() {
     assert!(caught(Weakness::LockOnValue, 1..7) > 1);
+}
+
+#[test]
+fn a_lock_that_a_foreign_writer_does_not_know_is_caught() {
+    assert!(caught(Weakness::LockOnVersion, 1..9) > 1);
+}
+
+#[test]
+fn refusals_that_nothing_remembers_are_caught() {
+    assert!(caught(Weakness::RefusalsForgotten, 1..13) > 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod crowd;
 mod movements;
+mod refusals;
 mod reservations;
 
 use std::collections::BTreeMap;

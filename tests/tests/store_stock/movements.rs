@@ -71,7 +71,7 @@ async fn an_order_names_one_movement_of_each_type() {
 }
 
 #[tokio::test]
-async fn what_is_refused_leaves_no_trace_and_its_name_free() {
+async fn what_is_refused_moves_nothing_and_stays_refused_under_its_name() {
     let db = with_cups(2).await;
     let before = product(&db).await;
     let Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Insufficient(there)))) =
@@ -82,7 +82,12 @@ async fn what_is_refused_leaves_no_trace_and_its_name_free() {
     assert_eq!((there.stock(), there.reserved(), there.available()), (2, 0, 2));
     assert_eq!((product(&db).await, ledger(&db).await.len()), (before, 1));
     stock(&db).change(&movement("IN", 1, "more", 2)).await.unwrap();
-    assert!(matches!(stock(&db).change(&movement("OUT", 3, "k", 3)).await, Ok(Changed::Now(_))));
+    let again = stock(&db).change(&movement("OUT", 3, "k", 3)).await;
+    assert!(
+        matches!(again, Err(ChangeError::RefusedBefore(Unmoved::Stock(StockRefusal::Insufficient(_))))),
+        "{again:?}"
+    );
+    assert!(matches!(stock(&db).change(&movement("OUT", 3, "another", 4)).await, Ok(Changed::Now(_))));
 
     let nobody = StockRequest { product_id: ProductId::new("mug").unwrap(), ..movement("IN", 1, "k", 1) };
     assert!(matches!(stock(&db).change(&nobody).await, Err(ChangeError::Refused(Unmoved::NotFound))));

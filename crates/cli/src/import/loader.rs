@@ -54,7 +54,7 @@ fn bad(why: impl Display) -> LoadError {
 /// What a change that was not made means to its line.
 fn of_change<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> LoadError) -> LoadError {
     match error {
-        ChangeError::Refused(why) => refused(why),
+        ChangeError::Refused(why) | ChangeError::RefusedBefore(why) => refused(why),
         ChangeError::Reused(Reused::Key) => bad("its key has been used for something else"),
         ChangeError::Reused(Reused::Order) => bad("its order has moved something else"),
         ChangeError::Conflict => LoadError::Failed("others changed the product each time".to_owned(), true),

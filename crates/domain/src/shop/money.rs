@@ -44,6 +44,9 @@ pub struct Currency(&'static str);
 pub struct CurrencyError;
 
 impl Currency {
+    /// ISO 4217's code of no currency: of a row that does not say. No client may name it.
+    pub const UNNAMED: Self = Self("XXX");
+
     /// Looks the code up. Capitals only: `eur` is no code.
     pub fn new(code: &str) -> Result<Self, CurrencyError> {
         CODES.split(' ').find(|known| *known == code).map(Self).ok_or(CurrencyError)

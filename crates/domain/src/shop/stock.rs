@@ -14,7 +14,7 @@ pub struct StockLevel {
 
 /// Two numbers that are no level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{reserved} reserved of a stock of {stock}: expected at most {max} of them, and no more reserved than there are", max = StockLevel::MAX)]
+#[error("{reserved} reserved of a stock of {stock}: expected at most {max} of each", max = StockLevel::MAX)]
 pub struct LevelError {
     /// The goods that are there.
     pub stock: u64,
@@ -83,9 +83,9 @@ impl StockLevel {
     /// The most goods of one product.
     pub const MAX: u64 = 1_000_000_000_000;
 
-    /// Checks that no more are promised than there are.
+    /// Checks the bounds.
     pub fn new(stock: u64, reserved: u64) -> Result<Self, LevelError> {
-        let is_level = reserved <= stock && stock <= Self::MAX;
+        let is_level = reserved <= Self::MAX && stock <= Self::MAX;
         is_level.then_some(Self { stock, reserved }).ok_or(LevelError { stock, reserved })
     }
 
@@ -101,7 +101,7 @@ impl StockLevel {
 
     /// Those of them that anybody may have.
     pub fn available(self) -> u64 {
-        self.stock - self.reserved
+        self.stock.saturating_sub(self.reserved)
     }
 
     /// Moves goods.
@@ -117,7 +117,8 @@ impl StockLevel {
             Movement::Adjust(delta) => stock.checked_add_signed(delta.get()).ok_or(StockRefusal::Insufficient(self))?,
             Movement::Count(counted) => counted.get(),
         };
-        if stock < self.reserved {
+        // Where promised goods are missing already, more of them may come.
+        if stock < self.reserved && stock < self.stock {
             return Err(StockRefusal::Reserved(self));
         }
         if stock > Self::MAX {
@@ -149,10 +150,11 @@ impl StockLevel {
     /// Keeps a promise: the goods leave.
     ///
     /// # Errors
-    /// As for [`StockLevel::give_back`].
+    /// As for [`StockLevel::give_back`], and [`StockRefusal::Insufficient`] when promised goods are missing.
     pub fn hand_over(self, quantity: Quantity) -> Result<Moved, StockRefusal> {
         let promised = self.give_back(quantity.get())?;
-        Ok(Moved { before: self, after: Self { stock: promised.stock - quantity.get(), ..promised } })
+        let stock = self.stock.checked_sub(quantity.get()).ok_or(StockRefusal::Insufficient(self))?;
+        Ok(Moved { before: self, after: Self { stock, ..promised } })
     }
 }
 
@@ -287,7 +289,20 @@ mod tests {
         assert_eq!(after(full, "IN", 1), Err(StockRefusal::Overflow(full)));
         assert_eq!(after(full, "ADJUST", 1), Err(StockRefusal::Overflow(full)));
         assert_eq!(after(level(StockLevel::MAX - 1, 0), "IN", 1), Ok((StockLevel::MAX, 1)));
-        assert!(StockLevel::new(StockLevel::MAX + 1, 0).is_err() && StockLevel::new(3, 4).is_err());
+        assert!(StockLevel::new(StockLevel::MAX + 1, 0).is_err() && StockLevel::new(3, StockLevel::MAX + 1).is_err());
+    }
+
+    #[test]
+    fn where_promised_goods_are_missing_more_may_come_and_none_may_go() {
+        let short = level(3, 5);
+        assert_eq!(short.available(), 0);
+        assert_eq!(after(short, "IN", 1), Ok((4, 1)));
+        assert_eq!(after(short, "COUNT", 3), Ok((3, 0)));
+        assert_eq!(after(short, "OUT", 1), Err(StockRefusal::Insufficient(short)));
+        assert_eq!(after(short, "COUNT", 2), Err(StockRefusal::Reserved(short)));
+        let quantity = |number| Quantity::new(number).expect("a quantity");
+        assert_eq!(short.hand_over(quantity(4)), Err(StockRefusal::Insufficient(short)));
+        assert_eq!(short.hand_over(quantity(3)).map(|moved| moved.after), Ok(level(0, 2)));
     }
 
     #[test]

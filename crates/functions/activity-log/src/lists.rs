@@ -73,9 +73,9 @@ pub(crate) async fn of_product(log: &ActivityLog, request: &Request, now: Timest
     listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), next.as_ref(), page.skipped)
 }
 
-/// The parameters `from` and `to`, moments or days. `to` is not included, so a day as `to` is not either.
+/// The parameters `from` and `to`, moments or days. A day as `to` is included, a moment is not.
 fn ends(request: &Request) -> Result<(Option<Moment>, Option<Moment>), Problem> {
-    Ok((request.parse_query("from", Moment::parse_or_day)?, request.parse_query("to", Moment::parse_or_day)?))
+    Ok((request.parse_query("from", Moment::parse_or_day)?, request.parse_query("to", Moment::parse_end)?))
 }
 
 /// A moment out of a cursor that we have sealed.

@@ -25,7 +25,7 @@ pub(crate) fn failed(error: StoreError) -> Problem {
 /// Why a change was not made.
 pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
-        ChangeError::Refused(refusal) => refused(refusal),
+        ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
         ChangeError::Reused(Reused::Key) => IDEMPOTENCY_KEY_REUSED,
         ChangeError::Reused(Reused::Order) => ORDER_ID_REUSED,
         ChangeError::Conflict => conflict(),
@@ -57,6 +57,7 @@ pub(crate) fn unmoved(refusal: Unmoved) -> Problem {
 pub(crate) fn unsettled(refusal: Unsettled) -> Problem {
     match refusal {
         Unsettled::NotFound => RESERVATION_NOT_FOUND,
+        Unsettled::Missing(why) => unmoved(Unmoved::Stock(why)),
         Unsettled::Settled(why @ SettleError::Expired(_)) => RESERVATION_EXPIRED.detail(why),
         Unsettled::Settled(why @ SettleError::Settled(settlement, _)) => {
             RESERVATION_SETTLED.detail(why).member("state", settlement.as_str())

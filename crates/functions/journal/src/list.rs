@@ -21,7 +21,7 @@ pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply
         journals.staff.authorize(request)?;
     }
     let from = request.parse_query("from", Moment::parse_or_day)?;
-    let to = request.parse_query("to", Moment::parse_or_day)?;
+    let to = request.parse_query("to", Moment::parse_end)?;
     let range = TimeRange::new(from, to).map_err(|error| invalid("from", error))?;
     let now = (journals.now)();
     // The number is the meaning of what a cursor holds: a version that holds something else takes another one.

@@ -29,7 +29,8 @@ pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Prob
     };
     Ok(match repriced {
         Repriced::Entry(entry) => Reply::json(status, &json!({ "changed": true, "entry": to_json(&entry, true) })),
-        Repriced::Same(product) => {
+        Repriced::Same => {
+            let product = products::find(shop, request).await?;
             Reply::json(200, &json!({ "changed": false, "product": products::to_json(&product) }))
         }
     })

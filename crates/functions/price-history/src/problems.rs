@@ -1,7 +1,7 @@
 //! What can be wrong with a request, and what of the rules' refusals becomes of it.
 
 use domain::shop::ProductRefusal;
-use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INVALID_BODY, Problem, conflict};
+use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, INVALID_BODY, Problem, conflict};
 use store::StoreError;
 use store::shop::{ChangeError, PriceRefusal};
 
@@ -22,7 +22,7 @@ pub(crate) fn failed(error: StoreError) -> Problem {
 /// Why a change was not made.
 pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
-        ChangeError::Refused(refusal) => refused(refusal),
+        ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
         // No order is named here.
         ChangeError::Reused(_) => IDEMPOTENCY_KEY_REUSED,
         ChangeError::Conflict => conflict(),
@@ -42,6 +42,10 @@ pub(crate) fn unmade(refusal: ProductRefusal) -> Problem {
 pub(crate) fn unpriced(refusal: PriceRefusal) -> Problem {
     match refusal {
         PriceRefusal::NotFound => PRODUCT_NOT_FOUND,
+        PriceRefusal::Same => {
+            tracing::error!("a price that is the same was told as a refusal");
+            INTERNAL
+        }
         PriceRefusal::Currency(why) => CURRENCY_MISMATCH.detail(why).member("currency", why.of_product.as_str()),
     }
 }

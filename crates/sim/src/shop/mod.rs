@@ -4,6 +4,7 @@
 //! engine. Requests and answers are lost, come twice and late, instances die before, in and after a transaction, and reservations run out while orders
 //! want them. Then the storm is over, and the books are looked at.
 
+mod foreign;
 mod oracle;
 mod sweeper;
 mod weakness;
@@ -22,6 +23,7 @@ use tokio::time::sleep;
 pub use weakness::Weakness;
 
 use crate::table::Database;
+use foreign::Foreign;
 use sweeper::Sweeper;
 use world::{State, World};
 use writer::Writer;
@@ -79,7 +81,11 @@ async fn history(
     let waves = world.with(|state| state.rng.u8(WAVES));
     for wave in 0..waves {
         let coming = writers.iter().map(|writer| tokio::task::spawn_local(writer.clone().come(wave)));
-        for task in coming.collect::<Vec<_>>() {
+        let coming: Vec<_> = coming.collect();
+        if world.with(|state| state.replaced.is_some()) {
+            Foreign::new(world.clone()).come().await;
+        }
+        for task in coming {
             task.await??;
         }
         // Requests are remembered for thirty days: nobody asks again after the pause.

@@ -8,31 +8,39 @@ use serde_json::{Value, json};
 /// Which rule is weakened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Weakness {
-    /// A change is made on the stock that was read, as the seed's lock has it, and not on the version: stock may go and come back meanwhile.
+    /// A change is made on the stock that was read, as the original design's lock has it, and not on the version: stock may go and come back meanwhile.
     LockOnValue,
+    /// A change is made on the version alone, which a client of the original design does not know.
+    LockOnVersion,
     /// A change is made whatever has happened since it was decided.
     NoLock,
     /// Nothing remembers requests and orders.
     NoMarkers,
+    /// Nothing remembers refusals.
+    RefusalsForgotten,
     /// The ledger's row is written after the transaction and not in it.
     RowsApart,
     /// Nothing remembers that an expired reservation's goods were given back.
     ExpiryUnmarked,
 }
 
-/// What goes over the wire instead of a transaction, one after the other. `read` is the product as its decision has seen it.
-pub(super) fn weaken(weakness: Weakness, mut transaction: Value, read: &Value) -> Vec<(String, Value)> {
+/// Whether a request does not reach the table at all.
+pub(super) fn is_dropped(weakness: Option<Weakness>, operation: &str, body: &Value) -> bool {
+    let is_refusal =
+        operation == "TransactWriteItems" && body["TransactItems"][0]["Put"]["Item"]["Refused"].is_object();
+    weakness == Some(Weakness::RefusalsForgotten) && is_refusal
+}
+
+/// What goes over the wire instead of a transaction, one after the other.
+pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String, Value)> {
     let mut after = Vec::new();
     let actions = transaction["TransactItems"].as_array_mut();
     for actions in actions.into_iter() {
         match weakness {
-            Weakness::LockOnValue => {
-                let condition = "attribute_exists(PK) AND #Lock = :read";
-                actions.iter_mut().for_each(|action| relock(action, condition, Some(&read["Stock"])));
-            }
-            Weakness::NoLock => {
-                actions.iter_mut().for_each(|action| relock(action, "attribute_exists(PK)", None));
-            }
+            Weakness::LockOnValue => actions.iter_mut().for_each(|action| relock(action, &["Stock"])),
+            Weakness::LockOnVersion => actions.iter_mut().for_each(|action| relock(action, &["Version"])),
+            Weakness::NoLock => actions.iter_mut().for_each(|action| relock(action, &[])),
+            Weakness::RefusalsForgotten => {}
             Weakness::NoMarkers => actions.retain(|action| {
                 let sort = sort(action);
                 !sort.starts_with("REQUEST#") && !sort.starts_with("ORDER#") || sort.starts_with("REQUEST#expire#")
@@ -56,24 +64,26 @@ fn sort(action: &Value) -> String {
     action["Put"]["Item"]["SK"]["S"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Puts another condition on the product's update.
-fn relock(action: &mut Value, condition: &str, value: Option<&Value>) {
+/// Leaves of the condition on the product's update what is on these attributes.
+fn relock(action: &mut Value, kept: &[&str]) {
+    const LOCKS: [(&str, &str, &str); 3] =
+        [("Version", "#Version", ":read"), ("Stock", "#Stock", ":stock"), ("Price", "#Price", ":price")];
     let update = &mut action["Update"];
     if !update.is_object() {
         return;
     }
+    let mut condition = "attribute_exists(PK)".to_owned();
+    for (attribute, name, value) in LOCKS {
+        if kept.contains(&attribute) {
+            condition.push_str(&format!(" AND {name} = {value}"));
+            continue;
+        }
+        for names in update["ExpressionAttributeNames"].as_object_mut().into_iter() {
+            names.remove(name);
+        }
+        for values in update["ExpressionAttributeValues"].as_object_mut().into_iter() {
+            values.remove(value);
+        }
+    }
     update["ConditionExpression"] = json!(condition);
-    let names = update["ExpressionAttributeNames"].as_object_mut();
-    for names in names.into_iter() {
-        names.remove("#Version");
-        if value.is_some() {
-            names.insert("#Lock".to_owned(), json!("Stock"));
-        }
-    }
-    for values in update["ExpressionAttributeValues"].as_object_mut().into_iter() {
-        values.remove(":read");
-        if let Some(value) = value {
-            values.insert(":read".to_owned(), value.clone());
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! The wire between an instance and the table: it takes time, and faults strike it before and after a request is applied.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::weakness::weaken;
+use super::weakness::{is_dropped, weaken};
 use super::world::{State, World};
 
 /// How long a caller waits for a reply that is late.
@@ -33,15 +33,13 @@ const LATE_MS_MAX: u64 = 8_000;
 pub(super) struct Wire {
     world: World,
     killed: Arc<Notify>,
-    /// The product as this instance has read it last.
-    read: Arc<Mutex<Value>>,
     /// The harness's own: no time, no faults.
     is_perfect: bool,
 }
 
 impl Wire {
     pub(super) fn new(world: World) -> Self {
-        Self { world, killed: Arc::default(), read: Arc::default(), is_perfect: false }
+        Self { world, killed: Arc::default(), is_perfect: false }
     }
 
     pub(super) fn perfect(world: World) -> Self {
@@ -79,10 +77,12 @@ impl Wire {
         let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit_once('.'));
         let operation = target.map_or_else(String::new, |(_, operation)| operation.to_owned());
         let body: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let weakness = self.world.with(|state| state.weakness);
+        if is_dropped(weakness, &operation, &body) {
+            return response(200, &json!({}));
+        }
         let mut requests = match weakness {
-            Some(weakness) if operation == "TransactWriteItems" => weaken(weakness, body, &read),
+            Some(weakness) if operation == "TransactWriteItems" => weaken(weakness, body),
             _ => vec![(operation, body)],
         };
         // The reply is the first one's, unless a later one fails.
@@ -141,7 +141,6 @@ impl Wire {
             let fault = ["crash after a request", "lost reply"].into_iter().find(|fault| state.strikes(fault));
             (answer, fault)
         });
-        self.remember(operation, &answer.1);
         sleep(back / 4).await;
         match fault {
             None => Ok(answer),
@@ -165,19 +164,9 @@ impl Wire {
             });
         });
     }
-
-    fn remember(&self, operation: &str, answer: &Value) {
-        if operation != "BatchGetItem" {
-            return;
-        }
-        let items = answer["Responses"][super::world::TABLE].as_array().into_iter().flatten();
-        if let Some(product) = items.into_iter().find(|item| item["SK"]["S"] == "METADATA") {
-            *self.read.lock().unwrap_or_else(PoisonError::into_inner) = product.clone();
-        }
-    }
 }
 
-fn apply(state: &mut State, operation: &str, body: &Value) -> (u16, Value) {
+pub(super) fn apply(state: &mut State, operation: &str, body: &Value) -> (u16, Value) {
     let (status, answer) = state.database.answer(operation, body.to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
     state.note(|| format!("  {operation}: {status} {body} {}", if status == 200 { &Value::Null } else { &answer }));

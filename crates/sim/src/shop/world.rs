@@ -45,11 +45,15 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(12);
 
+/// How late an invocation may begin, milliseconds: its client has given up and asked again.
+const LATE_MS_MAX: u64 = 25_000;
+
 /// How often the end of what is under way is looked for before a history counts as stuck.
 const LOOKS_MAX: usize = 100_000;
 
 /// A kind of fault and how likely it may at most be, each time that it could strike.
-const FAULTS: [(&str, f64); 12] = [
+const FAULTS: [(&str, f64); 13] = [
+    ("late invocation", 0.15),
     ("request lost", 0.05),
     ("request twice", 0.05),
     ("answer lost", 0.08),
@@ -104,6 +108,8 @@ pub(super) struct State {
     pub(super) faults: BTreeMap<&'static str, u64>,
     pub(super) broken: Vec<String>,
     pub(super) trace: Option<Vec<String>>,
+    /// The prices that a client of the original design has replaced, by the sort keys of its rows; `None` in a history without such a client.
+    pub(super) replaced: Option<BTreeMap<String, i64>>,
 }
 
 /// A handle to it. A lock is held for one step and never across an await.
@@ -198,11 +204,17 @@ impl World {
     ) -> anyhow::Result<Self> {
         BEGIN.set(Some(Instant::now()));
         let text = |name| json!({"AttributeName": name, "AttributeType": "S"});
+        let key = |hash, range| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
         let table = json!({
             "TableName": TABLE,
             "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [text("PK"), text("SK")],
-            "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+            "AttributeDefinitions": [text("PK"), text("SK"), text("OpenOf"), text("ExpiresAt")],
+            "KeySchema": key("PK", "SK"),
+            "GlobalSecondaryIndexes": [{
+                "IndexName": "open-reservations",
+                "KeySchema": key("OpenOf", "ExpiresAt"),
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }],
         });
         ask(&mut *database, "CreateTable", &table)?;
         // One history in sixteen is calm; in the others each kind is in the air or not, more or less.
@@ -212,6 +224,7 @@ impl World {
             (is_on && !is_calm).then_some((fault, rate_max * share))
         });
         let weather = weather.collect();
+        let replaced = rng.bool().then(BTreeMap::new);
         Ok(Self(Arc::new(Mutex::new(State {
             rng,
             database,
@@ -224,6 +237,7 @@ impl World {
             faults: BTreeMap::new(),
             broken: Vec::new(),
             trace: is_traced.then(Vec::new),
+            replaced,
         }))))
     }
 
@@ -278,7 +292,8 @@ impl World {
         let world = self.clone();
         let (there, back) = self.with(|state| {
             state.under_way += 1;
-            (state.latency(), state.latency())
+            let late_ms = if state.strikes("late invocation") { state.rng.u64(..LATE_MS_MAX) } else { 0 };
+            (state.latency() + Duration::from_millis(late_ms), state.latency())
         });
         tokio::task::spawn_local(async move {
             sleep(there).await;

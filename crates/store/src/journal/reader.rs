@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::keys::{Day, PARTITION_KEY, SORT_KEY, days, entry, feed};
 use crate::StoreError;
 use crate::item::between;
+use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
 
 /// The most queries of one page, but for a first day that has more shards. A stretch of days with little or nothing in them ends a page early, with
@@ -107,62 +108,76 @@ impl JournalReader {
             from: range.from().map(first).max(kept),
             before: to.into_iter().chain(after.map(|position| position.0)).min(),
         };
-        let (mut entries, mut queries) = (Vec::new(), 0);
+        let (mut rows, mut queries) = (Vec::new(), 0);
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
         while !span.is_empty() {
-            let days = self.days(stream, span).await?;
+            let days = self.days(stream, span, &mut reader).await?;
             queries += 1;
             let (mut rest, has_more_days) = (days.rows.into_iter().peekable(), days.has_more);
             while let Some(day) = rest.peek() {
                 if queries > 1 && queries + usize::from(day.shards.get()) > QUERIES_MAX {
-                    return Ok(page(entries, span.before));
+                    return Ok(page(rows, span.before));
                 }
                 queries += usize::from(day.shards.get());
-                let read = self.of_day(stream, day, span, usize::from(limit) - entries.len()).await?;
-                let last = read.rows.last().map(|entry| entry.id);
-                entries.extend(read.rows);
+                let left = usize::from(limit) - rows.len();
+                let read = self.of_day(stream, day, span, left, &mut reader).await?;
+                let last = read.rows.iter().rev().find_map(|(place, _)| place.parse().ok());
+                rows.extend(read.rows);
                 if read.has_more {
-                    span.before = last.or(span.before);
+                    // Without an id there is no place to go on from.
+                    span.before = Some(last.ok_or_else(|| StoreError::unreadable(format!("no ids on {}", day.day)))?);
                 } else {
                     span.before = Some(first_of(day.day));
                     rest.next();
                 }
-                if entries.len() == usize::from(limit) {
+                if rows.len() == usize::from(limit) {
                     let is_all = rest.peek().is_none() && !has_more_days;
-                    return Ok(page(entries, span.before.filter(|_| !is_all)));
+                    return Ok(page(rows, span.before.filter(|_| !is_all)));
                 }
             }
             if !has_more_days {
                 break;
             }
         }
-        Ok(page(entries, None))
+        Ok(page(rows, None))
     }
 
     /// The days in which something may lie, newest first, as far as one query brings them.
-    async fn days(&self, stream: &Stream, span: Span) -> Result<Rows<Day>, StoreError> {
+    async fn days(&self, stream: &Stream, span: Span, reader: &mut RowReader) -> Result<Rows<Day>, StoreError> {
         let query = self.between(&days(stream), &span.first_day().to_string(), &span.last_day().to_string());
         let answer = query.limit(DAYS_AT_ONCE).send().await?;
         let has_more = answer.last_evaluated_key.is_some();
-        let days: Vec<_> = answer.items.unwrap_or_default().into_iter().map(Day::read).collect::<Result<_, _>>()?;
+        let items = answer.items.unwrap_or_default().into_iter();
+        let days: Vec<_> = items.filter_map(|item| reader.read(item, Day::read)).collect();
         // Whoever goes on needs a day to go on from.
         Ok(Rows { has_more: has_more && !days.is_empty(), rows: days })
     }
 
     /// The newest entries of one day: at most `limit`, or fewer and more to come. All shards are read at once and merged.
-    async fn of_day(&self, stream: &Stream, day: &Day, span: Span, limit: usize) -> Result<Rows<Entry>, StoreError> {
+    async fn of_day(
+        &self,
+        stream: &Stream,
+        day: &Day,
+        span: Span,
+        limit: usize,
+        reader: &mut RowReader,
+    ) -> Result<Rows<Placed<Entry>>, StoreError> {
         let (from, to) = span.ends();
         let shards = day.shards.get();
         // Each shard brings about its share. The odd page for which one has brought too little takes another round.
         let share = (limit + 1).min(2 * limit / usize::from(shards) + 8);
-        let queries = (0..shards).map(async |shard| {
+        let queries = (0..shards).map(|shard| {
             let query = self.between(&feed(stream, day.day, shard), &from, &to);
-            let answer = query.limit(share.try_into().unwrap_or(i32::MAX)).send().await?;
-            let has_more = answer.last_evaluated_key.is_some();
-            let entries = answer.items.unwrap_or_default().into_iter().map(|item| entry(stream, item));
-            Ok::<_, StoreError>(Rows { rows: entries.collect::<Result<_, _>>()?, has_more })
+            query.limit(share.try_into().unwrap_or(i32::MAX)).send()
         });
-        let mut read = merge(try_join_all(queries).await?, Direction::Desc, limit, |entry: &Entry| entry.id);
-        read.rows.dedup_by_key(|entry| entry.id);
+        let answers = try_join_all(queries).await?.into_iter().map(|answer| {
+            let has_more = answer.last_evaluated_key.is_some();
+            let items = answer.items.unwrap_or_default().into_iter();
+            let rows = items.map(|item| reader.read_placed(item, SORT_KEY, |item| entry(stream, item)));
+            Rows { rows: rows.collect(), has_more }
+        });
+        let mut read = merge(answers.collect(), Direction::Desc, limit, |(place, _)| place.clone());
+        read.rows.dedup_by_key(|(place, _)| place.clone());
         Ok(read)
     }
 
@@ -173,8 +188,10 @@ impl JournalReader {
     }
 }
 
-fn page(items: Vec<Entry>, next: Option<EntryId>) -> Page<Entry, JournalPosition> {
-    Page { items, next: next.map(JournalPosition), skipped: 0 }
+fn page(rows: Vec<Placed<Entry>>, next: Option<EntryId>) -> Page<Entry, JournalPosition> {
+    let places = rows.len();
+    let items: Vec<_> = rows.into_iter().filter_map(|(_, row)| row).collect();
+    Page { next: next.map(JournalPosition), skipped: places - items.len(), items }
 }
 
 /// The lowest id of a day.

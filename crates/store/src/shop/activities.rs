@@ -13,9 +13,10 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Item, PARTITION_KEY, SORT_KEY, key, read, row, row_id, s};
+use super::keys::{Item, PARTITION_KEY, SORT_KEY, bound, key, read, row, row_id, s};
 use crate::StoreError;
 use crate::item::between;
+use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge, shard};
 
 /// What `EntityType` says.
@@ -149,10 +150,6 @@ fn sort(at: Moment, id: EntryId) -> String {
     row(PREFIX, RowId { at, id: id.uuid() })
 }
 
-fn position(activity: &Activity) -> ActivityPosition {
-    ActivityPosition(sort(activity.at, activity.id))
-}
-
 /// Stores and lists activities. Its requests are `PutItem`, `Query`, and `DeleteItem` where an id is reused.
 #[derive(Debug, Clone)]
 pub struct Activities {
@@ -245,9 +242,10 @@ impl Activities {
     ) -> Result<Page<Activity, ActivityPosition>, StoreError> {
         let limit = usize::from(limit);
         let partition = of_user(user_id);
-        let mut start = after.map(|ActivityPosition(sort)| key(&partition, sort));
-        let mut items = Vec::new();
+        let mut last = after.cloned();
+        let (mut items, mut reader) = (Vec::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));
         for _ in 0..FILTERED_QUERIES_MAX {
+            let start = last.as_ref().map(|ActivityPosition(sort)| key(&partition, sort));
             let query = self.between(&partition, range.from(), range.to(), direction).set_exclusive_start_key(start);
             let query = match action {
                 None => query.limit(i32::try_from(limit - items.len()).unwrap_or(FILTERED_ROWS)),
@@ -258,21 +256,23 @@ impl Activities {
                 }
             };
             let answer = query.send().await?;
-            let found = answer.items.unwrap_or_default().into_iter().map(activity).collect::<Result<Vec<_>, _>>()?;
-            items.extend(found);
-            start = answer.last_evaluated_key;
-            let is_cut = items.len() > limit;
-            items.truncate(limit);
-            if items.len() == limit && (is_cut || start.is_some()) {
-                let next = items.last().map(position);
-                return Ok(Page { items, next, skipped: 0 });
+            for item in answer.items.unwrap_or_default() {
+                if items.len() == limit {
+                    return Ok(Page { items, next: last, skipped: reader.skipped() });
+                }
+                let (place, row) = reader.read_placed(item, SORT_KEY, activity);
+                items.extend(row);
+                last = Some(ActivityPosition(place));
             }
-            if start.is_none() {
-                return Ok(Page { items, next: None, skipped: 0 });
+            let Some(end) = answer.last_evaluated_key else {
+                return Ok(Page { items, next: None, skipped: reader.skipped() });
+            };
+            if items.len() == limit {
+                break;
             }
+            last = end.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().map(ActivityPosition);
         }
-        let next = start.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok()).cloned().map(ActivityPosition);
-        Ok(Page { items, next, skipped: 0 })
+        Ok(Page { items, next: last, skipped: reader.skipped() })
     }
 
     /// A product's activities of a range: the partitions of a day are queried at once and merged, those of further days while the page is not full.
@@ -294,25 +294,31 @@ impl Activities {
         let mut after = after.cloned();
         let days_at_once_max = (QUERIES_AT_ONCE_MAX / usize::from(self.suffixes.0)).max(1);
         let mut days_at_once = 1;
-        let mut items = Vec::new();
+        let (mut rows, mut reader) = (Vec::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));
+        let page = |rows: Vec<Placed<Activity>>, next| {
+            let places = rows.len();
+            let items: Vec<_> = rows.into_iter().filter_map(|(_, row)| row).collect();
+            Page { next, skipped: places - items.len(), items }
+        };
         for _ in 0..WAVES_MAX {
             let behind = after.as_ref().and_then(ActivityPosition::day);
             let passed = days.iter().position(|day| behind.is_none_or(|last| !direction.is_before(*day, last)));
             days = passed.map_or(&[], |passed| &days[passed..]);
             let (wave, rest) = days.split_at(days_at_once.min(days.len()));
-            let merged = self.wave(product_id, wave, range, direction, limit - items.len(), after.as_ref()).await?;
-            after = merged.rows.last().map(position).or(after);
-            items.extend(merged.rows);
+            let left = limit - rows.len();
+            let merged = self.wave(product_id, wave, (range, direction), left, after.as_ref(), &mut reader).await?;
+            after = merged.rows.last().map(|(place, _)| ActivityPosition(place.clone())).or(after);
+            rows.extend(merged.rows);
             if !merged.has_more {
                 days = rest;
                 // Quiet days are passed over faster and faster.
                 days_at_once = (2 * days_at_once).min(days_at_once_max);
             }
             if days.is_empty() {
-                return Ok(Page { items, next: None, skipped: 0 });
+                return Ok(page(rows, None));
             }
-            if items.len() == limit {
-                return Ok(Page { items, next: after, skipped: 0 });
+            if rows.len() == limit {
+                return Ok(page(rows, after));
             }
         }
         Err(StoreError::unreadable(format!("the activities of {product_id} do not end")))
@@ -323,11 +329,11 @@ impl Activities {
         &self,
         product_id: &ProductId,
         days: &[Date],
-        range: ActivityRange,
-        direction: Direction,
+        (range, direction): (ActivityRange, Direction),
         limit: usize,
         after: Option<&ActivityPosition>,
-    ) -> Result<Rows<Activity>, StoreError> {
+        reader: &mut RowReader,
+    ) -> Result<Rows<Placed<Activity>>, StoreError> {
         // Each suffix brings about its share. The odd page for which one has brought too little takes another wave.
         let share = (limit + 1).min(2 * limit / usize::from(self.suffixes.0) + 8);
         let partitions = days.iter().flat_map(|day| (0..self.suffixes.0).map(move |suffix| (*day, suffix)));
@@ -336,13 +342,14 @@ impl Activities {
             let start = after.filter(|after| after.day() == Some(day)).map(|after| key(&partition, &after.0));
             let query = self.between(&partition, Some(range.from()), Some(range.to()), direction);
             let query = query.set_exclusive_start_key(start).limit(share.try_into().unwrap_or(i32::MAX));
-            let answer = query.send().await?;
-            let has_more = answer.last_evaluated_key.is_some();
-            let rows = answer.items.unwrap_or_default().into_iter().map(activity);
-            Ok::<_, StoreError>(Rows { rows: rows.collect::<Result<_, _>>()?, has_more })
+            query.send().await
         });
-        let rows = try_join_all(queries).await?;
-        Ok(merge(rows, direction, limit, |activity: &Activity| (activity.at, activity.id)))
+        let answers = try_join_all(queries).await?.into_iter().map(|answer| {
+            let has_more = answer.last_evaluated_key.is_some();
+            let items = answer.items.unwrap_or_default().into_iter();
+            Rows { rows: items.map(|item| reader.read_placed(item, SORT_KEY, activity)).collect(), has_more }
+        });
+        Ok(merge(answers.collect(), direction, limit, |(place, _)| place.clone()))
     }
 
     /// The rows of a partition from one moment to before another. A row's sort key goes on behind its moment, so a bound of the moment alone lies before all of its rows.
@@ -353,7 +360,7 @@ impl Activities {
         to: Option<Moment>,
         direction: Direction,
     ) -> QueryFluentBuilder {
-        let bound = |at: Option<Moment>, open: &str| at.map_or_else(|| open.to_owned(), |at| format!("{PREFIX}{at}"));
+        let bound = |at: Option<Moment>, open: &str| at.map_or_else(|| open.to_owned(), |at| bound(PREFIX, at));
         let (from, to) = (bound(from, PREFIX), bound(to, PREFIX_END));
         let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, from, to);
         query.scan_index_forward(direction == Direction::Asc)

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl, n, product, read, s};
 use super::product::{product_item, read_product};
+use super::refusals::{Memory, Refusal, read_refusal};
 use crate::StoreError;
 use crate::attempts::Attempts;
 use crate::error::canceled;
@@ -35,6 +36,9 @@ pub enum ChangeError<R> {
     /// The rules refuse it, as of the state that was read last.
     #[error("refused")]
     Refused(R),
+    /// The same request was refused before, and stays refused.
+    #[error("refused before")]
+    RefusedBefore(R),
     /// Its name stands for something else. Nothing was written.
     #[error("the same name was used for something else: {0:?}")]
     Reused(Reused),
@@ -118,6 +122,8 @@ pub(super) struct Subject<'a> {
     pub(super) product_id: &'a ProductId,
     /// What the request is remembered by. None for a change that comes to the same, however often it is asked for.
     pub(super) markers: &'a [Marker],
+    /// Where a refusal of the request is remembered.
+    pub(super) memory: &'a Memory,
     /// Sort keys of other items in the product's partition that the decision needs.
     pub(super) beside: &'a [String],
     pub(super) now: Moment,
@@ -138,17 +144,22 @@ impl Before {
     }
 
     /// What the first marker that is there says. Another meaning weighs more than the same: a known order under a key of another request is refused.
-    fn known(&self, markers: &[Marker]) -> Result<Option<Known>, StoreError> {
+    fn known<R: Refusal>(&self, subject: &Subject<'_>) -> Result<Option<Known<R>>, StoreError> {
         let mut same = None;
-        for marker in markers {
+        for marker in subject.markers {
             let Some(item) = self.beside(&marker.sort) else { continue };
             let row: MarkerRow = read(item.clone())?;
             if row.hash != marker.meaning {
                 return Ok(Some(Known::Other(marker.reused)));
             }
-            same.get_or_insert(Known::Same(row.row));
+            let known = match row.row {
+                Some(row) => Known::Same(row),
+                None => Known::Refused(read_refusal(item)?),
+            };
+            same.get_or_insert(known);
         }
-        Ok(same)
+        let refused = || Ok::<_, StoreError>(self.refused(subject)?.map(Known::Refused));
+        same.map_or_else(refused, |known| Ok(Some(known)))
     }
 }
 
@@ -222,12 +233,14 @@ impl Write {
 #[serde(rename_all = "PascalCase")]
 struct MarkerRow {
     hash: String,
-    row: String,
+    /// `None` of a request that was refused.
+    row: Option<String>,
 }
 
-/// What a known request came to: the sort key of its row.
-enum Known {
+/// What a known request came to: the sort key of its row, or a refusal.
+enum Known<R> {
     Same(String),
+    Refused(R),
     Other(Reused),
 }
 
@@ -241,7 +254,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Reads, decides and writes, and decides again where others were faster. What a marker says to be known is given by `known`, from the row that
     /// the first request wrote.
-    pub(super) async fn change<T, R>(
+    pub(super) async fn change<T, R: Refusal>(
         &self,
         subject: Subject<'_>,
         decide: impl Fn(&Before) -> Result<Decision<T>, ChangeError<R>>,
@@ -252,8 +265,9 @@ impl Changes {
         let mut is_refused = false;
         loop {
             let before = self.read(&subject).await?;
-            match before.known(subject.markers)? {
+            match before.known(&subject)? {
                 Some(Known::Other(reused)) => return Err(ChangeError::Reused(reused)),
+                Some(Known::Refused(why)) => return Err(ChangeError::RefusedBefore(why)),
                 Some(Known::Same(row)) => {
                     // The SDK sends a request again whose reply got lost, and the condition then meets this change's own work.
                     let is_own = written.contains(&row);
@@ -288,7 +302,9 @@ impl Changes {
     async fn read(&self, subject: &Subject<'_>) -> Result<Before, StoreError> {
         let partition = product(subject.product_id);
         let markers = subject.markers.iter().map(|marker| marker.sort.as_str());
-        let sorts = [METADATA].into_iter().chain(markers).chain(subject.beside.iter().map(String::as_str));
+        let refusal = subject.memory.beside();
+        let beside = subject.beside.iter().chain(&refusal).map(String::as_str);
+        let sorts = [METADATA].into_iter().chain(markers).chain(beside);
         let mut keys: Vec<_> = sorts.map(|sort| key(&partition, sort)).collect();
         let mut beside = BTreeMap::new();
         for _ in 0..READS_MAX {
@@ -323,9 +339,15 @@ impl Changes {
         };
         let markers = subject.markers.iter().map(|marker| marker.write(subject, &plan.row));
         let others = plan.writes.into_iter().chain(markers).map(|write| write.build(&self.table));
-        let actions: Vec<_> = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+        let mut actions: Vec<_> = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+        actions.extend(self.unless_refused(subject)?);
+        Ok(self.transact(actions).await?.map(|()| plan.outcome))
+    }
+
+    /// Writes all of it; `None` when a condition failed or another transaction was at it, and nothing was written.
+    pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<Option<()>, StoreError> {
         match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
-            Ok(_) => Ok(Some(plan.outcome)),
+            Ok(_) => Ok(Some(())),
             Err(error) => match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(why)) => match canceled(why) {
                     Ok(()) => Ok(None),
@@ -346,10 +368,17 @@ impl Changes {
         let mut update = Update::builder()
             .table_name(&self.table)
             .set_key(Some(key.map(|(name, value)| (name.clone(), value.clone())).collect()))
-            // Stops a change that was decided on an older state. The version, and not the value that changes: a value may come back.
-            .condition_expression("attribute_exists(PK) AND #Version = :read")
+            // Stops a change that was decided on an older state. The version, as a value may come back; and the values, as a client of the
+            // original design changes them and knows of no version.
+            .condition_expression("attribute_exists(PK) AND #Version = :read AND #Stock = :stock AND #Price = :price")
             .expression_attribute_names("#Version", "Version")
             .expression_attribute_values(":read", version);
+        for (name, value) in [("Stock", ":stock"), ("Price", ":price")] {
+            let read = before.get(name).cloned();
+            let read = read.ok_or_else(|| StoreError::unreadable(format!("a product without `{name}`")))?;
+            update =
+                update.expression_attribute_names(format!("#{name}"), name).expression_attribute_values(value, read);
+        }
         // In the order of their names, so that the same change is the same request.
         let after: BTreeMap<_, _> = after.into_iter().collect();
         let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));

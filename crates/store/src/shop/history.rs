@@ -3,16 +3,16 @@
 //! | rows | the sort key |
 //! |---|---|
 //! | one, by its id | `=` |
-//! | of a moment, of a day, all | `begins_with` |
-//! | from a moment up to another | `BETWEEN` |
-//! | before a moment, newest first | `<` |
-//! | at a moment or before it, newest first | `<=` |
-//! | at a moment or after it, oldest first | `>=` |
+//! | of a second, of a day, all | `begins_with` |
+//! | from a second up to another | `BETWEEN` |
+//! | before a second, newest first | `<` |
+//! | in a second or before it, newest first | `<=` |
+//! | in a second or after it, oldest first | `>=` |
 //! | after a row, oldest first | `>` |
 //!
-//! A row's sort key begins with its moment and goes on with `#`, so it comes after the bare text of its moment and before that of the next
-//! nanosecond: `BETWEEN` two bare moments is half open. A partition has more than one ledger; where a comparison is open to one side, the
-//! list ends at the first row that is of none.
+//! A query reads whole seconds, and what lies outside of the moments that were asked for is left out. Within a second, rows of the original design come
+//! in the order of their texts, which is not that of time. A partition has more than one ledger; where a comparison is open to one side, the list ends
+//! at the first row that is of none.
 
 use std::fmt::Display;
 
@@ -23,16 +23,17 @@ use domain::{Moment, TimeRange};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Item, SORT_KEY, key, product, row, s};
+use super::keys::{self, Item, PARTITION_KEY, SORT_KEY, key, product, row, row_id, s};
 use crate::StoreError;
+use crate::row_reader::RowReader;
 use crate::series::{Direction, Page};
 
 /// The pages that DynamoDB may take to fill one of ours. A thousand rows fit the first
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
 const PAGES_MAX: usize = 20;
 
-/// Follows every id: `~` comes after all that a UUID is made of.
-const AFTER_IDS: &str = "~";
+/// Follows all that the key of a row in a second may go on with.
+const AFTER_ALL: &str = "~";
 
 /// Which rows of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub enum Slice {
 pub struct Asked<'a> {
     /// The first moment, or day.
     pub from: Option<&'a str>,
-    /// The first moment, or day, that is not wanted any more.
+    /// The first moment that is not wanted any more, or the last day that is.
     pub to: Option<&'a str>,
     /// One moment.
     pub at: Option<&'a str>,
@@ -81,8 +82,9 @@ impl Asked<'_> {
         let others = [("at", self.at), ("day", self.day), ("after", self.after)];
         let mut others = others.into_iter().filter_map(|(name, text)| Some((name, text?)));
         let Some((name, text)) = others.next() else {
-            let end = |name, text: Option<&str>| text.map(|text| asked(name, Moment::parse_or_day(text))).transpose();
-            return asked("from", TimeRange::new(end("from", self.from)?, end("to", self.to)?)).map(Slice::Range);
+            let from = self.from.map(|text| asked("from", Moment::parse_or_day(text))).transpose()?;
+            let to = self.to.map(|text| asked("to", Moment::parse_end(text))).transpose()?;
+            return asked("from", TimeRange::new(from, to)).map(Slice::Range);
         };
         if self.from.or(self.to).is_some() || others.next().is_some() {
             return asked(name, Err("goes with no other time"));
@@ -127,26 +129,39 @@ enum Comparison {
 impl Slice {
     fn comparison(self, prefix: &str, direction: Direction) -> Comparison {
         use Comparison::{After, Before, BeginsWith, Between, From, Is, UpTo};
-        let bare = |moment: Moment| format!("{prefix}{moment}");
+        let begin = |moment: Moment| keys::second(prefix, moment);
+        let end = |moment: Moment| format!("{}{AFTER_ALL}", keys::second(prefix, moment));
+        // The end of a range is not in it: of a whole second, nothing is.
+        let before = |moment: Moment| if moment.is_whole_second() { begin(moment) } else { end(moment) };
         // `$` follows `#`.
-        let end = || prefix.replace('#', "$");
+        let after_all = || prefix.replace('#', "$");
         let asc = direction == Direction::Asc;
         match self {
             Self::Row(id) => Is(row(prefix, id)),
-            Self::At(moment) => BeginsWith(format!("{}#", bare(moment))),
+            Self::At(moment) => BeginsWith(begin(moment)),
             Self::Day(day) => BeginsWith(format!("{prefix}{day}")),
             Self::Range(range) => match (range.from(), range.to()) {
-                (Some(from), Some(to)) => Between(bare(from), bare(to)),
-                (Some(from), None) if asc => From(bare(from)),
-                (Some(from), None) => Between(bare(from), end()),
-                (None, Some(to)) if asc => Between(prefix.to_owned(), bare(to)),
-                (None, Some(to)) => Before(bare(to)),
+                (Some(from), Some(to)) => Between(begin(from), before(to)),
+                (Some(from), None) if asc => From(begin(from)),
+                (Some(from), None) => Between(begin(from), after_all()),
+                (None, Some(to)) if asc => Between(prefix.to_owned(), before(to)),
+                (None, Some(to)) => Before(before(to)),
                 (None, None) => BeginsWith(prefix.to_owned()),
             },
-            Self::UpTo(moment) if asc => Between(prefix.to_owned(), format!("{}#{AFTER_IDS}", bare(moment))),
-            Self::UpTo(moment) => UpTo(format!("{}#{AFTER_IDS}", bare(moment))),
+            Self::UpTo(moment) if asc => Between(prefix.to_owned(), end(moment)),
+            Self::UpTo(moment) => UpTo(end(moment)),
             Self::After(id) if asc => After(row(prefix, id)),
-            Self::After(id) => Between(format!("{}{AFTER_IDS}", row(prefix, id)), end()),
+            Self::After(id) => Between(format!("{}{AFTER_ALL}", row(prefix, id)), after_all()),
+        }
+    }
+
+    /// Whether a row that a query has brought is asked for.
+    fn contains(self, row: RowId) -> bool {
+        match self {
+            Self::At(moment) => row.at == moment,
+            Self::Range(range) => range.contains(row.at),
+            Self::UpTo(moment) => row.at <= moment,
+            Self::Row(_) | Self::Day(_) | Self::After(_) => true,
         }
     }
 }
@@ -167,7 +182,7 @@ impl Comparison {
 }
 
 impl Ledger {
-    /// Rows in the order of time, or against it: at most `limit`, and fewer only where the list ends. Eventually consistent.
+    /// Rows in the order of time, or against it: at most `limit`, and fewer only where the list ends or many cannot be read. Eventually consistent.
     pub(super) async fn page<T>(
         &self,
         product_id: &ProductId,
@@ -180,9 +195,8 @@ impl Ledger {
         let partition = product(product_id);
         let (condition, a, b) = slice.comparison(self.prefix, direction).condition();
         let mut start = after.map(|LedgerPosition(sort)| key(&partition, sort));
-        // One more than is wanted says whether there is more.
-        let wanted = limit.saturating_add(1);
-        let mut items = Vec::new();
+        let (mut items, mut last) = (Vec::new(), None);
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
         for _ in 0..PAGES_MAX {
             let query = self
                 .client
@@ -193,7 +207,8 @@ impl Ledger {
                 .expression_attribute_values(":a", s(&a))
                 .set_exclusive_start_key(start)
                 .scan_index_forward(direction == Direction::Asc)
-                .limit(i32::try_from(wanted - items.len()).unwrap_or(i32::MAX));
+                // One more than is wanted says whether there is more.
+                .limit(i32::try_from(limit - items.len() + 1).unwrap_or(i32::MAX));
             let query = match &b {
                 Some(b) => query.expression_attribute_values(":b", s(b)),
                 None => query,
@@ -206,17 +221,21 @@ impl Ledger {
                     start = None;
                     break;
                 }
-                items.push((sort, item));
+                if row_id(self.prefix, &sort).is_ok_and(|id| !slice.contains(id)) {
+                    last = Some(sort);
+                    continue;
+                }
+                if items.len() == limit {
+                    return Ok(Page { items, next: last.map(LedgerPosition), skipped: reader.skipped() });
+                }
+                items.extend(reader.read(item, &read));
+                last = Some(sort);
             }
-            if start.is_none() || items.len() >= wanted {
-                break;
+            if start.is_none() {
+                return Ok(Page { items, next: None, skipped: reader.skipped() });
             }
         }
-        let has_more = items.len() > limit || start.is_some();
-        items.truncate(limit);
-        let next = items.last().filter(|_| has_more).map(|(sort, _)| LedgerPosition(sort.clone()));
-        let items = items.into_iter().map(|(_, item)| read(item)).collect::<Result<_, _>>()?;
-        Ok(Page { items, next, skipped: 0 })
+        Ok(Page { items, next: last.map(LedgerPosition), skipped: reader.skipped() })
     }
 }
 
@@ -234,6 +253,7 @@ mod tests {
         let january = Asked { from: Some("2024-01-01"), to: Some("2024-02-01T00:00:00Z"), ..Asked::default() };
         let range = TimeRange::new(Some(moment("2024-01-01T00:00:00Z")), Some(moment("2024-02-01T00:00:00Z")));
         assert_eq!(slice(january), Ok(Slice::Range(range.expect("a range"))));
+        assert_eq!(slice(Asked { to: Some("2024-01-31"), ..january }), slice(january));
         assert_eq!(slice(Asked::default()), Ok(Slice::Range(TimeRange::default())));
         let at = Asked { at: Some("2024-01-01T09:00:00+09:00"), ..Asked::default() };
         assert_eq!(slice(at), Ok(Slice::At(moment("2024-01-01T00:00:00Z"))));

@@ -1,6 +1,6 @@
 //! What the table's stream tells: an item before and after, read with the same rows as a query reads.
 
-use domain::shop::{Product, ProductId, Reservation, ReservationState};
+use domain::shop::{Currency, Product, ProductId, Reservation, ReservationState};
 use serde::Deserialize;
 
 use super::keys::{INVENTORY_PREFIX, Item, METADATA, PRICE_PREFIX, PRODUCT_PREFIX, RESERVATION_PREFIX};
@@ -45,7 +45,9 @@ impl ShopChange {
         let sort = image.text("SK");
         Ok(match (before, after) {
             (None, Some(row)) if sort.starts_with(PRICE_PREFIX) => {
-                Some(Self::Priced(Box::new(read_price(row.item())?)))
+                // The journal tells a price with its currency, which a row of the original design does not have.
+                let entry = read_price(row.item())?;
+                (entry.change.price.currency != Currency::UNNAMED).then(|| Self::Priced(Box::new(entry)))
             }
             (None, Some(row)) if sort.starts_with(INVENTORY_PREFIX) => {
                 Some(Self::Moved(Box::new(read_stock(row.item())?)))

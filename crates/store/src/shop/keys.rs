@@ -3,6 +3,7 @@
 use domain::Moment;
 use domain::shop::{ChangeType, OrderId, ProductId, RequestKey, RowId};
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use crate::StoreError;
 pub(crate) use crate::item::{Item, n, s};
@@ -20,6 +21,9 @@ pub(crate) const PRODUCT_PREFIX: &str = "PRODUCT#";
 pub(crate) const PRICE_PREFIX: &str = "PRICE#";
 pub(crate) const INVENTORY_PREFIX: &str = "INVLOG#";
 pub(crate) const RESERVATION_PREFIX: &str = "RESERVATION#";
+
+/// `2024-01-15T10:30:00`
+const SECOND_CHARS: usize = 19;
 
 /// How long a marker stays after its request, seconds.
 const MARKER_TTL_S: i64 = 30 * 24 * 60 * 60;
@@ -50,15 +54,36 @@ pub(crate) fn expiry(order_id: &OrderId, created_at: Moment) -> String {
     format!("REQUEST#expire#{order_id}#{created_at}")
 }
 
-/// The sort key of a ledger's row.
+/// The sort key of a row: its second as the original design spells it, and behind it what is finer. Texts of seconds sort as the design's queries
+/// expect; with the fraction in front of the `Z`, as the design spells a fraction, they do not. A row of the design's own has no id, and its spelling.
 pub(crate) fn row(prefix: &str, id: RowId) -> String {
-    format!("{prefix}{}#{}", id.at, id.id)
+    if id.id.is_nil() {
+        return format!("{prefix}{}", id.at.timestamp());
+    }
+    format!("{}#{}", bound(prefix, id.at), id.id)
 }
 
 /// The id of the row at a sort key.
 pub(crate) fn row_id(prefix: &str, sort: &str) -> Result<RowId, StoreError> {
-    let id = sort.strip_prefix(prefix).and_then(|rest| rest.replacen('#', "~", 1).parse().ok());
+    let rest = sort.strip_prefix(prefix).unwrap_or_default();
+    let id = match rest.split_once("Z#").and_then(|(second, finer)| Some((second, finer.split_once('#')?))) {
+        Some((second, (nanosecond, id))) => format!("{second}.{nanosecond}Z~{id}").parse().ok(),
+        None => Moment::parse(rest).ok().map(|at| RowId { at, id: Uuid::nil() }),
+    };
+    // Another spelling of the same row would lie elsewhere.
+    let id = id.filter(|id| row(prefix, *id) == sort);
     id.ok_or_else(|| StoreError::unreadable(format!("`{sort}` is not the key of a row")))
+}
+
+/// What the sort keys of all rows of a moment begin with. It comes before them and after those of every earlier moment.
+pub(crate) fn bound(prefix: &str, at: Moment) -> String {
+    let text = at.to_string();
+    format!("{}Z#{}", second(prefix, at), &text[SECOND_CHARS + 1..text.len() - 1])
+}
+
+/// What the sort keys of all rows of a second begin with, those of the original design too.
+pub(crate) fn second(prefix: &str, at: Moment) -> String {
+    format!("{prefix}{}", &at.to_string()[..SECOND_CHARS])
 }
 
 /// Epoch seconds, as TTL wants them, at which a marker of now may go.
@@ -73,4 +98,48 @@ pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
         let [partition, sort] = key.map(Option::unwrap_or_default);
         StoreError::unreadable(format!("{partition} {sort}: {error}"))
     })
+}
+
+/// The product in whose partition an item lies. Rows of the original design name it nowhere else.
+pub(crate) fn product_of(item: &Item) -> Result<ProductId, StoreError> {
+    let partition = item.get(PARTITION_KEY).and_then(|key| key.as_s().ok()).map_or("", |key| key.as_str());
+    let id = partition.strip_prefix(PRODUCT_PREFIX).and_then(|id| ProductId::new(id).ok());
+    id.ok_or_else(|| StoreError::unreadable(format!("`{partition}` is not the key of a product")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_sort_by_their_moments_and_their_seconds_as_the_design_spells_them() {
+        let key = |at: &str| {
+            let id = RowId { at: Moment::parse(at).expect("a moment"), id: Uuid::from_u128(7) };
+            assert_eq!(row_id("PRICE#", &row("PRICE#", id)).ok(), Some(id));
+            row("PRICE#", id)
+        };
+        let keys =
+            ["2024-01-15T10:29:59.999999999Z", "2024-01-15T10:30:00Z", "2024-01-15T10:30:00.000000001Z"].map(key);
+        assert!(keys.is_sorted());
+        assert_eq!(keys[1], format!("PRICE#2024-01-15T10:30:00Z#000000000#{}", Uuid::from_u128(7)));
+        assert!(keys[0].as_str() < "PRICE#2024-01-15T10:30:00Z" && "PRICE#2024-01-15T10:30:00Z" < keys[1].as_str());
+    }
+
+    #[test]
+    fn rows_of_the_original_design_have_its_spelling() {
+        for sort in
+            ["INVLOG#2024-01-15T10:30:00Z", "INVLOG#2024-01-15T10:30:00.5Z", "INVLOG#2024-01-15T10:30:00.123456789Z"]
+        {
+            let id = row_id("INVLOG#", sort).expect("a row");
+            assert_eq!((id.id, row("INVLOG#", id).as_str()), (Uuid::nil(), sort));
+        }
+        for sort in [
+            "INVLOG#",
+            "INVLOG#2024-01-15T19:30:00+09:00",
+            "INVLOG#2024-01-15T10:30:00.50Z",
+            "PRICE#2024-01-15T10:30:00Z",
+        ] {
+            assert!(row_id("INVLOG#", sort).is_err(), "{sort}");
+        }
+    }
 }

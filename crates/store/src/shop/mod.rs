@@ -3,16 +3,18 @@
 //! | item | `PK` | `SK` | written |
 //! |---|---|---|---|
 //! | product: price, stock, and the version that every change of it meets at | `PRODUCT#<product>` | `METADATA` | with each change |
-//! | price that came into effect | `PRODUCT#<product>` | `PRICE#<moment>#<uuid>` | once, together with the product |
-//! | movement of stock | `PRODUCT#<product>` | `INVLOG#<moment>#<uuid>` | once, together with the product |
+//! | price that came into effect | `PRODUCT#<product>` | `PRICE#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
+//! | movement of stock | `PRODUCT#<product>` | `INVLOG#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
 //! | reservation | `PRODUCT#<product>` | `RESERVATION#<order>` | together with the product |
 //! | what a request came to | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product; stays 30 days |
+//! | that a request without a key was refused | `PRODUCT#<product>` | `REFUSED#<hash>` | with the refusal; holds for a minute |
 //! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
-//! | activity of a user | `USER#<user>` | `ACTIVITY#<moment>#<uuid>` | once |
-//! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<moment>#<uuid>` | once, after the user's |
+//! | activity of a user | `USER#<user>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once |
+//! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's |
 //! | a product's name, for the list | `PRODUCTS` | `<product>` | together with the product |
 //!
-//! Moments are UTC with nine digits of a second, so that sort keys are in the order of time.
+//! The second of a row's moment, in UTC, stands in its key as the original design spells it, so that the design's queries find it. The index
+//! `open-reservations` has the open reservations of a product in the order of `ExpiresAt`.
 
 mod activities;
 mod change;
@@ -21,6 +23,7 @@ mod image;
 mod keys;
 mod prices;
 mod product;
+mod refusals;
 mod reservations;
 mod stock;
 

@@ -14,6 +14,8 @@ use super::change::{
 };
 use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, Item, PRICE_PREFIX, SORT_KEY, key, read};
+use super::product::Products;
+use super::refusals::{Memory, Refusal};
 use crate::StoreError;
 use crate::series::{Direction, Page};
 
@@ -41,18 +43,23 @@ pub struct PriceEntry {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct PriceRow {
+    #[serde(default)]
     entity_type: String,
+    #[serde(default)]
     product_id: String,
     price: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_price: Option<u64>,
-    currency: String,
+    /// The original design's rows name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
+    #[serde(default)]
     created_at: String,
 }
 
@@ -63,7 +70,7 @@ pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
         product_id: entry.product_id.to_string(),
         price: entry.change.price.amount.get(),
         previous_price: entry.change.previous.map(Amount::get),
-        currency: entry.change.price.currency.to_string(),
+        currency: Some(entry.change.price.currency.to_string()),
         reason: entry.reason.as_ref().map(ShortText::to_string),
         changed_by: entry.changed_by.as_ref().map(ShortText::to_string),
         request_id: entry.request_key.as_ref().map(RequestKey::to_string),
@@ -74,23 +81,26 @@ pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-/// The row of an item, or of an image of it in the stream.
+/// The row of an item, or of an image of it in the stream; one of the original design is priced in [`Currency::UNNAMED`].
 pub(super) fn read_price(item: Item) -> Result<PriceEntry, StoreError> {
     let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
+    let product_id = keys::product_of(&item)?;
     let row: PriceRow = read(item)?;
     let id = keys::row_id(PRICE_PREFIX, &sort)?;
+    // A text that breaks the suite's rules says less than the row without it.
+    let text = |text: &Option<String>| text.as_deref().and_then(|text| ShortText::new(text).ok());
     let entry = || {
-        let text = |text: &Option<String>| text.as_deref().map(ShortText::new).transpose().ok();
-        let price = Money { amount: Amount::new(row.price).ok()?, currency: Currency::new(&row.currency).ok()? };
+        let currency = row.currency.as_deref().map_or(Ok(Currency::UNNAMED), Currency::new).ok()?;
+        let price = Money { amount: Amount::new(row.price).ok()?, currency };
         Some(PriceEntry {
-            product_id: ProductId::new(&row.product_id).ok()?,
+            product_id: product_id.clone(),
             change: PriceChange { row: id, price, previous: row.previous_price.map(Amount::new).transpose().ok()? },
-            reason: text(&row.reason)?,
-            changed_by: text(&row.changed_by)?,
+            reason: text(&row.reason),
+            changed_by: text(&row.changed_by),
             request_key: row.request_id.as_deref().map(RequestKey::new).transpose().ok()?,
         })
     };
-    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{} {sort}", row.product_id)))
+    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
 }
 
 /// A price that a product is to have.
@@ -119,6 +129,8 @@ pub enum PriceRefusal {
     NotFound,
     /// It is priced in another currency.
     Currency(CurrencyMismatch),
+    /// It costs that already. [`Prices`] tells it as [`Repriced::Same`].
+    Same,
 }
 
 /// What a request for a price came to.
@@ -126,8 +138,8 @@ pub enum PriceRefusal {
 pub enum Repriced {
     /// A row of the history.
     Entry(PriceEntry),
-    /// Nothing: the product costs that already.
-    Same(Box<Product>),
+    /// Nothing: the product cost that already.
+    Same,
 }
 
 /// What a product costs and has cost.
@@ -148,6 +160,7 @@ pub struct PriceSummary {
 pub struct Prices {
     changes: Changes,
     ledger: Ledger,
+    products: Products,
 }
 
 impl Prices {
@@ -155,12 +168,19 @@ impl Prices {
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         let table = table.into();
         let ledger = Ledger { client: client.clone(), table: table.clone(), prefix: PRICE_PREFIX };
-        Self { changes: Changes { client, table }, ledger }
+        let products = Products::new(client.clone(), table.clone());
+        Self { changes: Changes { client, table }, ledger, products }
     }
 
-    /// Gives a product a price. One that it has already is neither written nor remembered: the same request may come to something later.
+    /// Gives a product a price. What came to nothing is remembered under the request's key as well: a refusal, and a price that it had already.
     pub async fn change(&self, request: &PriceRequest) -> Result<Changed<Repriced>, ChangeError<PriceRefusal>> {
-        self.change_where(request, |_| Ok(())).await
+        use ChangeError::{Refused, RefusedBefore};
+        let memory = Memory::Marker(marker(request));
+        let subject = Subject { memory: &memory, ..subject(request, &[]) };
+        match self.changes.final_change(&subject, || self.change_where(request, |_| Ok(()))).await {
+            Err(Refused(PriceRefusal::Same) | RefusedBefore(PriceRefusal::Same)) => Ok(Changed::Before(Repriced::Same)),
+            outcome => outcome,
+        }
     }
 
     /// Puts a price of a history that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
@@ -168,31 +188,26 @@ impl Prices {
         &self,
         request: &PriceRequest,
     ) -> Result<Changed<Repriced>, ChangeError<Unrecorded<PriceRefusal>>> {
-        self.change_where(request, |product| Unrecorded::unless_later(Some(product.price.since), request.now)).await
+        let allow = |product: &Product| Unrecorded::unless_later(Some(product.price.since), request.now);
+        match self.change_where(request, allow).await {
+            Err(ChangeError::Refused(Unrecorded::Refused(PriceRefusal::Same))) => Ok(Changed::Before(Repriced::Same)),
+            outcome => outcome,
+        }
     }
 
-    async fn change_where<R: From<PriceRefusal>>(
+    async fn change_where<R: From<PriceRefusal> + Refusal>(
         &self,
         request: &PriceRequest,
         allow: impl Fn(&Product) -> Result<(), R>,
     ) -> Result<Changed<Repriced>, ChangeError<R>> {
         let refused = |why: PriceRefusal| ChangeError::Refused(R::from(why));
         let PriceRequest { product_id, price, now, row_id, .. } = request;
-        let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
-        let (amount, currency) = (price.amount.get().to_string(), price.currency.as_str());
-        let marker = Marker {
-            sort: keys::request(&request.key),
-            meaning: meaning(&["price", &amount, currency, &text(&request.reason), &text(&request.changed_by)]),
-            reused: Reused::Key,
-        };
-        let subject = Subject { product_id, markers: &[marker], beside: &[], now: *now };
         let decide = |before: &Before| {
             let product = before.product.as_ref().ok_or_else(|| refused(PriceRefusal::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
             let repriced = product.reprice(*price, *now, *row_id);
-            let Some((product, change)) = repriced.map_err(|why| refused(PriceRefusal::Currency(why)))? else {
-                return Ok(Decision::Nothing(Repriced::Same(Box::new(product.clone()))));
-            };
+            let repriced = repriced.map_err(|why| refused(PriceRefusal::Currency(why)))?;
+            let (product, change) = repriced.ok_or_else(|| refused(PriceRefusal::Same))?;
             let entry = PriceEntry {
                 product_id: product_id.clone(),
                 change,
@@ -204,7 +219,9 @@ impl Prices {
             let row = keys::row(PRICE_PREFIX, change.row);
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: Repriced::Entry(entry) })))
         };
-        self.changes.change(subject, decide, |item| read_price(item).map(Repriced::Entry)).await
+        self.changes
+            .change(subject(request, &[marker(request)]), decide, |item| read_price(item).map(Repriced::Entry))
+            .await
     }
 
     /// Rows of a product's history.
@@ -216,19 +233,33 @@ impl Prices {
         limit: u16,
         after: Option<&LedgerPosition>,
     ) -> Result<Page<PriceEntry, LedgerPosition>, StoreError> {
-        self.ledger.page(product_id, slice, direction, limit.into(), after, read_price).await
+        let mut page = self.ledger.page(product_id, slice, direction, limit.into(), after, read_price).await?;
+        let mut unnamed = page.items.iter_mut().map(|entry| &mut entry.change.price.currency);
+        if unnamed.any(|currency| *currency == Currency::UNNAMED) {
+            let product = self.products.get(product_id).await?;
+            for currency in page.items.iter_mut().map(|entry| &mut entry.change.price.currency) {
+                *currency = product
+                    .as_ref()
+                    .filter(|_| *currency == Currency::UNNAMED)
+                    .map_or(*currency, |product| product.currency);
+            }
+        }
+        Ok(page)
     }
 
     /// What `product`, as it was just read, has cost.
     pub async fn summary(&self, product: Product, at: Option<Moment>, now: Moment) -> Result<PriceSummary, StoreError> {
-        let since = product.price.since;
-        let now = now.max(since);
+        let now = now.max(product.price.since);
         let to = now.next().unwrap_or(now);
-        let (from, prior_from) = (window_start(now), window_start(since));
+        let (from, prior_from) = (window_start(now), window_start(product.price.since));
         let first = from.min(prior_from);
         let (before, mut prices) =
             futures::try_join!(self.in_effect(&product.id, first), self.within(&product.id, first, to))?;
         prices.splice(..0, before);
+        // A client of the original design sets the price alone: since when it holds, its row says.
+        let newest = prices.last().filter(|newest| newest.amount == product.price.amount);
+        let current = newest.filter(|newest| newest.since > product.price.since).copied().unwrap_or(product.price);
+        let (product, since) = (Product { price: current, ..product }, current.since);
         // The history may be some milliseconds behind the product.
         prices.retain(|price| price.since < since);
         prices.push(product.price);
@@ -238,7 +269,7 @@ impl Prices {
             None => None,
         };
         let lowest_now = lowest(&prices, from, to).unwrap_or(product.price);
-        let prior_lowest = lowest(&prices, prior_from, since);
+        let prior_lowest = lowest(&prices, window_start(since), since);
         Ok(PriceSummary { product, lowest: lowest_now, prior_lowest, at })
     }
 
@@ -270,6 +301,21 @@ impl Prices {
         }
         Err(StoreError::unreadable(format!("{product_id} has too many prices within 30 days")))
     }
+}
+
+/// What a request is remembered by.
+fn marker(request: &PriceRequest) -> Marker {
+    let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
+    let (amount, currency) = (request.price.amount.get().to_string(), request.price.currency.as_str());
+    Marker {
+        sort: keys::request(&request.key),
+        meaning: meaning(&["price", &amount, currency, &text(&request.reason), &text(&request.changed_by)]),
+        reused: Reused::Key,
+    }
+}
+
+fn subject<'a>(request: &'a PriceRequest, markers: &'a [Marker]) -> Subject<'a> {
+    Subject { product_id: &request.product_id, markers, memory: &Memory::Nowhere, beside: &[], now: request.now }
 }
 
 fn price(entry: &PriceEntry) -> Price {

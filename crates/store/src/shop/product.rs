@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject, Write};
-use super::keys::{Item, METADATA, PRODUCTS, key, product, read, s};
+use super::keys::{Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
 use super::prices::{PriceEntry, price_item};
+use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, stock_item};
 use crate::StoreError;
+use crate::row_reader::RowReader;
 use crate::series::Page;
 
 /// A product's row. Moments are texts.
@@ -77,13 +79,17 @@ impl ProductRow {
     fn product(&self) -> Option<Product> {
         let moment = |text: &str| Moment::parse(text).ok();
         let price = |amount, since: &str| Some(Price { amount: Amount::new(amount).ok()?, since: moment(since)? });
+        // A client of the original design sets the price alone.
+        let current = price(self.price, &self.priced_at)?;
+        let lowest = price(self.lowest_price, &self.lowest_at)?;
+        let highest = price(self.highest_price, &self.highest_at)?;
         Some(Product {
             id: ProductId::new(&self.product_id).ok()?,
             name: ShortText::new(&self.name).ok()?,
             currency: Currency::new(&self.currency).ok()?,
-            price: price(self.price, &self.priced_at)?,
-            lowest: price(self.lowest_price, &self.lowest_at)?,
-            highest: price(self.highest_price, &self.highest_at)?,
+            price: current,
+            lowest: if current.amount < lowest.amount { current } else { lowest },
+            highest: if current.amount > highest.amount { current } else { highest },
             level: StockLevel::new(self.stock, self.reserved).ok()?,
             low_stock_threshold: Counted::new(i64::try_from(self.low_stock_threshold).ok()?).ok()?,
             version: self.version,
@@ -147,7 +153,8 @@ impl Products {
 
     /// Creates a product, or gives a known one its form. The same again changes nothing.
     pub async fn put(&self, put: &Put) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
-        let subject = Subject { product_id: &put.id, markers: &[], beside: &[], now: put.now };
+        let subject =
+            Subject { product_id: &put.id, markers: &[], memory: &Memory::Nowhere, beside: &[], now: put.now };
         let decide = |before: &Before| {
             let listed = |of: &Product| {
                 let mut item = key(PRODUCTS, of.id.as_str());
@@ -213,23 +220,37 @@ impl Products {
         let query = query.expression_attribute_values(":pk", s(PRODUCTS)).limit(i32::from(limit) + 1);
         let start = after.map(|ProductPosition(id)| key(PRODUCTS, id));
         // A thousand names are less than the megabyte at which a page ends.
-        let answer = query.set_exclusive_start_key(start).send().await?;
-        let mut items = Vec::new();
-        for item in answer.items.unwrap_or_default() {
-            #[derive(Deserialize)]
-            struct Row {
-                #[serde(rename = "SK")]
-                id: String,
-                #[serde(rename = "Name")]
-                name: String,
-            }
-            let Row { id, name } = read(item)?;
-            items.push(Listed { id, name });
-        }
-        let has_more = answer.last_evaluated_key.is_some() || items.len() > usize::from(limit);
+        let mut items = query.set_exclusive_start_key(start).send().await?.items.unwrap_or_default();
+        let has_more = items.len() > usize::from(limit);
         items.truncate(limit.into());
-        let next = items.last().filter(|_| has_more).map(|last| ProductPosition(last.id.clone()));
-        Ok(Page { items, next, skipped: 0 })
+        let last = items.last().filter(|_| has_more).and_then(|item| item.get(SORT_KEY)?.as_s().ok());
+        let next = last.cloned().map(ProductPosition);
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let items = items.into_iter().filter_map(|item| reader.read(item, listed)).collect();
+        Ok(Page { items, next, skipped: reader.skipped() })
+    }
+}
+
+fn listed(item: Item) -> Result<Listed, StoreError> {
+    #[derive(Deserialize)]
+    struct Row {
+        #[serde(rename = "SK")]
+        id: String,
+        #[serde(rename = "Name")]
+        name: String,
+    }
+    let Row { id, name } = read(item)?;
+    Ok(Listed { id, name })
+}
+
+/// A form says what a product is to be, under no name of its own: the last one to come counts.
+impl Refusal for ProductRefusal {
+    fn text(&self) -> Option<String> {
+        None
+    }
+
+    fn read(_: &str) -> Option<Self> {
+        None
     }
 }
 

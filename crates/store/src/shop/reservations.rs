@@ -3,7 +3,6 @@
 //! One that is overdue gives its goods back in two ways. Whoever wants for goods looks for overdue ones first. And the item of an open one
 //! expires, so that the stream tells of it; the goods are then given back under a marker of their own, since a record may come twice.
 
-use std::convert::Infallible;
 use std::future::Future;
 
 use aws_sdk_dynamodb::Client;
@@ -17,14 +16,15 @@ use uuid::Uuid;
 
 use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write};
 use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TTL, key, marker_ttl, n, read, s};
+use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, Unmoved, order_marker, stock_item, unmoved};
 use crate::StoreError;
 
 /// The overdue reservations that one transaction settles. It takes 100 items.
-const SETTLED_AT_ONCE: usize = 50;
+const SETTLED_AT_ONCE: i32 = 50;
 
-/// The pages of a product's reservations that are looked through for overdue ones: 10 MB.
-const PAGES_MAX: usize = 10;
+/// Finds the open reservations of a product in the order in which they are due.
+const OPEN_INDEX: &str = "open-reservations";
 
 /// How often a change is tried again after overdue reservations have given goods back.
 const GIVEN_BACK_MAX: u32 = 5;
@@ -41,6 +41,9 @@ struct ReservationRow {
     expires_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     settled_at: Option<String>,
+    /// The product's partition while the reservation is open: only then it is in the index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    open_of: Option<String>,
 }
 
 /// The item. An open one expires with the promise, a settled one is kept as long as the markers of its order.
@@ -59,6 +62,7 @@ fn reservation_item(product_id: &ProductId, of: &Reservation) -> Result<Item, St
         created_at: of.created_at.to_string(),
         expires_at: of.expires_at.to_string(),
         settled_at,
+        open_of: (of.state == ReservationState::Open).then(|| keys::product(product_id)),
     };
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
     item.extend(key(keys::product(product_id), keys::reservation(&of.order_id)));
@@ -112,6 +116,8 @@ pub enum Unsettled {
     NotFound,
     /// It has ended otherwise.
     Settled(SettleError),
+    /// A client that knows no reservations has taken its goods.
+    Missing(StockRefusal),
 }
 
 /// Keeps goods, hands them over and gives them back. Its requests are those of a change, `GetItem` and `Query`.
@@ -134,12 +140,14 @@ impl Reservations {
         answer.item.map(|item| read_reservation(item).map(|(_, reservation)| reservation)).transpose()
     }
 
-    /// Keeps goods for an order. Where too few are free, overdue reservations are given back first.
+    /// Keeps goods for an order. Where too few are free, overdue reservations are given back first. What is refused stays refused for a minute.
     pub async fn reserve(&self, request: &ReservationRequest) -> Result<Changed<Reservation>, ChangeError<Unmoved>> {
         let ReservationRequest { product_id, order_id, quantity, hold_time, now } = request;
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
-        let subject = Subject { product_id, markers: &[], beside: &beside, now: *now };
+        let seconds = hold_time.duration().as_secs().to_string();
+        let memory = Memory::apart(&["reserve", order_id.as_str(), &quantity.get().to_string(), &seconds]);
+        let subject = Subject { product_id, markers: &[], memory: &memory, beside: &beside, now: *now };
         let decide = |before: &Before| {
             if let Some(known) = before.beside(&sort) {
                 let (_, known) = read_reservation(known.clone())?;
@@ -154,10 +162,13 @@ impl Reservations {
             let product = Product { level, ..product.changed(*now) };
             Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: new })))
         };
-        self.giving_back_overdue(product_id, *now, || self.changes.change(subject, decide, nothing_remembered)).await
+        let change = || self.changes.change(subject, decide, nothing_remembered);
+        self.changes.final_change(&subject, || self.giving_back_overdue(product_id, *now, change)).await
     }
 
     /// Hands the goods over: they leave, and the ledger says so. `row_id` becomes part of the row's id.
+    ///
+    /// One that is overdue is settled, so that the order stays refused: an attempt on an instance whose clock is behind could still take the goods.
     pub async fn commit(
         &self,
         product_id: &ProductId,
@@ -168,9 +179,14 @@ impl Reservations {
         let sort = keys::reservation(order_id);
         let left = keys::order(ChangeType::Out, order_id);
         let beside = [sort.clone(), left.clone()];
-        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
+            if open.is_overdue(now) {
+                let (product, writes, expired) = expire(product, vec![open], now)?;
+                let outcome = expired.into_iter().next().ok_or(ChangeError::Refused(Unsettled::NotFound))?;
+                return Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome })));
+            }
             let settlement = match open.commit(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
                 Settled::Before => return Ok(Decision::Nothing(open)),
                 Settled::Now(settlement) => settlement,
@@ -179,7 +195,10 @@ impl Reservations {
             if before.beside(&left).is_some() {
                 return Err(ChangeError::Reused(Reused::Order));
             }
-            let moved = product.level.hand_over(open.quantity).map_err(unreadable(product_id))?;
+            let moved = product.level.hand_over(open.quantity).map_err(|why| match why {
+                StockRefusal::Insufficient(_) => ChangeError::Refused(Unsettled::Missing(why)),
+                why => unreadable(product_id)(why).into(),
+            })?;
             let row = RowId::following(product.stocked_at, now, row_id);
             let entry = StockEntry {
                 order_id: Some(order_id.clone()),
@@ -196,7 +215,13 @@ impl Reservations {
             ];
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: settled })))
         };
-        self.changes.change(subject, decide, nothing_remembered).await
+        let changed = self.changes.change(subject, decide, nothing_remembered).await?;
+        match changed {
+            Changed::Now(Reservation {
+                state: ReservationState::Settled(Settlement::Expired, _), expires_at, ..
+            }) => Err(ChangeError::Refused(Unsettled::Settled(SettleError::Expired(expires_at)))),
+            changed => Ok(changed),
+        }
     }
 
     /// Gives the goods back before the order's time is over. Of one that is overdue, the goods are given back likewise.
@@ -208,7 +233,7 @@ impl Reservations {
     ) -> Result<Changed<Reservation>, ChangeError<Unsettled>> {
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
-        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             let settlement = match open.release(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
@@ -241,7 +266,7 @@ impl Reservations {
             reused: Reused::Order,
         };
         let beside = [sort.clone(), marker.sort.clone()];
-        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             // Stops a record that comes twice from giving the goods back twice.
             let is_known = before.beside(&marker.sort).is_some();
@@ -258,7 +283,7 @@ impl Reservations {
             let product = Product { level, ..product.changed(now) };
             Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: true })))
         };
-        match self.changes.change::<bool, Infallible>(subject, decide, nothing_remembered).await {
+        match self.changes.change::<bool, Unsettled>(subject, decide, nothing_remembered).await {
             Ok(Changed::Now(outcome) | Changed::Before(outcome)) => Ok(outcome),
             Err(ChangeError::Store(error)) => Err(error),
             Err(_) => Err(StoreError::Busy(format!("others changed {product_id} each time"))),
@@ -288,12 +313,16 @@ impl Reservations {
     }
 
     /// Settles what is overdue of a product, up to [`SETTLED_AT_ONCE`] reservations, and gives their number.
-    async fn give_back_overdue<R>(&self, product_id: &ProductId, now: Moment) -> Result<usize, ChangeError<R>> {
+    async fn give_back_overdue<R: Refusal>(
+        &self,
+        product_id: &ProductId,
+        now: Moment,
+    ) -> Result<usize, ChangeError<R>> {
         let beside = self.overdue(product_id, now).await?;
         if beside.is_empty() {
             return Ok(0);
         }
-        let subject = Subject { product_id, markers: &[], beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
             let known = items.map(|item| Ok(read_reservation(item)?.1)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -302,52 +331,49 @@ impl Reservations {
             let Some(product) = before.product.as_ref().filter(|_| !overdue.is_empty()) else {
                 return Ok(Decision::Nothing(0));
             };
-            let quantity = overdue.iter().map(|reservation| reservation.quantity.get()).sum();
-            let level = product.level.give_back(quantity).map_err(unreadable(product_id))?;
-            let writes = overdue.iter().map(|reservation| {
-                let state = ReservationState::Settled(Settlement::Expired, now);
-                let item = reservation_item(product_id, &Reservation { state, ..reservation.clone() })?;
-                Ok(Write::over_state(item, ReservationState::Open.as_str()))
-            });
-            let writes = writes.collect::<Result<_, StoreError>>()?;
-            let product = Product { level, ..product.changed(now) };
+            let (product, writes, expired) = expire(product, overdue, now)?;
             let row = keys::METADATA.to_owned();
-            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: overdue.len() })))
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: expired.len() })))
         };
         match self.changes.change(subject, decide, nothing_remembered).await? {
             Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
         }
     }
 
-    /// The sort keys of reservations that are open and overdue, at most [`SETTLED_AT_ONCE`].
+    /// The sort keys of reservations that are open and overdue, at most [`SETTLED_AT_ONCE`]: those that are due first come first. The index has open
+    /// ones only. It is some milliseconds behind, and a reservation is open for a second at least.
     async fn overdue(&self, product_id: &ProductId, now: Moment) -> Result<Vec<String>, StoreError> {
         let Changes { client, table } = &self.changes;
-        let (mut overdue, mut start) = (Vec::new(), None);
-        for _ in 0..PAGES_MAX {
-            let answer = client
-                .query()
-                .table_name(table)
-                .key_condition_expression("PK = :pk AND begins_with(SK, :reservations)")
-                .filter_expression("#State = :open AND ExpiresAt <= :now")
-                .projection_expression("SK")
-                .expression_attribute_names("#State", "State")
-                .expression_attribute_values(":pk", s(keys::product(product_id)))
-                .expression_attribute_values(":reservations", s(RESERVATION_PREFIX))
-                .expression_attribute_values(":open", s(ReservationState::Open.as_str()))
-                .expression_attribute_values(":now", s(now.to_string()))
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
-            let sorts = answer.items.unwrap_or_default();
-            overdue.extend(sorts.into_iter().filter_map(|item| item.get(SORT_KEY)?.as_s().ok().cloned()));
-            start = answer.last_evaluated_key;
-            if start.is_none() || overdue.len() >= SETTLED_AT_ONCE {
-                break;
-            }
-        }
-        overdue.truncate(SETTLED_AT_ONCE);
-        Ok(overdue)
+        let answer = client
+            .query()
+            .table_name(table)
+            .index_name(OPEN_INDEX)
+            .key_condition_expression("OpenOf = :product AND ExpiresAt <= :now")
+            .expression_attribute_values(":product", s(keys::product(product_id)))
+            .expression_attribute_values(":now", s(now.to_string()))
+            .limit(SETTLED_AT_ONCE)
+            .send()
+            .await?;
+        let items = answer.items.unwrap_or_default();
+        Ok(items.into_iter().filter_map(|item| item.get(SORT_KEY)?.as_s().ok().cloned()).collect())
     }
+}
+
+/// Settles what is overdue: the product with the goods given back, what is to be written beside it, and the reservations as they are then.
+fn expire(
+    product: &Product,
+    overdue: Vec<Reservation>,
+    now: Moment,
+) -> Result<(Product, Vec<Write>, Vec<Reservation>), StoreError> {
+    let quantity = overdue.iter().map(|reservation| reservation.quantity.get()).sum();
+    let level = product.level.give_back(quantity).map_err(unreadable(&product.id))?;
+    let state = ReservationState::Settled(Settlement::Expired, now);
+    let expired: Vec<_> = overdue.into_iter().map(|open| Reservation { state, ..open }).collect();
+    let writes = expired
+        .iter()
+        .map(|expired| Ok(Write::over_state(reservation_item(&product.id, expired)?, ReservationState::Open.as_str())));
+    let writes = writes.collect::<Result<_, StoreError>>()?;
+    Ok((Product { level, ..product.changed(now) }, writes, expired))
 }
 
 /// The product and the reservation that a decision is about.

@@ -12,6 +12,7 @@ use super::change::{
 };
 use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
+use super::refusals::{Memory, Refusal};
 use super::reservations::Reservations;
 use crate::StoreError;
 use crate::series::{Direction, Page};
@@ -44,7 +45,10 @@ pub struct StockEntry {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct StockRow {
+    #[serde(default)]
     entity_type: String,
+    /// The original design's rows name it in their key alone.
+    #[serde(default)]
     product_id: String,
     change_type: String,
     quantity: i64,
@@ -60,6 +64,7 @@ struct StockRow {
     changed_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
+    #[serde(default)]
     created_at: String,
 }
 
@@ -87,24 +92,26 @@ pub(super) fn stock_item(entry: &StockEntry) -> Result<Item, StoreError> {
 /// The row of an item, or of an image of it in the stream.
 pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
     let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
+    let product_id = keys::product_of(&item)?;
     let row: StockRow = read(item)?;
     let id = keys::row_id(INVENTORY_PREFIX, &sort)?;
+    // A text that breaks the suite's rules says less than the row without it.
+    let text = |text: &Option<String>| text.as_deref().and_then(|text| ShortText::new(text).ok());
     let entry = || {
-        let text = |text: &Option<String>| text.as_deref().map(ShortText::new).transpose().ok();
         Some(StockEntry {
-            product_id: ProductId::new(&row.product_id).ok()?,
+            product_id: product_id.clone(),
             row: id,
             change_type: row.change_type.parse().ok()?,
             quantity: row.quantity,
             previous_stock: row.previous_stock,
             new_stock: row.new_stock,
-            reason: text(&row.reason)?,
-            order_id: row.order_id.as_deref().map(OrderId::new).transpose().ok()?,
-            changed_by: text(&row.changed_by)?,
+            reason: text(&row.reason),
+            order_id: row.order_id.as_deref().and_then(|order_id| OrderId::new(order_id).ok()),
+            changed_by: text(&row.changed_by),
             request_key: row.request_id.as_deref().map(RequestKey::new).transpose().ok()?,
         })
     };
-    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{} {sort}", row.product_id)))
+    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
 }
 
 impl StockEntry {
@@ -172,10 +179,13 @@ impl Stock {
         Self { changes: Changes { client, table }, ledger, reservations }
     }
 
-    /// Moves goods. Where too few are free, overdue reservations are given back first.
+    /// Moves goods. Where too few are free, overdue reservations are given back first. What is refused stays refused: under a key as long as the
+    /// key is remembered, for an order without a key for a minute.
     pub async fn change(&self, request: &StockRequest) -> Result<Changed<StockEntry>, ChangeError<Unmoved>> {
-        let change = || self.change_where(request, |_| Ok(()));
-        self.reservations.giving_back_overdue(&request.product_id, request.now, change).await
+        let named = Named::of(request);
+        let change = || self.change_where(request, &named, |_| Ok(()));
+        let change = || self.reservations.giving_back_overdue(&request.product_id, request.now, change);
+        self.changes.final_change(&named.subject(request), change).await
     }
 
     /// Puts a movement of a ledger that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
@@ -183,34 +193,18 @@ impl Stock {
         &self,
         request: &StockRequest,
     ) -> Result<Changed<StockEntry>, ChangeError<Unrecorded<Unmoved>>> {
-        self.change_where(request, |product| Unrecorded::unless_later(product.stocked_at, request.now)).await
+        let allow = |product: &Product| Unrecorded::unless_later(product.stocked_at, request.now);
+        self.change_where(request, &Named::of(request), allow).await
     }
 
-    async fn change_where<R: From<Unmoved>>(
+    async fn change_where<R: From<Unmoved> + Refusal>(
         &self,
         request: &StockRequest,
+        named: &Named,
         allow: impl Fn(&Product) -> Result<(), R>,
     ) -> Result<Changed<StockEntry>, ChangeError<R>> {
         let refused = |why: Unmoved| ChangeError::Refused(R::from(why));
         let StockRequest { product_id, movement, order_id, now, .. } = request;
-        let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
-        let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
-        let order = order_id.as_ref().map(OrderId::as_str);
-        let by_key = request.key.as_ref().map(|key| Marker {
-            sort: keys::request(key),
-            meaning: meaning(&[
-                "stock",
-                change_type,
-                &number,
-                order.unwrap_or_default(),
-                &text(&request.reason),
-                &text(&request.changed_by),
-            ]),
-            reused: Reused::Key,
-        });
-        let by_order = order_id.as_ref().map(|order_id| order_marker(order_id, *movement));
-        let markers: Vec<_> = by_key.into_iter().chain(by_order).collect();
-        let subject = Subject { product_id, markers: &markers, beside: &[], now: *now };
         let decide = |before: &Before| {
             let product = before.product.as_ref().ok_or_else(|| refused(Unmoved::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
@@ -228,7 +222,7 @@ impl Stock {
             let row = keys::row(INVENTORY_PREFIX, row);
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: entry })))
         };
-        self.changes.change(subject, decide, read_stock).await
+        self.changes.change(named.subject(request), decide, read_stock).await
     }
 
     /// Rows of a product's ledger.
@@ -241,6 +235,35 @@ impl Stock {
         after: Option<&LedgerPosition>,
     ) -> Result<Page<StockEntry, LedgerPosition>, StoreError> {
         self.ledger.page(product_id, slice, direction, limit.into(), after, read_stock).await
+    }
+}
+
+/// What a request goes by.
+struct Named {
+    markers: Vec<Marker>,
+    memory: Memory,
+}
+
+impl Named {
+    fn of(request: &StockRequest) -> Self {
+        let StockRequest { movement, order_id, .. } = request;
+        let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
+        let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
+        let order = order_id.as_ref().map(OrderId::as_str).unwrap_or_default();
+        let said = [text(&request.reason), text(&request.changed_by)];
+        let by_key = request.key.as_ref().map(|key| Marker {
+            sort: keys::request(key),
+            meaning: meaning(&["stock", change_type, &number, order, &said[0], &said[1]]),
+            reused: Reused::Key,
+        });
+        let memory = by_key.clone().map_or_else(|| Memory::apart(&[change_type, &number, order]), Memory::Marker);
+        let by_order = order_id.as_ref().map(|order_id| order_marker(order_id, *movement));
+        Self { markers: by_key.into_iter().chain(by_order).collect(), memory }
+    }
+
+    fn subject<'a>(&'a self, request: &'a StockRequest) -> Subject<'a> {
+        let StockRequest { product_id, now, .. } = request;
+        Subject { product_id, markers: &self.markers, memory: &self.memory, beside: &[], now: *now }
     }
 }
 
