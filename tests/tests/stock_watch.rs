@@ -47,9 +47,14 @@ async fn records(db: &Database) -> Vec<Value> {
 /// What the journal says, oldest first. Entries of one millisecond have no order.
 async fn told(db: &Database) -> Vec<Entry> {
     let reader = reader(&db.client, "default=400");
-    let page = reader.page(&Stream::suite(), TimeRange::default(), 1_000, None, Timestamp::now()).await.unwrap();
-    assert!(page.next.is_none());
-    page.items.into_iter().rev().collect()
+    let mut entries = Vec::new();
+    for stream in [Stream::suite(), Stream::stock()] {
+        let page = reader.page(&stream, TimeRange::default(), 1_000, None, Timestamp::now()).await.unwrap();
+        assert!(page.next.is_none());
+        entries.extend(page.items);
+    }
+    entries.sort_by_key(|entry| entry.id);
+    entries
 }
 
 /// How often each sentence is in the journal.

@@ -15,7 +15,7 @@ const problemsJa: typeof problemsEn = {
 const en = {
   title: 'Lately · Tidemark',
   heading: 'What happened lately',
-  lead: 'Games that ended, prices that changed, goods that moved: the newest comes first, and new ones come by themselves.',
+  lead: 'Games that ended, prices that changed, goods that ran out: the newest comes first, and new ones come by themselves.',
   footer: 'Days and times are those of your device.',
   today: (day: string) => `Today, ${day}`,
   yesterday: (day: string) => `Yesterday, ${day}`,
@@ -70,7 +70,7 @@ const en = {
 const ja: typeof en = {
   title: '近況 · Tidemark',
   heading: '最近のできごと',
-  lead: '終わったゲーム、変わった価格、動いた在庫。新しい順に並び、新しいできごとは自動で加わります。',
+  lead: '終わったゲーム、変わった価格、品切れになった商品。新しい順に並び、新しいできごとは自動で加わります。',
   footer: '日付と時刻はこの端末のものです。',
   today: (day) => `今日 ${day}`,
   yesterday: (day) => `昨日 ${day}`,

@@ -1,4 +1,4 @@
-//! What the suite writes into its own stream. Nothing in it tells of a person.
+//! What the suite writes into its own streams. Nothing in it tells of a person.
 
 use jiff::Timestamp;
 
@@ -78,11 +78,16 @@ impl News<'_> {
         let mut attributes = vec![("kind", kind.to_owned())];
         attributes.extend(self.facts());
         Entry {
-            stream: Stream::suite(),
+            stream: self.stream(),
             id: EntryId::derived(at, &format!("{kind} {name}")),
             message: Message::of_suite(self.sentence()),
             attributes: Attributes::of_suite(attributes),
         }
+    }
+
+    /// Movements of stock tell what a shop sells: they are not for everybody.
+    fn stream(&self) -> Stream {
+        if matches!(self, Self::StockMoved { .. }) { Stream::stock() } else { Stream::suite() }
     }
 
     fn kind(&self) -> &'static str {
@@ -233,6 +238,13 @@ mod tests {
             assert_eq!(Attributes::new(attributes.pairs().clone()), Ok(attributes));
             assert_eq!(id, news.entry(Timestamp::UNIX_EPOCH, "x").id);
         }
+    }
+
+    #[test]
+    fn what_a_shop_sells_is_not_in_the_stream_for_everybody() {
+        let streams = ALL.map(|news| news.entry(Timestamp::UNIX_EPOCH, "x").stream);
+        assert_eq!(streams.iter().filter(|stream| **stream == Stream::stock()).count(), 1);
+        assert_eq!(streams[4], Stream::stock());
     }
 
     #[test]

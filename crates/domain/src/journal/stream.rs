@@ -22,9 +22,14 @@ impl Stream {
         (is_plain && fits).then(|| Self(text.to_owned())).ok_or(StreamError)
     }
 
-    /// Where the suite itself writes what has happened.
+    /// Where the suite itself writes what has happened, for everybody.
     pub fn suite() -> Self {
         Self("suite".to_owned())
+    }
+
+    /// Where the suite writes how goods move. It shows what a shop sells, so it is for staff.
+    pub fn stock() -> Self {
+        Self("stock".to_owned())
     }
 
     /// The text.
@@ -46,6 +51,7 @@ mod tests {
     #[test]
     fn a_name_has_no_character_that_a_key_is_made_of() {
         assert_eq!(Stream::new("suite"), Ok(Stream::suite()));
+        assert_eq!(Stream::new("stock"), Ok(Stream::stock()));
         assert!(Stream::new("2-a").is_ok() && Stream::new(&"a".repeat(64)).is_ok());
         for text in ["", "Suite", "a#b", "a b", "日誌", "a\n", &"a".repeat(65)] {
             assert_eq!(Stream::new(text), Err(StreamError), "{text:?}");
