@@ -3,6 +3,7 @@
 pub mod books;
 pub mod browser;
 mod database;
+pub mod foreign;
 pub mod games;
 pub mod journal;
 pub mod migration;

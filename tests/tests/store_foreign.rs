@@ -1,16 +1,13 @@
 //! A client of the original design beside the suite: its writer, its rows, and its queries, as the document spells them.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::{AttributeValue, Put as PutRow, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::shop::{Amount, Counted, Currency, Money, Movement, ProductForm, ProductId, RequestKey};
 use domain::{Moment, ShortText, TimeRange};
 use store::Direction::{Asc, Desc};
 use store::shop::{PriceRequest, Prices, Products, Put, Slice, Stock, StockRequest};
-use tidemark_tests::Database;
+use tidemark_tests::books::{Item, number};
+use tidemark_tests::{Database, foreign};
 use uuid::Uuid;
-
-type Item = HashMap<String, AttributeValue>;
 
 fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
@@ -72,69 +69,15 @@ fn movement(key: &str, change_type: &str, number: i64, now: &str) -> StockReques
 }
 
 async fn product(db: &Database) -> Item {
-    let get = db.client.get_item().table_name(Database::SHOP).key("PK", s("PRODUCT#cup")).key("SK", s("METADATA"));
-    get.consistent_read(true).send().await.unwrap().item.unwrap()
+    foreign::product(&db.client, "cup").await.unwrap()
 }
 
-fn number(item: &Item, name: &str) -> i64 {
-    item[name].as_n().unwrap().parse().unwrap()
-}
-
-/// `AdjustStock` of the design; whether its condition held.
 async fn adjust_stock(db: &Database, quantity: i64, change_type: &str, now: &str) -> bool {
-    let before = number(&product(db).await, "Stock");
-    tokio::task::yield_now().await;
-    let update = Update::builder()
-        .table_name(Database::SHOP)
-        .key("PK", s("PRODUCT#cup"))
-        .key("SK", s("METADATA"))
-        .update_expression("SET Stock = :newStock")
-        .condition_expression("Stock = :prevStock")
-        .expression_attribute_values(":newStock", n(before + quantity))
-        .expression_attribute_values(":prevStock", n(before));
-    let row = PutRow::builder()
-        .table_name(Database::SHOP)
-        .item("PK", s("PRODUCT#cup"))
-        .item("SK", s(&format!("INVLOG#{now}")))
-        .item("EntityType", s("INVENTORY_LOG"))
-        .item("ChangeType", s(change_type))
-        .item("Quantity", n(quantity))
-        .item("PreviousStock", n(before))
-        .item("NewStock", n(before + quantity))
-        .item("Reason", s(""))
-        .item("CreatedAt", s(now));
-    transact(db, update, row).await
+    foreign::adjust_stock(&db.client, "cup", quantity, change_type, now).await.unwrap()
 }
 
-/// `UpdatePrice` of the design.
 async fn update_price(db: &Database, cents: i64, now: &str) -> bool {
-    let update = Update::builder()
-        .table_name(Database::SHOP)
-        .key("PK", s("PRODUCT#cup"))
-        .key("SK", s("METADATA"))
-        .update_expression("SET Price = :price, UpdatedAt = :now")
-        .expression_attribute_values(":price", n(cents))
-        .expression_attribute_values(":now", s(now));
-    let row = PutRow::builder()
-        .table_name(Database::SHOP)
-        .item("PK", s("PRODUCT#cup"))
-        .item("SK", s(&format!("PRICE#{now}")))
-        .item("EntityType", s("PRICE_HISTORY"))
-        .item("ProductId", s("cup"))
-        .item("Price", n(cents))
-        .item("ChangedBy", s(""))
-        .item("CreatedAt", s(now));
-    transact(db, update, row).await
-}
-
-async fn transact(
-    db: &Database,
-    update: aws_sdk_dynamodb::types::builders::UpdateBuilder,
-    row: aws_sdk_dynamodb::types::builders::PutBuilder,
-) -> bool {
-    let update = TransactWriteItem::builder().update(update.build().unwrap()).build();
-    let row = TransactWriteItem::builder().put(row.build().unwrap()).build();
-    db.client.transact_write_items().transact_items(update).transact_items(row).send().await.is_ok()
+    foreign::update_price(&db.client, "cup", cents, now).await.unwrap()
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use domain::game::GameId;
 use fastrand::Rng;
 use futures::future::join_all;
 use serde_json::json;
-use store::game::{Rooms, Rounds};
+use store::game::{PARTITION_BOUNDS, Rooms, Rounds};
+use tidemark_tests::books::{Item, text};
 use tidemark_tests::{Database, Stack};
 use tokio_util::sync::CancellationToken;
 
@@ -102,6 +103,7 @@ impl Games {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut told = Check::of("everybody was told the same end of a game, and it is the room's");
         let mut sums = Check::of("each score is the sum of its awards");
+        let mut bounded = Check::of("a game has of each kind of item at most what its bound says");
         for line in &*self.contradictions.lock().unwrap_or_else(PoisonError::into_inner) {
             told.mistake(line.clone());
         }
@@ -118,27 +120,42 @@ impl Games {
                 }
             }
             sums.expect(awarded == in_room, || format!("{game}: awards of {awarded:?}, scores of {in_room:?}"));
-            let rows = award_rows(stack, *game).await?;
+            let items = items(stack, *game).await?;
+            let known: usize = PARTITION_BOUNDS.iter().map(|(kind, _)| of_kind(&items, kind).count()).sum();
+            bounded
+                .expect(known == items.len(), || format!("{game}: {} items are of no known kind", items.len() - known));
+            for (kind, bound) in PARTITION_BOUNDS {
+                let count = of_kind(&items, kind).count();
+                bounded
+                    .expect(count <= bound, || format!("{game}: {count} items {kind}, of which {bound} may be there"));
+            }
+            let rows = award_rows(&items)?;
             let some: Scores = awarded.into_iter().filter(|(_, points)| *points > 0).collect();
             sums.expect(rows == some, || format!("{game}: rows of awards {rows:?}, the rounds say {some:?}"));
         }
-        Ok(vec![told, sums])
+        Ok(vec![told, sums, bounded])
     }
 }
 
-/// The rows of the awards, added up by player.
-async fn award_rows(stack: &Stack, game: GameId) -> Result<Scores> {
+/// All that lies in a game's partition.
+async fn items(stack: &Stack, game: GameId) -> Result<Vec<Item>> {
     let query = stack.dynamodb().query().table_name(Database::GAMES).consistent_read(true);
-    let query = query.key_condition_expression("PK = :pk AND begins_with(SK, :score)");
+    let query = query.key_condition_expression("PK = :pk");
     let query = query.expression_attribute_values(":pk", AttributeValue::S(format!("GAME#{game}")));
-    let query = query.expression_attribute_values(":score", AttributeValue::S("SCORE#".to_owned()));
-    let items: Vec<_> = query.into_paginator().items().send().collect::<Result<_, _>>().await?;
+    Ok(query.into_paginator().items().send().collect::<Result<_, _>>().await?)
+}
+
+fn of_kind<'a>(items: &'a [Item], kind: &'a str) -> impl Iterator<Item = &'a Item> {
+    items.iter().filter(move |item| text(item, "SK").starts_with(kind))
+}
+
+/// The rows of the awards, added up by player.
+fn award_rows(items: &[Item]) -> Result<Scores> {
     let mut scores = Scores::new();
-    for item in items {
-        let points =
-            item.get("points").and_then(|value| value.as_n().ok()).and_then(|points| points.parse::<u32>().ok());
-        let player = item.get("playerId").and_then(|value| value.as_s().ok()).context("an award is nobody's")?;
-        *scores.entry(player.clone()).or_default() += points.context("an award has no points")?;
+    for item in of_kind(items, "SCORE#") {
+        let points: Option<u32> =
+            item.get("points").and_then(|value| value.as_n().ok()).and_then(|points| points.parse().ok());
+        *scores.entry(text(item, "playerId").to_owned()).or_default() += points.context("an award has no points")?;
     }
     Ok(scores)
 }

@@ -89,6 +89,7 @@ pub async fn soak(options: Options) -> Result<Soaked> {
     let mut crowd: Vec<LocalBoxFuture<'_, ()>> = Vec::new();
     crowd.extend((0..CLICKERS).map(|_| clicks.drive(&world, seeds.fork()).boxed_local()));
     crowd.extend((0..SHOPPERS).map(|_| shop.drive(&world, seeds.fork()).boxed_local()));
+    crowd.push(shop.drive_foreign(&world, seeds.fork()).boxed_local());
     crowd.extend((0..WRITERS).map(|_| journal.drive(&world, seeds.fork()).boxed_local()));
     crowd.extend((0..PATIENTS).map(|place| okusuri.drive(&world, seeds.fork(), place).boxed_local()));
     crowd.extend((0..TABLES).map(|_| games.drive(&world, seeds.fork()).boxed_local()));

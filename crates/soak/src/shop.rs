@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use fastrand::Rng;
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::Stack;
 use tidemark_tests::books::{Books, text};
+use tidemark_tests::{Stack, foreign};
 use uuid::Uuid;
 
 use crate::check::Check;
 use crate::world::{Request, Said, World};
 
 const SYSTEM: &str = "shop";
-const PRODUCTS: [&str; 5] = ["bowl", "cup", "lamp", "plate", "vase"];
+const PRODUCTS: [&str; 6] = ["bowl", "cup", "lamp", "plate", SHARED, "vase"];
+/// A client of the original design changes its stock as well.
+const SHARED: &str = "tray";
 const SHOPPERS: u32 = 12;
 /// How long goods are kept for those who do not mean it; for the others, longer than any soak lasts.
 const SHORT_S: u32 = 2;
@@ -54,6 +58,8 @@ struct Activity {
 pub struct Shop {
     changes: Mutex<Vec<Change>>,
     activities: Mutex<BTreeMap<String, Activity>>,
+    /// Changes that the client of the original design has made, by the sort keys of its rows.
+    foreign: Mutex<Vec<String>>,
 }
 
 impl Shop {
@@ -82,6 +88,20 @@ impl Shop {
                 1 | 2 => self.move_goods(world, rng, product).await,
                 3 => self.order(world, rng, product).await,
                 _ => self.act(world, rng, product).await,
+            }
+        }
+    }
+
+    /// A client of the original design, until the traffic ends: it writes to the table, and locks the stock on its value.
+    pub async fn drive_foreign(&self, world: &World, mut rng: Rng) {
+        while world.goes_on() {
+            tokio::time::sleep(Duration::from_millis(rng.u64(10..200))).await;
+            let Ok(client) = world.with(async |stack| stack.dynamodb()).await else { continue };
+            let now = Timestamp::now();
+            // Whoever got no answer cannot know.
+            if let Ok(true) = foreign::adjust_stock(&client, SHARED, rng.i64(-9..=9), "ADJUST", &now.to_string()).await
+            {
+                self.foreign.lock().unwrap_or_else(PoisonError::into_inner).push(format!("INVLOG#{now}"));
             }
         }
     }
@@ -150,18 +170,34 @@ impl Shop {
         let mut sound =
             Check::of("ledgers chain and sum to the stock, prices chain, reservations come to what is reserved");
         let mut once = Check::of("each change of the shop that was answered has taken effect, once");
+        let mut beside =
+            Check::of("no change is lost between the suite and a writer that locks the stock on its value");
         for product in PRODUCTS {
             let books = Books::of(&stack.dynamodb(), product).await?;
-            sound.compared += (books.movements.len() + books.prices.len() + books.reservations.len()) as u64;
-            for mistake in books.mistakes() {
-                sound.mistake(format!("{product}: {mistake}"));
+            if product == SHARED {
+                self.beside_foreign(&books, &mut beside);
+            } else {
+                sound.compared += (books.movements.len() + books.prices.len() + books.reservations.len()) as u64;
+                for mistake in books.mistakes() {
+                    sound.mistake(format!("{product}: {mistake}"));
+                }
             }
             for change in changes.iter().filter(|change| change.product == product) {
                 let wrong = effect(change, &books);
                 once.expect(wrong.is_none(), || format!("{}: {change:?}", wrong.unwrap_or_default()));
             }
         }
-        Ok(vec![sound, once, self.activities(world).await?])
+        Ok(vec![sound, once, beside, self.activities(world).await?])
+    }
+
+    fn beside_foreign(&self, books: &Books, beside: &mut Check) {
+        for mistake in books.mistakes_in_any_order() {
+            beside.mistake(mistake);
+        }
+        for key in &*self.foreign.lock().unwrap_or_else(PoisonError::into_inner) {
+            let is_there = books.movements.iter().any(|row| text(row, "SK") == key);
+            beside.expect(is_there, || format!("{key} is gone"));
+        }
     }
 
     async fn activities(&self, world: &World) -> Result<Check> {

@@ -44,7 +44,7 @@ pub struct Tally {
 pub enum Said {
     /// It was answered with success, and this.
     Done(Value),
-    /// It was refused with this problem the first time it was heard, so it had no effect.
+    /// It was refused with this problem, the first time that it was heard or under a key, so it has no effect.
     Refused(String),
     /// It may have had its effect, or have it soon.
     Unknown,
@@ -59,7 +59,7 @@ pub struct Request<'a> {
     pub method: Method,
     /// Path and query.
     pub path: &'a str,
-    /// `Idempotency-Key`, where the route takes one.
+    /// `Idempotency-Key`, where the route takes one. A refusal under a key is the last word, whatever became of earlier tries.
     pub key: Option<&'a str>,
     /// What is sent.
     pub body: &'a Value,
@@ -149,6 +149,7 @@ impl World {
     /// Sends a request, and again until it is settled or this client loses patience.
     pub async fn ask(&self, rng: &mut Rng, request: &Request<'_>) -> Said {
         let mut tries = Tries::of_somebody(rng);
+        tries.is_keyed = request.key.is_some();
         loop {
             let step = match self.once(request).await {
                 Ok((status, body)) => tries.heard(status, body),
@@ -222,6 +223,7 @@ impl World {
 pub struct Tries {
     patience: u32,
     heard: u32,
+    is_keyed: bool,
 }
 
 impl Tries {
@@ -232,7 +234,7 @@ impl Tries {
 
     /// Of a client that gives up after so many tries that somebody may have heard.
     fn new(patience: u32) -> Self {
-        Self { patience, heard: 0 }
+        Self { patience, heard: 0, is_keyed: false }
     }
 
     /// An answer came. `None`: it is worth another try.
@@ -258,7 +260,7 @@ impl Tries {
     }
 
     fn refused(&self, problem: String) -> Said {
-        if self.heard == 0 { Said::Refused(problem) } else { Said::Unknown }
+        if self.heard == 0 || self.is_keyed { Said::Refused(problem) } else { Said::Unknown }
     }
 
     fn again(&mut self) -> Option<Said> {
@@ -280,6 +282,9 @@ mod tests {
         let mut tries = Tries::new(3);
         assert_eq!(tries.failed(false), None);
         assert_eq!(tries.heard(409, refusal()), Some(Said::Unknown));
+        let mut tries = Tries { is_keyed: true, ..Tries::new(3) };
+        assert_eq!(tries.failed(false), None);
+        assert_eq!(tries.heard(409, refusal()), Some(Said::Refused("out-of-stock".to_owned())));
     }
 
     #[test]
