@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::UserId;
 use domain::calendar::{DateRange, MonthRange};
 use domain::clicks::{Click, ClickCount, ClickTime, LaneId, SequenceNumber, StatDelta, StreamClick, Sums, parts};
+use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
 use jiff::civil::date;
 use store::Direction;
@@ -73,12 +73,17 @@ async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
     writer.put(&click("bob", "2025-10-02T10:30:02.000Z"), "x").await.unwrap();
     let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
     let ann = UserId::new("ann").unwrap();
-    let (from, to) = ("2025-10-02T10:30:01.000Z", "2025-10-02T10:30:04.000Z");
-    let (from, to) = (ClickTime::parse(from).unwrap(), ClickTime::parse(to).unwrap());
-    for (direction, expected) in [(Direction::Asc, "1234"), (Direction::Desc, "4321")] {
+    let [from, late, to] = ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.0005Z", "2025-10-02T10:30:04Z"]
+        .map(|text| Moment::parse(text).unwrap());
+    for (from, to, direction, expected) in [
+        (from, to, Direction::Asc, "123"),
+        (from, to, Direction::Desc, "321"),
+        (late, to.next().unwrap(), Direction::Asc, "1234"),
+    ] {
+        let range = TimeRange::new(Some(from), Some(to)).unwrap();
         let (mut seconds, mut after, mut pages) = (String::new(), None, 0);
         loop {
-            let page = reader.of_user(&ann, Some(from), Some(to), direction, 3, after.as_ref()).await.unwrap();
+            let page = reader.of_user(&ann, range, direction, 2, after.as_ref()).await.unwrap();
             seconds.extend(page.items.iter().map(|click| &click.create_date_time[18..19]));
             (after, pages) = (page.next, pages + 1);
             if after.is_none() {

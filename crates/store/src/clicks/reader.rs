@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
-use domain::UserId;
 use domain::calendar::{DateRange, MonthRange};
 use domain::clicks::{Click, ClickTime};
+use domain::{Moment, TimeRange, UserId};
 use futures::future::try_join_all;
 use jiff::civil::Date;
 use serde::de::{Deserializer, IgnoredAny};
@@ -152,17 +152,19 @@ impl ClicksReader {
         Err(StoreError::unreadable("a range of statistics does not end"))
     }
 
-    /// A user's clicks between two times, both included; `None` leaves that end open.
+    /// A user's clicks of a range.
     pub async fn of_user(
         &self,
         user_id: &UserId,
-        from: Option<ClickTime>,
-        to: Option<ClickTime>,
+        range: TimeRange,
         direction: Direction,
         limit: u16,
         after: Option<&ClickPosition>,
     ) -> Result<Page<StoredClick, ClickPosition>, StoreError> {
         let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
+        // The last of a range that its end is not in is the millisecond before it.
+        let from = range.from().and_then(|from| millisecond_from(from, 0));
+        let to = range.to().and_then(|to| millisecond_from(to, -1));
         let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
         let to = to.map_or_else(|| LAST_TEXT.to_owned(), |time| time.to_string());
         let clicks = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
@@ -203,6 +205,12 @@ impl ClicksReader {
         }
         Ok(merge_placed(partitions, Direction::Asc, usize::from(limit), ClickPosition))
     }
+}
+
+/// The first whole millisecond at a moment or after it, and `steps` further.
+fn millisecond_from(moment: Moment, steps: i64) -> Option<ClickTime> {
+    let milliseconds = -(-moment.timestamp().as_nanosecond()).div_euclid(1_000_000);
+    ClickTime::from_millisecond(i64::try_from(milliseconds).ok()? + steps).ok()
 }
 
 fn stat(item: Item) -> Result<Stat, StoreError> {
