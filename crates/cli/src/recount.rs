@@ -163,11 +163,11 @@ impl Report {
     pub fn json(&self) -> serde_json::Value {
         let Self { measured, repaired } = self;
         let differences = measured.differences.iter().map(|difference| {
-            let side = |sums: &Sums| json!({"totalClicks": sums.clicks, "uniqueUsers": sums.unique_users});
+            let Difference { period, stored, recounted } = difference;
             json!({
-                "period": difference.period.to_string(),
-                "stored": side(&difference.stored),
-                "recounted": side(&difference.recounted),
+                "period": period.to_string(),
+                "stored": {"totalClicks": stored.clicks as i64, "uniqueUsers": stored.unique_users as i64},
+                "recounted": {"totalClicks": recounted.clicks, "uniqueUsers": recounted.unique_users},
             })
         });
         let corrections = repaired.corrections.iter().map(|Correction { period, clicks, unique_users }| {
@@ -319,9 +319,10 @@ async fn report(arguments: &Arguments) -> Result<Report> {
 async fn stored_by_days(recounter: &Recounter, scope: Scope) -> Result<Sums> {
     let stored = recounter.stored(scope).await?;
     let days = stored.iter().filter(|(period, _)| matches!(period, Period::Day(_)));
+    let natural = |number: i128| u64::try_from(number).unwrap_or_default();
     Ok(days.fold(Sums::default(), |sums, (_, day)| Sums {
-        clicks: sums.clicks + day.clicks,
-        unique_users: sums.unique_users + day.unique_users,
+        clicks: sums.clicks + natural(day.clicks),
+        unique_users: sums.unique_users + natural(day.unique_users),
     }))
 }
 

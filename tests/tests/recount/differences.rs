@@ -44,7 +44,7 @@ async fn a_batch_that_was_given_up_shows_as_missing_once_its_lane_has_passed_it(
     source.drain().await;
 
     let sums = |clicks, unique_users| Sums { clicks, unique_users };
-    let difference = |period, stored, recounted| Difference { period, stored, recounted };
+    let difference = |period, stored: Sums, recounted| Difference { period, stored: stored.into(), recounted };
     let day = difference(Period::Day(DAY.parse().unwrap()), sums(2, 1), sums(3, 2));
     let month = difference(Period::Month(DAY[..7].parse().unwrap()), sums(2, 1), sums(3, 2));
     let total = difference(Period::Total, sums(2, 0), sums(3, 0));

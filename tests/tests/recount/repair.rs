@@ -105,6 +105,19 @@ async fn what_is_too_much_is_lowered_only_when_told_to() {
 }
 
 #[tokio::test]
+async fn a_statistic_below_zero_is_repaired_like_any_other() {
+    let db = Database::start().await.unwrap();
+    let mut source = Source::of(&db).await;
+    put(&db, "ann", 0).await;
+    source.drain().await;
+    add(&db, "STAT#DAILY", DAY, -5).await;
+    let measured = recount(&db, Scope::All).await;
+    assert_eq!(measured.differences[0].stored.clicks, -4);
+    repair(&db, &measured, false).await.unwrap();
+    assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
+}
+
+#[tokio::test]
 async fn a_marker_that_was_lost_is_made_anew_before_it_is_missed() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;

@@ -141,13 +141,28 @@ pub fn recount<'a>(
     recounted
 }
 
+/// What a statistic says, right or wrong: below zero where somebody has subtracted too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoredSums {
+    /// Clicks.
+    pub clicks: i128,
+    /// Users.
+    pub unique_users: i128,
+}
+
+impl From<Sums> for StoredSums {
+    fn from(Sums { clicks, unique_users }: Sums) -> Self {
+        Self { clicks: clicks.into(), unique_users: unique_users.into() }
+    }
+}
+
 /// A statistic that is not what its clicks add up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
     /// Which.
     pub period: Period,
     /// What it says.
-    pub stored: Sums,
+    pub stored: StoredSums,
     /// What it should say.
     pub recounted: Sums,
 }
@@ -156,23 +171,22 @@ impl Difference {
     /// By how much clicks and users are wrong. Counting goes on between two looks, but this stays the same: a commit adds to
     /// what is stored exactly the clicks that it makes count.
     pub fn error(&self) -> (i128, i128) {
-        let less = |a: u64, b: u64| i128::from(a) - i128::from(b);
+        let less = |a: i128, b: u64| a - i128::from(b);
         (less(self.stored.clicks, self.recounted.clicks), less(self.stored.unique_users, self.recounted.unique_users))
     }
 }
 
 /// Where the two disagree, days first. A period that one of them lacks is zero there.
-pub fn differences(stored: &BTreeMap<Period, Sums>, recounted: &BTreeMap<Period, Sums>) -> Vec<Difference> {
+pub fn differences(stored: &BTreeMap<Period, StoredSums>, recounted: &BTreeMap<Period, Sums>) -> Vec<Difference> {
     let only_stored = stored.keys().filter(|period| !recounted.contains_key(period));
     let mut periods: Vec<_> = recounted.keys().chain(only_stored).copied().collect();
     periods.sort_unstable();
-    let at = |sums: &BTreeMap<Period, Sums>, period| sums.get(period).copied().unwrap_or_default();
     let compared = periods.iter().map(|period| Difference {
         period: *period,
-        stored: at(stored, period),
-        recounted: at(recounted, period),
+        stored: stored.get(period).copied().unwrap_or_default(),
+        recounted: recounted.get(period).copied().unwrap_or_default(),
     });
-    compared.filter(|difference| difference.stored != difference.recounted).collect()
+    compared.filter(|difference| difference.error() != (0, 0)).collect()
 }
 
 /// What to add to one statistic to set it right; negative where it says too much.
@@ -221,6 +235,10 @@ mod tests {
         Sums { clicks, unique_users }
     }
 
+    fn stored(clicks: u64, unique_users: u64) -> StoredSums {
+        sums(clicks, unique_users).into()
+    }
+
     fn sums_of(scope: Scope) -> BTreeMap<Period, Sums> {
         let recounted = recount(scope, &clicks(), |_, _| Mark::Settled);
         assert_eq!(recounted.unmarked, BTreeSet::new());
@@ -248,16 +266,18 @@ mod tests {
 
     #[test]
     fn a_statistic_without_clicks_and_clicks_without_a_statistic_are_differences() {
-        let [a, b, c] = [1, 2, 3].map(|day| Period::Day(date(2025, 10, day)));
-        let stored = BTreeMap::from([(a, sums(1, 1)), (b, sums(4, 1)), (c, sums(0, 0))]);
-        let recounted = BTreeMap::from([(b, sums(4, 1)), (Period::Total, sums(9, 0))]);
-        let found = differences(&stored, &recounted);
+        let [a, b, c, d] = [1, 2, 3, 4].map(|day| Period::Day(date(2025, 10, day)));
+        let below = StoredSums { clicks: -3, unique_users: 1 };
+        let written = BTreeMap::from([(a, stored(1, 1)), (b, stored(4, 1)), (c, stored(0, 0)), (d, below)]);
+        let recounted = BTreeMap::from([(b, sums(4, 1)), (d, sums(2, 1)), (Period::Total, sums(9, 0))]);
+        let found = differences(&written, &recounted);
         let expected = [
-            Difference { period: a, stored: sums(1, 1), recounted: sums(0, 0) },
-            Difference { period: Period::Total, stored: sums(0, 0), recounted: sums(9, 0) },
+            Difference { period: a, stored: stored(1, 1), recounted: sums(0, 0) },
+            Difference { period: d, stored: below, recounted: sums(2, 1) },
+            Difference { period: Period::Total, stored: stored(0, 0), recounted: sums(9, 0) },
         ];
         assert_eq!(found, expected);
-        assert_eq!((found[0].error(), found[1].error()), ((1, 1), (-9, 0)));
+        assert_eq!([found[0].error(), found[1].error(), found[2].error()], [(1, 1), (-5, 0), (-9, 0)]);
     }
 
     #[test]
@@ -277,8 +297,8 @@ mod tests {
     fn a_correction_raises_and_lowers_only_when_told_to() {
         let [a, b, c] = [1, 2, 3].map(|day| Period::Day(date(2025, 10, day)));
         let differences = [
-            Difference { period: a, stored: sums(1, 4), recounted: sums(5, 3) },
-            Difference { period: b, stored: sums(9, 1), recounted: sums(8, 3) },
+            Difference { period: a, stored: stored(1, 4), recounted: sums(5, 3) },
+            Difference { period: b, stored: stored(9, 1), recounted: sums(8, 3) },
         ];
         // One of b's two has been claimed by a lane meanwhile, which will count them; so has somebody in c, for the second time.
         let taken = [(b, "ann".to_owned()), (c, "bob".to_owned())];

@@ -31,12 +31,12 @@ const LAST_TEXT: &str = "\u{10ffff}";
 /// The numbers of a day, a month or of everything, under the table's own names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stat {
+pub struct Stat<N = u64> {
     /// Sum of the clicks' counts.
-    pub total_clicks: u64,
+    pub total_clicks: N,
     /// Different users; zero for the total, which does not count them.
     #[serde(default)]
-    pub unique_users: u64,
+    pub unique_users: N,
 }
 
 /// A click as it lies in the table, whoever wrote it.

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::types::{Get, TransactGetItem};
 use backon::Retryable;
 use domain::calendar::{YearMonth, parse_date};
-use domain::clicks::{ClickKey, Period, Scope, SequenceNumber, Sums};
+use domain::clicks::{ClickKey, Period, Scope, SequenceNumber, StoredSums, Sums};
 
 use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SORT, key, lane_partition};
 use super::lanes::Lane;
@@ -27,7 +27,7 @@ const MOVING_MAX: usize = 100;
 /// Lanes and statistics of one moment.
 pub(super) struct Snapshot {
     pub(super) lanes: AllLanes,
-    pub(super) stored: BTreeMap<Period, Sums>,
+    pub(super) stored: BTreeMap<Period, StoredSums>,
 }
 
 /// Checkpoints by shard.
@@ -57,7 +57,7 @@ type Items = BTreeMap<Key, Item>;
 
 impl Recounter {
     /// What the statistics of a scope say.
-    pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, Sums>, StoreError> {
+    pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
         stored(scope, &self.stats(scope).await?)
     }
 
@@ -182,28 +182,29 @@ fn snapshot(stream_arn: &str, scope: Scope, items: &Items) -> Result<Snapshot, S
     let mut stored = stored(scope, items)?;
     for (period, kept) in lanes.unfolded.iter().filter(|(period, _)| scope.compares(*period)) {
         let sums = stored.entry(*period).or_default();
-        sums.clicks += kept.clicks;
-        sums.unique_users += kept.unique_users;
+        sums.clicks += i128::from(kept.clicks);
+        sums.unique_users += i128::from(kept.unique_users);
     }
     Ok(Snapshot { lanes, stored })
 }
 
 /// The statistics among some items.
-fn stored(scope: Scope, items: &Items) -> Result<BTreeMap<Period, Sums>, StoreError> {
+fn stored(scope: Scope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
     let mut stored = BTreeMap::new();
     match scope {
         Scope::Day(_) => {}
-        Scope::Month(month) => drop(stored.insert(Period::Month(month), Sums::default())),
-        Scope::All => drop(stored.insert(Period::Total, Sums::default())),
+        Scope::Month(month) => drop(stored.insert(Period::Month(month), StoredSums::default())),
+        Scope::All => drop(stored.insert(Period::Total, StoredSums::default())),
     }
     for ((partition, sort), item) in items {
         // What others have put beside the statistics is none.
         let Some(period) = period(partition, sort) else { continue };
-        let stat: Stat = serde_dynamo::from_item(item.clone())
+        // Whatever somebody else has done to it, also one below zero can be repaired.
+        let stat: Stat<i64> = serde_dynamo::from_item(item.clone())
             .map_err(|error| StoreError::unreadable(format_args!("{partition} {sort}: {error}")))?;
         // Nobody may write users to the total; whatever stands there is not ours to judge.
         let unique_users = if period == Period::Total { 0 } else { stat.unique_users };
-        stored.insert(period, Sums { clicks: stat.total_clicks, unique_users });
+        stored.insert(period, StoredSums { clicks: stat.total_clicks.into(), unique_users: unique_users.into() });
     }
     Ok(stored)
 }
