@@ -98,7 +98,9 @@ fn a_checkpoint_outside_of_the_transaction_is_caught() {
 
 #[test]
 fn a_repair_that_does_not_care_for_other_repairs_is_caught() {
-    assert!(caught(Subject::RepairUnconditioned) > 2);
+    // Two repairs seldom meet since a recount takes but a few requests: 11 of 128 histories.
+    let outcomes = play_all(Subject::RepairUnconditioned, Layout::Sums, 1..33);
+    assert!(outcomes.iter().filter(|outcome| !outcome.miscounts.is_empty()).count() > 1);
 }
 
 #[test]
