@@ -17,6 +17,7 @@ mod hot;
 mod journal;
 mod migrate;
 mod okusuri;
+mod refusal;
 mod report;
 mod size;
 mod stack;
@@ -58,6 +59,7 @@ enum Part {
     Units,
     Hot,
     Activities,
+    Refusal,
     Journal,
     Migrate,
     Okusuri,
@@ -153,6 +155,7 @@ async fn main() -> Result<()> {
             Part::Units => units::rows().await?,
             Part::Hot => hot::rows().await?,
             Part::Activities => activities::rows().await?,
+            Part::Refusal => refusal::rows().await?,
             Part::Journal => journal::rows().await?,
             Part::Migrate => migrate::rows(&folders, effort).await?,
             Part::Okusuri => okusuri::rows().await?,

@@ -27,8 +27,10 @@ pub async fn days_of_the_journal_have_grown(stack: &Stack) {
     let sampled: Timestamp = "2025-10-02T10:30:00Z".parse().unwrap();
     let now = Timestamp::now();
     for at in [sampled, now, now + SignedDuration::from_hours(1)] {
-        for shards in 1..=3 {
-            let entry = entry(&Stream::suite(), EntryId::derived(at, "grown"), "grown").unwrap();
+        for (stream, shards) in
+            [Stream::suite(), Stream::stock()].iter().flat_map(|stream| (1..=3).map(move |n| (stream, n)))
+        {
+            let entry = entry(stream, EntryId::derived(at, "grown"), "grown").unwrap();
             journal(&stack.dynamodb(), shards, "default=0").append(&entry, now).await.unwrap();
         }
     }
