@@ -64,7 +64,11 @@ pub async fn samples(client: &Client) -> Result<()> {
         let date = date.parse()?;
         let (log_id, user_id) = (format!("log-{date}"), ann.to_string());
         let updated_at = created_at;
-        put(client, &MedicationLog { user_id, date, has_bleeding, log_id, note: None, created_at, updated_at }).await?;
+        put(
+            client,
+            &MedicationLog { user_id, date, has_bleeding, is_taken: true, log_id, note: None, created_at, updated_at },
+        )
+        .await?;
     }
     let medicine = Medicine {
         user_id: ann.to_string(),

@@ -182,6 +182,27 @@ async fn what_was_forgotten_is_added_and_what_was_wrong_taken_back() {
 }
 
 #[tokio::test]
+async fn bleeding_is_logged_without_saying_that_anything_was_taken() {
+    let world = World::new().await;
+    world.json("ann", &format!("PUT {LOG}"), &["2026-11-21"], json!({ "hasBleeding": false })).await;
+    let bleeding = json!({ "hasBleeding": true, "isTaken": false, "note": "痛み" });
+    let (status, body) = world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding.clone()).await;
+    assert_eq!((status, &body["log"]["isTaken"]), (201, &json!(false)));
+    // Today is still open, and yesterday's streak stands.
+    let standing = &body["status"];
+    assert_eq!((&standing["streak"], &standing["loggedToday"]), (&json!(1), &json!(false)));
+    assert_eq!((&standing["lastLogOn"], &standing["consecutiveBleedingDays"]), (&json!("2026-11-21"), &json!(0)));
+    let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
+    let today = &month["days"][21];
+    assert_eq!((&today["state"], &today["log"]["hasBleeding"]), (&json!("none"), &json!(true)));
+    assert_eq!(world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding).await.0, 200);
+    // The file that an export gives changes nothing.
+    let file = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\n2026-11-22,true,false,痛み\n2026-11-20,true,perhaps,\n";
+    let (_, body) = world.send("token-of-ann", "POST /okusuri/api/import?dryRun=0", &[], ("text/csv", file)).await;
+    assert_eq!((&body["unchanged"], &body["items"][2]["problem"]), (&json!(2), &json!("invalid-is-taken")), "{body}");
+}
+
+#[tokio::test]
 async fn logs_are_listed_in_pages_and_a_cursor_goes_with_its_own_list() {
     let world = World::new().await;
     for day in 10..20 {

@@ -25,8 +25,13 @@ fn now() -> Timestamp {
     "2026-11-22T03:00:00.123456Z".parse().unwrap()
 }
 
+/// A day without the medication, with a note.
+fn untaken(date: Date, has_bleeding: bool) -> Entry {
+    Entry { is_taken: false, note: Some(Note::new("頭痛").unwrap()), ..entry(date, has_bleeding) }
+}
+
 fn entry(date: Date, has_bleeding: bool) -> Entry {
-    Entry { log: Log { date, has_bleeding }, note: None, id: Uuid::now_v7() }
+    Entry { log: Log { date, has_bleeding }, is_taken: true, note: None, id: Uuid::now_v7() }
 }
 
 fn ago(days: i64) -> Date {
@@ -44,7 +49,8 @@ async fn stored(logs: &Logs, user: &UserId) -> Vec<MedicationLog> {
 /// The stored summary, and the one that the stored logs have.
 async fn check(logs: &Logs, user: &UserId) {
     let rows = stored(logs, user).await;
-    let expected = Summary::of(rows.iter().map(|row| Log { date: row.date, has_bleeding: row.has_bleeding }));
+    let taken = rows.iter().filter(|row| row.is_taken);
+    let expected = Summary::of(taken.map(|row| Log { date: row.date, has_bleeding: row.has_bleeding }));
     assert_eq!(logs.summary(user).await.unwrap(), expected);
 }
 
@@ -55,9 +61,11 @@ async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i6
         0..3 => logs.delete(user, date, now()).await.map(|(_, summary)| summary),
         3 => {
             let dates: BTreeMap<_, _> = (0..5).map(|_| (ago(random.i64(0..days)), random.bool())).collect();
-            let entries: Vec<_> = dates.into_iter().map(|(date, has_bleeding)| entry(date, has_bleeding)).collect();
+            let one = |(date, has_bleeding)| if random.u8(0..4) == 0 { untaken } else { entry }(date, has_bleeding);
+            let entries: Vec<_> = dates.into_iter().map(one).collect();
             logs.put_all(user, &entries, now()).await.map(|(_, summary)| summary)
         }
+        4 => logs.put(user, &untaken(date, random.bool()), now()).await.map(|(_, summary)| summary),
         _ => logs.put(user, &entry(date, random.bool()), now()).await.map(|(_, summary)| summary),
     };
     if let Err(error) = outcome {
@@ -125,7 +133,7 @@ impl Intercept for Requests {
 }
 
 #[tokio::test]
-async fn the_log_of_today_and_the_status_read_the_summary_and_no_other_log() {
+async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_day() {
     let db = Database::start().await.unwrap();
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     let days: Vec<_> = (1..=300).rev().map(|days| entry(ago(days), false)).collect();
@@ -137,7 +145,7 @@ async fn the_log_of_today_and_the_status_read_the_summary_and_no_other_log() {
     let sent = || requests.0.swap(0, Ordering::SeqCst);
     let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
     assert!(matches!(written, Written::New(_)));
-    assert_eq!((summary.unwrap().course.streak(), sent()), (301, 2), "the summary, and the transaction");
+    assert_eq!((summary.unwrap().course.streak(), sent()), (301, 3), "the summary, the day, and the transaction");
     assert_eq!((counted.status(&ann, TODAY).await.unwrap().unwrap().streak, sent()), (301, 1));
     // Yesterday after all with bleeding: its log, the two before it, and today's.
     counted.put(&ann, &entry(ago(1), true), now()).await.unwrap();
@@ -186,6 +194,48 @@ async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_what_nobody_kno
 }
 
 #[tokio::test]
+async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_log() {
+    let db = Database::start().await.unwrap();
+    let logs = logs(&db);
+    let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
+    let range = DateRange::new(ago(6), TODAY).unwrap();
+    let shown = async || {
+        let calendar = logs.calendar(&ann, range, TODAY).await.unwrap();
+        let states: Vec<_> = calendar.days.iter().map(|day| day.state.as_str()).collect();
+        let noted: Vec<_> = calendar.logs.iter().map(|log| (log.date, log.has_bleeding, log.is_taken)).collect();
+        (states.join(" "), noted)
+    };
+    // The first thing that somebody writes down, and what comes after the newest day that counts.
+    let (written, summary) = logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
+    assert!(matches!(written, Written::New(_)) && summary.is_none());
+    assert_eq!(shown().await, ("none none none none none none none".to_owned(), vec![(ago(2), true, false)]));
+    for days in [5, 4, 3] {
+        logs.put(&ann, &entry(ago(days), days < 5), now()).await.unwrap();
+    }
+    logs.put(&ann, &untaken(TODAY, true), now()).await.unwrap();
+    check(&logs, &ann).await;
+    let noted = vec![
+        (ago(5), false, true),
+        (ago(4), true, true),
+        (ago(3), true, true),
+        (ago(2), true, false),
+        (TODAY, true, false),
+    ];
+    assert_eq!(shown().await, ("none taken bleeding bleeding missed missed none".to_owned(), noted));
+    let status = logs.status(&ann, TODAY).await.unwrap().unwrap();
+    assert_eq!((status.streak, status.best_streak, status.logged_today), (0, 3, false));
+    // Taken after all: the third day of bleeding begins the rest. The note stays.
+    let (Written::Changed(row), _) = logs.put(&ann, &entry(ago(2), true), now()).await.unwrap() else { panic!() };
+    assert_eq!(row.note.as_deref(), Some("頭痛"));
+    assert!(logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
+    // And not taken again, which leaves nothing behind.
+    logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
+    assert!(!logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
+    assert!(matches!(logs.delete(&ann, ago(2), now()).await.unwrap().0, Written::Deleted(_)));
+    check(&logs, &ann).await;
+}
+
+#[tokio::test]
 async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_was_never_there() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
@@ -215,6 +265,7 @@ async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten
             user_id: "ann".into(),
             date: ago(days),
             has_bleeding: false,
+            is_taken: true,
             log_id: days.to_string(),
             note: None,
             created_at: now(),

@@ -93,6 +93,7 @@ async fn a_user_comes_in_lives_there_and_goes_with_everything() {
             user_id: user_id.to_owned(),
             date,
             has_bleeding: day > 3,
+            is_taken: true,
             log_id,
             note,
             created_at: at,
@@ -117,8 +118,8 @@ async fn a_user_comes_in_lives_there_and_goes_with_everything() {
         }
         cursor = format!("&cursor={}", page.next_cursor);
     }
-    assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,note");
-    assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,"day 5, ""quoted""""#);
+    assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,is_taken,note");
+    assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,true,"day 5, ""quoted""""#);
     assert_eq!(file.lines().count(), 6);
     // A cursor is its user's and its list's.
     let mut bob = browser(&stack);

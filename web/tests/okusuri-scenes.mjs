@@ -1,6 +1,6 @@
 /** Every state of the medication log's page that is worth a look, each made by a scripted server. */
 import { problem } from './browser/harness.mjs';
-import { dayAt, OkusuriServer, today } from './browser/okusuri-server.mjs';
+import { dayAt, log, OkusuriServer, today } from './browser/okusuri-server.mjs';
 import { named } from './browser/harness.mjs';
 
 /** @import { Page } from 'playwright-core' */
@@ -107,6 +107,9 @@ export const scenes = {
   'okusuri-today': scene(okusuri, loaded),
   'okusuri-today-taken': scene(okusuri, loaded, (server) => server.note(false)),
   'okusuri-today-bleeding': scene(okusuri, loaded, (server) => server.note(true)),
+  'okusuri-today-only-bleeding': scene(okusuri, loaded, (server) =>
+    server.logs.set(today, log(today, true, '', false)),
+  ),
   'okusuri-today-rest': scene(okusuri, loaded, (server) => server.restNow()),
   'okusuri-today-first': scene(okusuri, loaded, (server) => server.begin()),
   'okusuri-today-best': scene(okusuri, loaded, (server) => {
@@ -154,7 +157,10 @@ export const scenes = {
       server.answers[`PUT logs/${today}`] = (route) => route.fulfill(named(400, 'date-in-the-future', 'To come'));
     },
   ),
-  'okusuri-calendar': scene(calendar, month, (server) => server.note(false)),
+  'okusuri-calendar': scene(calendar, month, (server) => {
+    server.note(false);
+    server.logs.set(dayAt(-9), log(dayAt(-9), true, '', false));
+  }),
   'okusuri-calendar-rest': scene(`${calendar}&month=2026-10`, month),
   'okusuri-calendar-day': scene(`${calendar}&month=2026-11`, async (page) => {
     await month(page);

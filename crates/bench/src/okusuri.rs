@@ -121,8 +121,10 @@ impl Own {
             direct.put_item().table_name(&table.name).set_item(Some(row)).send().await?;
         }
         let store = Logs::new(direct, &table.name);
-        let entries: Vec<_> =
-            logs(days).zip(1..).map(|(log, n)| Entry { log, note: None, id: Uuid::from_u128(n) }).collect();
+        let entries: Vec<_> = logs(days)
+            .zip(1..)
+            .map(|(log, n)| Entry { log, is_taken: true, note: None, id: Uuid::from_u128(n) })
+            .collect();
         let written = store.put_all(&user_id()?, &entries, now()).await;
         written.map_err(|error| anyhow::anyhow!("{error:?}"))?;
         let meter = Arc::new(Meter::new(engine.url()));

@@ -152,10 +152,10 @@ impl World {
             }
         };
         let page = &found[..found.len().min(self.page)];
-        let has_more = found.len() > self.page;
+        let last = page.last().map(|log| log.date).filter(|_| found.len() > self.page);
         match missing {
-            Missing::Earlier => stretch.extend_earlier(page, has_more),
-            Missing::Later => stretch.extend_later(page, has_more),
+            Missing::Earlier => stretch.extend_earlier(page.iter().copied(), last),
+            Missing::Later => stretch.extend_later(page.iter().copied(), last),
         }
     }
 

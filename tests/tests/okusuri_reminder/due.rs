@@ -64,11 +64,17 @@ async fn whoever_has_logged_the_day_is_not_reminded() {
     put(&scene.db.client, &log(&ann, "2026-11-22")).await.unwrap();
     let bob = scene.user("bob", "Asia/Tokyo").await;
     put(&scene.db.client, &log(&bob, "2026-11-21")).await.unwrap();
-    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, logged: 1, ..Report::default() });
-    assert_eq!(scene.reminded(), [was("bob", "2026-11-22")]);
+    // Bleeding alone does not say that the medication was taken.
+    let carol = scene.user("carol", "Asia/Tokyo").await;
+    let bleeding = MedicationLog { has_bleeding: true, is_taken: false, ..log(&carol, "2026-11-22") };
+    put(&scene.db.client, &bleeding).await.unwrap();
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 2, logged: 1, ..Report::default() });
+    let mut reminded = scene.reminded();
+    reminded.sort();
+    assert_eq!(reminded, [was("bob", "2026-11-22"), was("carol", "2026-11-22")]);
     // The next evening is another day.
     scene.run("2026-11-23T13:00:00Z").await;
-    assert_eq!(scene.reminded().len(), 3);
+    assert_eq!(scene.reminded().len(), 5);
 }
 
 #[tokio::test]
@@ -78,7 +84,7 @@ async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
     let logs = Logs::new(scene.db.client.clone(), Database::OKUSURI);
     for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
         let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
-        logs.put(&ann, &Entry { log, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
+        logs.put(&ann, &Entry { log, is_taken: true, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
     }
     for day in 22..=25 {
         let report = scene.run(&format!("2026-11-{day}T13:00:00Z")).await;

@@ -105,6 +105,7 @@ fn log(user: &UserId, date: &str) -> MedicationLog {
         user_id: user.to_string(),
         date: date.parse().unwrap(),
         has_bleeding: false,
+        is_taken: true,
         log_id: "1".to_owned(),
         note: None,
         created_at: at(EVENING),

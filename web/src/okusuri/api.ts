@@ -14,11 +14,13 @@ export interface User {
   readonly timeZone: string;
 }
 
-/** A day on which the medicine was taken. */
+/** What is noted of a day. */
 export interface Log {
   /** `YYYY-MM-DD`, of the person's own calendar. */
   readonly date: string;
   readonly hasBleeding: boolean;
+  /** Whether the medicine was taken; without it the day is no logged one for the streak. */
+  readonly isTaken: boolean;
   readonly note: string | null;
 }
 
@@ -123,6 +125,8 @@ export const decodeUser = (body: JsonObject): User => ({
 export const decodeLog = (body: JsonObject): Log => ({
   date: text(body, 'date'),
   hasBleeding: body['hasBleeding'] === true,
+  // Answers that were kept before there was such a member are of days with the medicine.
+  isTaken: body['isTaken'] !== false,
   note: optionalText(body, 'note'),
 });
 

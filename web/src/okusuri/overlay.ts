@@ -17,7 +17,7 @@ export function dayWith(day: Day, today: string, waiting: readonly Write[]): Sho
   const write = lastOf(logPath(day.date), waiting);
   if (write === null) return { ...day, isWaiting: false };
   const log = logOf(write, day.date, day.log);
-  const state = log === null ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
+  const state = !log?.isTaken ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
   return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isWaiting: true };
 }
 
@@ -38,6 +38,7 @@ export function logOf({ method, body }: Write, date: string, before: Log | null)
   return {
     date,
     hasBleeding: body?.['hasBleeding'] === true,
+    isTaken: body?.['isTaken'] !== false,
     note: note === undefined ? (before?.note ?? null) : typeof note === 'string' ? note : null,
   };
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../shared/api.ts';
 import type { ProblemWords } from '../shared/failure.ts';
 import type { Dictionary } from '../shared/i18n.svelte.ts';
-import type { DayState } from './api.ts';
+import type { DayState, Log } from './api.ts';
 
 const attempts = (members: JsonObject): number | null =>
   typeof members['attemptsLeft'] === 'number' ? members['attemptsLeft'] : null;
@@ -44,6 +44,7 @@ const problemsEn = {
   'log-not-found': 'There is no log of this day.',
   'too-many-medicines': 'That is more medicines than one list can hold.',
   'invalid-has-bleeding': 'has_bleeding is neither true nor false.',
+  'invalid-is-taken': 'is_taken is neither true nor false.',
   'duplicate-date': 'An earlier line is about this day.',
   'too-many-rows': 'At most 1,000 rows at once.',
   'invalid-endpoint': 'This browser’s push service cannot be reached from our side.',
@@ -93,6 +94,7 @@ const problemsJa: typeof problemsEn = {
   'log-not-found': 'この日の記録はありません。',
   'too-many-medicines': '登録できる薬の数を超えています。',
   'invalid-has-bleeding': 'has_bleeding が true でも false でもありません。',
+  'invalid-is-taken': 'is_taken が true でも false でもありません。',
   'duplicate-date': '同じ日の行が前にあります。',
   'too-many-rows': '一度に取り込めるのは1,000行までです。',
   'invalid-endpoint': 'このブラウザーのプッシュ通知サービスに届きません。',
@@ -169,6 +171,8 @@ const en = {
   takenQuestion: 'Taken today?',
   take: 'Taken',
   takeBleeding: 'Taken, with bleeding',
+  onlyBleeding: 'Only bleeding',
+  bleedingNoted: 'Bleeding is noted.',
   takenToday: 'Taken today',
   noBleeding: 'No bleeding',
   withBleeding: 'With bleeding',
@@ -230,6 +234,8 @@ const en = {
   },
   restTaken: 'rest day, taken all the same',
   restBleeding: 'rest day, taken all the same, with bleeding',
+  restOnlyBleeding: 'rest day, with bleeding',
+  bleedingOnly: 'bleeding, nothing taken',
   today: 'today',
   hasNote: 'with a note',
   legend: 'What the signs mean',
@@ -339,7 +345,7 @@ const en = {
   exportFailed: 'The export did not succeed',
   import: 'Bring in a CSV file',
   importLead:
-    'Columns: date, has_bleeding (true or false), note. At most 1,000 rows. You see first what would come of it.',
+    'Columns: date, has_bleeding (true or false), is_taken (left out: true), note. At most 1,000 rows. You see first what would come of it.',
   importFile: 'CSV file',
   importPreview: (good: string, bad: string) =>
     `${good} can be brought in${bad === '0' ? '.' : `, ${bad} cannot. Those are left out.`}`,
@@ -421,6 +427,8 @@ const ja: Words = {
   takenQuestion: '今日は飲みましたか',
   take: '飲んだ',
   takeBleeding: '飲んだ(出血あり)',
+  onlyBleeding: '出血のみ',
+  bleedingNoted: '出血を記録しました。',
   takenToday: '今日は飲みました',
   noBleeding: '出血なし',
   withBleeding: '出血あり',
@@ -481,6 +489,8 @@ const ja: Words = {
   },
   restTaken: '休薬日、飲んだ記録あり',
   restBleeding: '休薬日、飲んだ記録・出血あり',
+  restOnlyBleeding: '休薬日、出血あり',
+  bleedingOnly: '出血のみ、飲んでいない',
   today: '今日',
   hasNote: 'メモあり',
   legend: '印の意味',
@@ -588,7 +598,8 @@ const ja: Words = {
   exporting: (n) => `${n}件…`,
   exportFailed: '書き出せませんでした',
   import: 'CSV を取り込む',
-  importLead: '列は date、has_bleeding(true または false)、note。1,000行まで。取り込む前に結果を確認できます。',
+  importLead:
+    '列は date、has_bleeding(true または false)、is_taken(省略時は true)、note。1,000行まで。取り込む前に結果を確認できます。',
   importFile: 'CSV ファイル',
   importPreview: (good, bad) => `${good}行を取り込めます。${bad === '0' ? '' : `${bad}行は取り込めないため除きます。`}`,
   importGo: (n) => `${n}行を取り込む`,
@@ -615,9 +626,10 @@ export const words: Dictionary<Words> = { en, ja };
 
 /** How a day stands, in words. A rest day hides nothing that was noted on it. */
 export function standingOf(
-  t: Pick<Words, 'dayStates' | 'restTaken' | 'restBleeding'>,
-  day: { readonly state: DayState; readonly log: { readonly hasBleeding: boolean } | null },
+  t: Pick<Words, 'dayStates' | 'restTaken' | 'restBleeding' | 'restOnlyBleeding' | 'bleedingOnly'>,
+  { state, log }: { readonly state: DayState; readonly log: Pick<Log, 'hasBleeding' | 'isTaken'> | null },
 ): string {
-  if (day.state !== 'rest' || day.log === null) return t.dayStates[day.state];
-  return day.log.hasBleeding ? t.restBleeding : t.restTaken;
+  if (log?.isTaken && state === 'rest') return log.hasBleeding ? t.restBleeding : t.restTaken;
+  if (log?.isTaken || !log?.hasBleeding) return t.dayStates[state];
+  return state === 'rest' ? t.restOnlyBleeding : t.bleedingOnly;
 }

@@ -81,9 +81,9 @@ test('a code lets in, a tap makes a streak, an earlier day makes it longer, and 
   const csv = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Log as CSV' }).click();
   assert.deepEqual((await readFile(await (await csv).path(), 'utf8')).trim().split(/\r?\n/), [
-    'date,has_bleeding,note',
-    `${dayAt(-1)},true,In the evening`,
-    `${dayAt()},false,`,
+    'date,has_bleeding,is_taken,note',
+    `${dayAt(-1)},true,true,In the evening`,
+    `${dayAt()},false,true,`,
   ]);
   const json = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Everything as JSON' }).click();

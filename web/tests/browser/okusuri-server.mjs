@@ -14,11 +14,12 @@ const DAY_MS = 86_400_000;
 /** The day that lies so many days before today, or after. @param {number} days */
 export const dayAt = (days) => new Date(Date.parse(today) + days * DAY_MS).toISOString().slice(0, 10);
 
-/** A log of a day. @param {string} date @param {boolean} [hasBleeding] @param {string} [note] */
-export const log = (date, hasBleeding = false, note) => ({
+/** A log of a day. @param {string} date @param {boolean} [hasBleeding] @param {string} [note] @param {boolean} [isTaken] */
+export const log = (date, hasBleeding = false, note, isTaken = true) => ({
   id: `log-${date}`,
   date,
   hasBleeding,
+  isTaken,
   createdAt: `${date}T12:00:00Z`,
   updatedAt: `${date}T12:00:00Z`,
   ...(note && { note }),
@@ -247,7 +248,10 @@ export class OkusuriServer {
         return route.fulfill({ json: body });
       case 'GET export':
         return query.has('format')
-          ? route.fulfill({ contentType: 'text/csv', body: 'date,has_bleeding,note\n2026-11-20,false,\n' })
+          ? route.fulfill({
+              contentType: 'text/csv',
+              body: 'date,has_bleeding,is_taken,note\n2026-11-20,false,true,\n',
+            })
           : route.fulfill({ json: { items: [this.user, ...this.logs.values()] } });
       default:
         return route.fulfill(problem(404, `No such route: ${method} ${path}`));
@@ -258,8 +262,9 @@ export class OkusuriServer {
   #putLog(route, date, body) {
     const isNew = !this.logs.has(date);
     const { note } = { note: this.logs.get(date)?.['note'], ...body };
-    this.logs.set(date, log(date, body['hasBleeding'], note ?? undefined));
-    if (date === today) this.note(body['hasBleeding']);
+    const isTaken = body['isTaken'] ?? true;
+    this.logs.set(date, log(date, body['hasBleeding'], note ?? undefined, isTaken));
+    if (date === today && isTaken) this.note(body['hasBleeding']);
     return route.fulfill({ status: isNew ? 201 : 200, json: { log: this.logs.get(date), status: this.status } });
   }
 
@@ -270,7 +275,7 @@ export class OkusuriServer {
     for (let ms = Date.parse(`${month}-01`); new Date(ms).toISOString().startsWith(month); ms += DAY_MS) {
       const date = new Date(ms).toISOString().slice(0, 10);
       const noted = this.logs.get(date);
-      const taken = noted && (noted['hasBleeding'] ? 'bleeding' : 'taken');
+      const taken = noted?.['isTaken'] ? (noted['hasBleeding'] ? 'bleeding' : 'taken') : undefined;
       const untaken = date > today ? 'future' : date === today || date < first ? 'none' : 'missed';
       const state = this.rest.has(date) && date <= today ? 'rest' : (taken ?? untaken);
       days.push({ date, state, ...(noted && { log: noted }) });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
 import { becomes } from './harness.mjs';
 import { act, logChanges, useOkusuri } from './okusuri-page.mjs';
-import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
+import { dayAt, log, OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
@@ -207,11 +207,40 @@ test('the calendar shows bleeding on a rest day', async () => {
   server.restNow();
   const yesterday = dayAt(-1);
   server.rest.add(yesterday);
-  server.logs.set(yesterday, { date: yesterday, hasBleeding: true, note: null });
+  server.logs.set(yesterday, log(yesterday, true));
   const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
   const day = page.getByRole('gridcell', { name: 'rest day, taken all the same, with bleeding' });
   await day.waitFor();
   assert.equal(await day.locator('path.small-drop').count(), 1);
+  await close();
+});
+
+test('bleeding is noted without a word on the medicine, today and on an earlier day, and is shown', async () => {
+  const server = new OkusuriServer();
+  const { page, close } = await open(server, { viewport: viewports.phone });
+  await act(page).getByRole('button', { name: 'Only bleeding' }).click();
+  await becomes(
+    () => server.changes,
+    [{ method: 'PUT', path: `logs/${today}`, body: { hasBleeding: true, isTaken: false } }],
+  );
+  await act(page).getByText('Bleeding is noted.').waitFor();
+  // The day is still open, its streak stands, and taking the medicine keeps the bleeding.
+  await page.getByRole('img', { name: '23 days in a row' }).waitFor();
+  assert.equal(await page.getByTestId('take').count(), 0);
+  await page.getByTestId('take-bleeding').click();
+  await act(page).getByText('1 day of bleeding in a row.').waitFor();
+
+  await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
+  await page.getByRole('button', { name: /Fri, 20 Nov 2026, taken/ }).click();
+  const sheet = page.getByTestId('day-sheet');
+  await sheet.getByText('Only bleeding').click();
+  await sheet.getByRole('textbox', { name: 'Note' }).fill('A headache');
+  await sheet.getByRole('button', { name: 'Save' }).click();
+  await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, isTaken: false, note: 'A headache' });
+  const day = page.getByRole('gridcell', { name: 'Fri, 20 Nov 2026, bleeding, nothing taken, with a note' });
+  await day.locator('path.lone-drop').waitFor();
+  await page.goto(new URL('/okusuri/?view=history', page.url()).href);
+  await page.getByTestId('history').getByText('bleeding, nothing taken · A headache').waitFor();
   await close();
 });
 

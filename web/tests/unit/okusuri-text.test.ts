@@ -56,7 +56,7 @@ const write = (method: Write['method'], path: string, body: Write['body'] = null
 const day = (state: Day['state'], log: Day['log'] = null): Day => ({ date: '2026-11-20', state, log });
 
 test('a day shows what was last written about it, and the note that the server has', () => {
-  const noted = { date: '2026-11-20', hasBleeding: false, note: 'late' };
+  const noted = { date: '2026-11-20', hasBleeding: false, isTaken: true, note: 'late' };
   const put = write('PUT', 'logs/2026-11-20', { hasBleeding: true });
   const shown = dayWith(day('taken', noted), '2026-11-21', [put]);
   assert.deepEqual(shown, { ...day('bleeding', { ...noted, hasBleeding: true }), isWaiting: true });
@@ -64,6 +64,17 @@ test('a day shows what was last written about it, and the note that the server h
   assert.equal(dayWith(day('taken', noted), '2026-11-20', [write('DELETE', put.path)]).state, 'none');
   assert.equal(dayWith(day('taken', noted), '2026-11-21', [write('DELETE', put.path), put]).state, 'bleeding');
   assert.equal(dayWith(day('taken', noted), '2026-11-21', [write('PUT', 'logs/2026-11-19')]).isWaiting, false);
+});
+
+test('bleeding alone leaves a day open, or missed', () => {
+  const put = write('PUT', 'logs/2026-11-20', { hasBleeding: true, isTaken: false });
+  for (const [today, state] of [
+    ['2026-11-20', 'none'],
+    ['2026-11-21', 'missed'],
+  ] as const) {
+    const shown = dayWith(day('taken'), today, [put]);
+    assert.deepEqual([shown.state, shown.log?.hasBleeding, shown.log?.isTaken], [state, true, false]);
+  }
 });
 
 test('a rest day stays one, whatever is written', () => {

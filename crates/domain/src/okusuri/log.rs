@@ -16,6 +16,14 @@ pub struct Log {
     pub has_bleeding: bool,
 }
 
+impl Log {
+    /// What streak, rest and adherence see of a day that somebody wrote something about. Without the medication it is a day without a log: bleeding on
+    /// it is shown, and begins no rest.
+    pub fn counted(self, is_taken: bool) -> Option<Self> {
+        is_taken.then_some(self)
+    }
+}
+
 /// Why a day is not logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateRefusal {

@@ -49,24 +49,16 @@ impl Stretch {
         Self { to, ..Self::at(date, ends) }
     }
 
-    /// Takes the newest logs before what is known; `has_more` when there may be even earlier ones.
-    pub fn extend_earlier(&mut self, logs: &[Log], has_more: bool) {
-        self.logs.extend(logs.iter().map(|log| (log.date, log.has_bleeding)));
-        self.from = match logs.last() {
-            Some(last) if has_more => Some(last.date),
-            None if has_more => self.from,
-            _ => None,
-        };
+    /// Takes the newest logs before what is known, back to a day, or all of them without one.
+    pub fn extend_earlier(&mut self, logs: impl IntoIterator<Item = Log>, from: Option<Date>) {
+        self.logs.extend(logs.into_iter().map(|log| (log.date, log.has_bleeding)));
+        self.from = from;
     }
 
-    /// Takes the oldest logs after what is known; `has_more` when there may be even later ones.
-    pub fn extend_later(&mut self, logs: &[Log], has_more: bool) {
-        self.logs.extend(logs.iter().map(|log| (log.date, log.has_bleeding)));
-        self.to = match logs.last() {
-            Some(last) if has_more => last.date.tomorrow().ok(),
-            None if has_more => self.to,
-            _ => None,
-        };
+    /// Takes the oldest logs after what is known, through a day, or all of them without one.
+    pub fn extend_later(&mut self, logs: impl IntoIterator<Item = Log>, through: Option<Date>) {
+        self.logs.extend(logs.into_iter().map(|log| (log.date, log.has_bleeding)));
+        self.to = through.and_then(|day| day.tomorrow().ok());
     }
 
     /// Where reading goes on for [`Missing::Earlier`]: before this day.

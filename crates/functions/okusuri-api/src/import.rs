@@ -23,7 +23,7 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 const ROWS_MAX: usize = 1_000;
 
 /// The columns, in whatever order. Others are not looked at.
-const COLUMNS: [&str; 3] = ["date", "has_bleeding", "note"];
+const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
 
 /// A row of the file: where it is, of which day as far as that can be read, and what it says or what is wrong with it.
 struct Row {
@@ -98,7 +98,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     let unreadable = |error: csv::Error| INVALID_BODY.detail(error);
     let heading = reader.headers().map_err(unreadable)?.clone();
     let column = |name: &str| heading.iter().position(|known| known.trim().eq_ignore_ascii_case(name));
-    let [date, has_bleeding, note] = COLUMNS.map(column);
+    let [date, has_bleeding, is_taken, note] = COLUMNS.map(column);
     let (Some(date), Some(has_bleeding)) = (date, has_bleeding) else {
         return Err(INVALID_BODY.detail("the first line has to name the columns `date` and `has_bleeding`"));
     };
@@ -121,7 +121,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
         counted = begin;
         let field = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default().trim();
         let day = parse_date(field(Some(date))).ok();
-        let fields = (field(Some(has_bleeding)), note.map(|_| csv_cell::unescape(field(note))));
+        let fields = (field(Some(has_bleeding)), field(is_taken), note.map(|_| csv_cell::unescape(field(note))));
         let read = day.ok_or_else(|| ("invalid-date", format!("`{}`", field(Some(date)))));
         let read = read.and_then(|date| entry(date, fields, today, new_id)).and_then(|entry| {
             if seen.insert(entry.log.date) {
@@ -153,7 +153,7 @@ fn is_empty(record: &StringRecord) -> bool {
 
 fn entry(
     date: Date,
-    (has_bleeding, note): (&str, Option<&str>),
+    (has_bleeding, is_taken, note): (&str, &str, Option<&str>),
     today: Date,
     new_id: fn() -> uuid::Uuid,
 ) -> Result<Entry, (&'static str, String)> {
@@ -161,12 +161,15 @@ fn entry(
         DateRefusal::Future { .. } => ("date-in-the-future", refusal.to_string()),
         DateRefusal::TooEarly(_) => ("date-too-early", refusal.to_string()),
     })?;
-    let has_bleeding = match has_bleeding.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" => true,
-        "false" | "0" | "no" => false,
-        _ => return Err(("invalid-has-bleeding", "expected `true` or `false`".to_owned())),
+    let flag = |text: &str, problem| match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" => Ok(true),
+        "false" | "0" | "no" => Ok(false),
+        _ => Err((problem, "expected `true` or `false`".to_owned())),
     };
+    let has_bleeding = flag(has_bleeding, "invalid-has-bleeding")?;
+    // Files from before this column, and from elsewhere, are of days with the medication.
+    let is_taken = is_taken.is_empty() || flag(is_taken, "invalid-is-taken")?;
     // A file without the column says nothing of notes; an empty field takes one away.
     let note = note.map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
-    Ok(Entry { log: Log { date, has_bleeding }, note, id: new_id() })
+    Ok(Entry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
 }

@@ -24,8 +24,14 @@ const BODY_BYTES_MAX: usize = 16 * 1024;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct LogBody {
     has_bleeding: bool,
+    #[serde(default = "taken")]
+    is_taken: bool,
     #[serde(default, deserialize_with = "present")]
     note: Option<Option<String>>,
+}
+
+fn taken() -> bool {
+    true
 }
 
 /// Tells `null` from what is not there.
@@ -43,7 +49,8 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let note = body.note.map(|note| note.as_deref().map_or(Ok(None), Note::new)).transpose();
     let note = note.map_err(|why| INVALID_BODY.detail(format!("`note` {why}")))?;
     loggable(date, signed_in.today((okusuri.now)())).map_err(unloggable)?;
-    let entry = Entry { log: Log { date, has_bleeding: body.has_bleeding }, note, id: (okusuri.new_id)() };
+    let LogBody { has_bleeding, is_taken, .. } = body;
+    let entry = Entry { log: Log { date, has_bleeding }, is_taken, note, id: (okusuri.new_id)() };
     let (written, summary) = okusuri.logs.put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(unwritten)?;
     let status = if matches!(written, Written::New(_)) { 201 } else { 200 };
     let log = written.row().map(to_json).ok_or(INTERNAL)?;
@@ -163,6 +170,7 @@ pub(crate) fn to_json(log: &MedicationLog) -> Value {
         "id": log.log_id,
         "date": log.date.to_string(),
         "hasBleeding": log.has_bleeding,
+        "isTaken": log.is_taken,
         "createdAt": log.created_at.to_string(),
         "updatedAt": log.updated_at.to_string(),
     });

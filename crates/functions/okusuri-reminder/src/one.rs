@@ -80,7 +80,7 @@ async fn in_turn(reminding: &Reminding, user: &UserId, now: Timestamp) -> Result
     match given_for {
         None => Ok(Outcome::LeftOut),
         // After the claim, and as of the last write: whoever logs until now is not reminded.
-        Some(date) if reminding.reminders.is_logged(user, date).await? => Ok(Outcome::Logged),
+        Some(date) if reminding.reminders.is_taken(user, date).await? => Ok(Outcome::Logged),
         // Nothing is to be taken, so there is nothing to remind of.
         Some(date) if reminding.logs.status(user, date).await?.is_some_and(|status| status.is_resting) => {
             Ok(Outcome::Resting)

@@ -272,7 +272,8 @@ fn medication_log(row: &MedicationLog, options: &Options, left_out: &mut Vec<Rej
     }
     let has_bleeding = flag(row.has_bleeding, "has_bleeding", left_out);
     let log_id = row.id.to_string();
-    let log = rows::MedicationLog { user_id, date, has_bleeding, log_id, note: None, created_at, updated_at };
+    let log =
+        rows::MedicationLog { user_id, date, has_bleeding, is_taken: true, log_id, note: None, created_at, updated_at };
     let rank = Rank(updated_at.as_microsecond(), row.id);
     Ok(vec![Item::new(&log, updated_at)?.ranked(rank, Beaten::Row(Reason::DuplicateLogOfDay))])
 }

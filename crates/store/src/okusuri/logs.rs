@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Day, Log, Missing, Status, Stretch, Summary, days};
+use domain::okusuri::{Day, Missing, Status, Stretch, Summary, days};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -103,20 +103,18 @@ impl Logs {
         today: Date,
     ) -> Result<Option<Status>, StoreError> {
         let Some(summary) = summary else { return Ok(None) };
-        let is_logged = summary.last_on > today && self.get(user, today).await?.is_some();
+        let is_logged = summary.last_on > today && self.get(user, today).await?.is_some_and(|log| log.is_taken);
         Ok(Some(summary.status(today, is_logged)))
     }
 
     /// Each day of a range. Before it, only as much is read as can tell whether it begins in a rest.
     pub async fn calendar(&self, user: &UserId, range: DateRange, today: Date) -> Result<Calendar, StoreError> {
-        let Some(summary) = self.summary(user).await? else {
-            let days = days(range, today, None, &Stretch::default()).map_err(StoreError::unreadable)?;
-            return Ok(Calendar { days, logs: Vec::new() });
-        };
-        let mut known = Stretch::at(range.from(), summary.ends());
+        let first_on = self.summary(user).await?.map(|summary| summary.first_on);
+        // The summary knows nothing of days without the medication, so the range itself is always read.
+        let mut known = Stretch::at(range.from(), (first_on.unwrap_or(range.from()), range.to()));
         let mut logs = Vec::new();
         for page in 0..PAGES_MAX {
-            let missing = match days(range, today, Some(summary.first_on), &known) {
+            let missing = match days(range, today, first_on, &known) {
                 Ok(days) => {
                     logs.retain(|log: &MedicationLog| range.from() <= log.date && log.date <= range.to());
                     logs.sort_by_key(|log| log.date);
@@ -144,10 +142,16 @@ impl Logs {
             Missing::Later => ((known.to(), None), Direction::Asc),
         };
         let page = self.query(user, range, direction, limit, true).await?;
-        let logs: Vec<_> = page.rows.iter().map(log).collect();
+        let logs = page.rows.iter().filter_map(MedicationLog::counted);
+        let unread = match missing {
+            Missing::Earlier => known.from(),
+            Missing::Later => known.to().and_then(|to| to.yesterday().ok()),
+        };
+        // A page may be cut off before its first item.
+        let last = page.rows.last().map(|row| row.date).or(unread).filter(|_| page.has_more);
         match missing {
-            Missing::Earlier => known.extend_earlier(&logs, page.has_more),
-            Missing::Later => known.extend_later(&logs, page.has_more),
+            Missing::Earlier => known.extend_earlier(logs, last),
+            Missing::Later => known.extend_later(logs, last),
         }
         Ok(page.rows)
     }
@@ -200,9 +204,4 @@ pub(super) fn page_logs(page: usize) -> usize {
 
 pub(super) const fn pages_max() -> usize {
     PAGES_MAX
-}
-
-/// What the rules know of a row.
-pub(super) fn log(row: &MedicationLog) -> Log {
-    Log { date: row.date, has_bleeding: row.has_bleeding }
 }

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use super::keys::{
     self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
 };
-use super::rows::{Reminder, User, read};
+use super::rows::{MedicationLog, Reminder, User, read};
 use super::set::{Set, taken};
 use super::transaction::{Transaction, WriteError};
 use crate::StoreError;
@@ -211,12 +211,11 @@ impl Reminders {
         taken(request.send().await).map(drop)
     }
 
-    /// Whether a user's day is logged, as of the last write.
-    pub async fn is_logged(&self, user: &UserId, date: Date) -> Result<bool, StoreError> {
+    /// Whether a user's day is logged as one with the medication, as of the last write.
+    pub async fn is_taken(&self, user: &UserId, date: Date) -> Result<bool, StoreError> {
         let key = Key::new(keys::user(user), keys::medication(date)).item();
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
-        let request = request.projection_expression("#Pk").expression_attribute_names("#Pk", PARTITION_KEY);
-        Ok(request.send().await?.item.is_some())
+        Ok(request.send().await?.item.map(read::<MedicationLog>).transpose()?.is_some_and(|log| log.is_taken))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How logs change: with the summary of all of them, in one transaction, on the condition that nobody has been faster.
 //!
-//! A log after the newest one reads the summary alone. Any other change reads the days around it as far as the rules ask for them.
+//! A log after the newest one reads the summary and its own day alone. Any other change reads the days around it as far as the rules ask for them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use uuid::Uuid;
 
 use super::keys::{self, Key, SUMMARY, n};
-use super::logs::{Logs, log, page_logs, pages_max};
+use super::logs::{Logs, page_logs, pages_max};
 use super::rows::{LogSummary, MedicationLog, Row as _, read};
 use super::set::{Set, taken};
 use super::transaction::{self, Transaction, WriteError};
@@ -27,6 +27,8 @@ const LOGS_MAX: usize = 98;
 pub struct Entry {
     /// The day, and whether there was bleeding.
     pub log: Log,
+    /// Whether the medication was taken.
+    pub is_taken: bool,
     /// What is said of it: `None` leaves it, `Some(None)` takes it away.
     pub note: Option<Option<Note>>,
     /// A fresh UUIDv7, if the day has no log yet.
@@ -75,7 +77,8 @@ impl Logs {
         now: Timestamp,
     ) -> Result<(Written, Option<Summary>), WriteError> {
         let decide = |was: Option<MedicationLog>| entry.over(user, was, now);
-        self.change(user, Change::Put(entry.log), decide, now).await
+        let counted = entry.log.counted(entry.is_taken);
+        self.change(user, counted.map_or(Change::Delete(entry.log.date), Change::Put), decide, now).await
     }
 
     /// Takes a day's log away. Gives the summary of all others.
@@ -107,7 +110,7 @@ impl Logs {
                 let decide = |entry: &Entry| entry.over(user, rows.get(&entry.log.date).cloned(), now);
                 let written: Vec<_> = entries.iter().map(decide).collect();
                 rows.extend(written.iter().filter_map(Written::row).map(|row| (row.date, row.clone())));
-                summary = Summary::of(rows.values().map(log));
+                summary = Summary::of(rows.values().filter_map(MedicationLog::counted));
                 if self.write(user, &before, &written, summary.as_ref(), now).await? {
                     all_written.extend(written);
                     break;
@@ -135,7 +138,7 @@ impl Logs {
     pub async fn summary(&self, user: &UserId) -> Result<Option<Summary>, StoreError> {
         match self.before(user).await?.summary() {
             Some(summary) => Ok(summary),
-            None => Ok(Summary::of(self.by_date(user).await?.values().map(log))),
+            None => Ok(Summary::of(self.by_date(user).await?.values().filter_map(MedicationLog::counted))),
         }
     }
 
@@ -192,28 +195,33 @@ impl Logs {
         let date = change.date();
         if let Some(summary) = before.summary() {
             let is_newest = summary.as_ref().is_none_or(|summary| summary.last_on < date);
-            let was = if is_newest { None } else { self.get(user, date).await? };
-            let has_bleeding = was.as_ref().map(|row| row.has_bleeding);
-            let written = decide(was);
+            // Read after the summary: whoever changes it from then on moves the summary's version.
+            let row = self.get(user, date).await?;
+            let was = row.as_ref().and_then(MedicationLog::counted);
+            let written = decide(row);
             match (summary, change) {
-                (summary, _) if written.is_nothing() => return Ok(Outcome { written, summary }),
+                // Nothing that counts is another than before: a note, or a day without the medication.
+                (summary, change) if was.map_or(Change::Delete(date), Change::Put) == change => {
+                    return Ok(Outcome { written, summary });
+                }
                 (summary, Change::Put(log)) if is_newest => {
                     return Ok(Outcome { written, summary: Some(Summary::append(summary, log)) });
                 }
                 (Some(summary), _) => {
-                    if let Some(summary) = self.change_within(user, &summary, change, has_bleeding).await? {
+                    let was = was.map(|log| log.has_bleeding);
+                    if let Some(summary) = self.change_within(user, &summary, change, was).await? {
                         return Ok(Outcome { written, summary });
                     }
                     // Somebody wrote logs in another way and did not say so.
                 }
-                // Without logs, there is nothing to delete.
-                (None, _) => return Ok(Outcome { written, summary: None }),
+                // Without a summary, no log was counted: somebody wrote it in another way and did not say so.
+                (None, _) => {}
             }
         }
         let mut rows = self.by_date(user).await?;
         let written = decide(rows.remove(&date));
         rows.extend(written.row().map(|row| (date, row.clone())));
-        Ok(Outcome { written, summary: Summary::of(rows.values().map(log)) })
+        Ok(Outcome { written, summary: Summary::of(rows.values().filter_map(MedicationLog::counted)) })
     }
 
     /// The summary after a change of a day up to the newest log's; `None` when it does not fit the logs.
@@ -293,13 +301,14 @@ impl Written {
 impl Entry {
     /// What this entry makes of a day with such a row.
     fn over(&self, user: &UserId, was: Option<MedicationLog>, now: Timestamp) -> Written {
-        let Log { date, has_bleeding } = self.log;
+        let Self { log: Log { date, has_bleeding }, is_taken, .. } = *self;
         let note = |note: &Option<Note>| note.as_ref().map(Note::to_string);
         let Some(was) = was else {
             return Written::New(MedicationLog {
                 user_id: user.to_string(),
                 date,
                 has_bleeding,
+                is_taken,
                 log_id: self.id.to_string(),
                 note: self.note.as_ref().and_then(note),
                 created_at: now,
@@ -307,9 +316,9 @@ impl Entry {
             });
         };
         let said = self.note.as_ref().map_or_else(|| was.note.clone(), note);
-        if was.has_bleeding == has_bleeding && was.note == said {
+        if (was.has_bleeding, was.is_taken) == (has_bleeding, is_taken) && was.note == said {
             return Written::Same(was);
         }
-        Written::Changed(MedicationLog { has_bleeding, note: said, updated_at: now, ..was })
+        Written::Changed(MedicationLog { has_bleeding, is_taken, note: said, updated_at: now, ..was })
     }
 }

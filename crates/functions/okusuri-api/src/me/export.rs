@@ -50,7 +50,9 @@ impl Table {
 
     fn columns(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Logs => &[("date", "date"), ("has_bleeding", "hasBleeding"), ("note", "note")],
+            Self::Logs => {
+                &[("date", "date"), ("has_bleeding", "hasBleeding"), ("is_taken", "isTaken"), ("note", "note")]
+            }
             Self::Doses => &[
                 ("date", "date"),
                 ("time", "time"),
@@ -97,6 +99,8 @@ fn csv(table: Table, items: &[Value], is_first: bool) -> Option<String> {
     }
     for item in items {
         let cells = table.columns().iter().map(|(_, member)| match &item[member] {
+            // Only `false` is stored.
+            Value::Null if *member == "isTaken" => "true".to_owned(),
             Value::Null => String::new(),
             Value::String(text) => csv_cell::escape(text).into_owned(),
             other => other.to_string(),
@@ -116,15 +120,15 @@ mod tests {
     fn pages_of_csv_one_behind_the_other_are_one_file() {
         let items = [
             json!({ "date": "2026-11-21", "hasBleeding": false, "note": "a \"note\", of\ntwo lines" }),
-            json!({ "date": "2026-11-22", "hasBleeding": true }),
+            json!({ "date": "2026-11-22", "hasBleeding": true, "isTaken": false }),
         ];
         let file: String =
             [csv(Table::Logs, &items[..1], true), csv(Table::Logs, &items[1..], false)].into_iter().flatten().collect();
-        let expected = "date,has_bleeding,note\n2026-11-21,false,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,\n";
+        let expected = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,false,\n";
         assert_eq!(file, expected);
         let formula =
             [json!({ "date": "2026-11-22", "hasBleeding": true, "note": "=HYPERLINK(\"https://evil.example\")" })];
         let file = csv(Table::Logs, &formula, false);
-        assert_eq!(file.as_deref(), Some("2026-11-22,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\"\n"));
+        assert_eq!(file.as_deref(), Some("2026-11-22,true,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\"\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::okusuri::{Course, Runs, Summary};
+use domain::okusuri::{Course, Log, Runs, Summary};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct MedicationLog {
     pub date: Date,
     /// Whether there was bleeding.
     pub has_bleeding: bool,
+    /// Whether the medication was taken. Only `false` is stored: older items, and those of the migration, have no such attribute.
+    #[serde(default = "taken", skip_serializing_if = "Clone::clone")]
+    pub is_taken: bool,
     /// What the log was called before it went by its day.
     pub log_id: String,
     /// At most 500 characters.
@@ -32,9 +35,20 @@ pub struct MedicationLog {
     pub updated_at: Timestamp,
 }
 
+fn taken() -> bool {
+    true
+}
+
+impl MedicationLog {
+    /// What the rules count of it.
+    pub fn counted(&self) -> Option<Log> {
+        Log { date: self.date, has_bleeding: self.has_bleeding }.counted(self.is_taken)
+    }
+}
+
 impl Row for MedicationLog {
     const TYPE: &'static str = "medication_log";
-    const OPTIONAL: &'static [&'static str] = &["Note"];
+    const OPTIONAL: &'static [&'static str] = &["IsTaken", "Note"];
 
     fn key(&self) -> Key {
         of_user(&self.user_id, keys::medication(self.date))
