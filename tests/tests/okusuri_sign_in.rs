@@ -170,7 +170,7 @@ async fn nobody_learns_from_asking_for_a_code_who_is_known() {
         seen.insert(format!("{answers:?}"));
     }
     assert_eq!(seen.len(), 1, "{seen:?}");
-    assert!(seen.first().unwrap().contains("too-many-codes") && seen.first().unwrap().contains("wrong-code"));
+    assert!(seen.first().unwrap().contains("wrong-code"), "{seen:?}");
 }
 
 #[tokio::test]
@@ -188,7 +188,13 @@ async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() 
     assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
     let mail = &stack.mails(email).await.unwrap()[0];
     assert!(mail["subject"].as_str().unwrap().contains("おくすり") && mail["html"].is_string(), "{mail}");
-    assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().problem(), problem(429, "too-many-codes"));
+    // Within the minute the answer is the same, as late as the first one, and no other code is sent: a stranger does not learn that one is under way.
+    let first = ann.post("/okusuri/api/sign-in/email", &json!({ "email": "carol@example.com" })).await.unwrap();
+    let begun = std::time::Instant::now();
+    let again = ann.post("/okusuri/api/sign-in/email", &send).await.unwrap();
+    assert!(begun.elapsed() >= std::time::Duration::from_millis(400), "{:?}", begun.elapsed());
+    assert_eq!((again.status, again.json()), (first.status, json!({ "email": email })));
+    assert_eq!(stack.mails(email).await.unwrap().len(), 1);
     for (code, expected) in [("12345", "invalid-code"), ("abcdef", "invalid-code")] {
         assert_eq!(ann.post(VERIFY, &verify(code)).await.unwrap().problem(), problem(400, expected));
     }

@@ -27,7 +27,7 @@ const problemsEn = {
   'codes-limited': (members: JsonObject) =>
     `Too many codes were asked for from your network, or of this service. Try again in ${waitOf(members, 'en')}.`,
   'too-many-codes': (members: JsonObject) =>
-    `We have sent you a code already. You can have another one in ${waitOf(members, 'en-GB')}.`,
+    `We have sent you five codes within the hour. You can have another one in ${waitOf(members, 'en-GB')}.`,
   'invalid-email': 'This is not an e-mail address.',
   'account-not-linked':
     'There is an account with this e-mail address already. Sign in by e-mail code, then link the provider in the settings.',
@@ -77,7 +77,7 @@ const problemsJa: typeof problemsEn = {
   'code-locked': (members) => `入力の間違いが続きました。${waitOf(members, 'ja-JP')}後に新しいコードを受け取れます。`,
   'codes-limited': (members) =>
     `お使いのネットワーク、またはサービス全体でコードの送信が多すぎます。${waitOf(members, 'ja-JP')}後にお試しください。`,
-  'too-many-codes': (members) => `コードは送信済みです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
+  'too-many-codes': (members) => `コードの送信は1時間に5通までです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
   'invalid-email': 'メールアドレスとして読み取れません。',
   'account-not-linked':
     'このメールアドレスのアカウントがすでにあります。メールのコードでサインインし、設定から連携してください。',

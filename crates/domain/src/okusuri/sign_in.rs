@@ -106,21 +106,15 @@ pub struct Locked(pub Timestamp);
 /// Why no code is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// Too often: within the minute, or too many within the hour.
-    #[error("a code was sent already; the next one can be sent from {0}")]
+    /// One was sent within [`Limits::interval`].
+    #[error("a code was sent just now; the next one can be sent from {0}")]
+    JustSent(Timestamp),
+    /// Too many within a [`WINDOW`].
+    #[error("too many codes were sent; the next one can be sent from {0}")]
     TooMany(Timestamp),
     /// Too many wrong codes.
     #[error(transparent)]
     Locked(#[from] Locked),
-}
-
-impl SendError {
-    /// When to try again.
-    pub fn until(self) -> Timestamp {
-        match self {
-            Self::TooMany(until) | Self::Locked(Locked(until)) => until,
-        }
-    }
 }
 
 impl Sent {
@@ -140,7 +134,7 @@ impl Sent {
     pub fn again(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
         let state = Self::at(before, now)?;
         if let Some(next) = state.sent_at.map(|at| at + limits.interval).filter(|next| now < *next) {
-            return Err(SendError::TooMany(next));
+            return Err(SendError::JustSent(next));
         }
         if state.sends >= limits.sends_max {
             return Err(SendError::TooMany(state.window_from + WINDOW));
@@ -225,7 +219,7 @@ mod tests {
     #[test]
     fn a_code_is_sent_once_a_minute_and_five_times_an_hour() {
         let mut sent = again(None, now()).unwrap();
-        assert_eq!(again(Some(&sent), now() + seconds(59)), Err(SendError::TooMany(now() + seconds(60))));
+        assert_eq!(again(Some(&sent), now() + seconds(59)), Err(SendError::JustSent(now() + seconds(60))));
         for minute in 1..5 {
             sent = again(Some(&sent), now() + seconds(60 * minute)).unwrap();
         }

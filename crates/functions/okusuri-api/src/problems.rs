@@ -24,7 +24,7 @@ pub(crate) const SIGN_IN_AGAIN: Problem =
 
 pub(crate) const INVALID_EMAIL: Problem = Problem::new(400, "invalid-email", "The e-mail address is not valid");
 pub(crate) const INVALID_CODE: Problem = Problem::new(400, "invalid-code", "The code is not six digits");
-pub(crate) const TOO_MANY_CODES: Problem = Problem::new(429, "too-many-codes", "A code was sent already");
+pub(crate) const TOO_MANY_CODES: Problem = Problem::new(429, "too-many-codes", "Too many codes were sent");
 pub(crate) const CODES_LIMITED: Problem = Problem::new(429, "codes-limited", "Too many codes were asked for");
 pub(crate) const WRONG_CODE: Problem = Problem::new(401, "wrong-code", "The code is wrong");
 pub(crate) const CODE_EXPIRED: Problem = Problem::new(401, "code-expired", "The code has expired, or was used");

@@ -1,5 +1,7 @@
 //! `POST /okusuri/api/sign-in/email` and `.../verify`.
 
+use std::time::Duration;
+
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{Code, Locked, SendError};
 use jiff::Timestamp;
@@ -8,6 +10,7 @@ use lambda_kit::problem::Problem;
 use metrics::counter;
 use serde::Deserialize;
 use store::okusuri::{CheckError, CodeLimits, IssueError, RightCode, SignInError, Source};
+use tokio::time::{Instant, sleep_until};
 
 use super::mail::{Locale, Purpose};
 use crate::me::shown;
@@ -38,30 +41,50 @@ struct Verify {
     _locale: Option<String>,
 }
 
-/// Sends a code. The answer, and all that is done for it, is the same whether somebody has the address or not.
+/// The least time to an answer, more than a mail usually takes to be handed over: the time does not tell whether one was sent.
+const ANSWER_AFTER: Duration = Duration::from_millis(400);
+
+/// Sends a code, unless one was sent within the minute: that one is good still. The answer is the same for both, and whether somebody has the
+/// address or not.
 pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let Send { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
     let email = address(&email)?;
-    let now = (okusuri.now)();
+    let (now, answer_at) = ((okusuri.now)(), Instant::now() + ANSWER_AFTER);
     let code = okusuri.random_code();
     if let Some(source) = Source::of(request.client_address()) {
         let counted = okusuri.code_limits.send(&source, now).await;
         counted.map_err(|error| unsent(error, CODES_LIMITED, now))?;
     }
-    okusuri.codes.issue(&email, &code, now).await.map_err(|error| unsent(error, TOO_MANY_CODES, now))?;
+    match okusuri.codes.issue(&email, &code, now).await {
+        Ok(()) => mail(okusuri, &email, &code, purpose, Locale::of(locale.as_deref()), now).await?,
+        // To refuse it would tell a stranger that somebody is about to sign in.
+        Err(IssueError::Refused(SendError::JustSent(_))) => {}
+        Err(error) => return Err(unsent(error, TOO_MANY_CODES, now)),
+    }
+    sleep_until(answer_at).await;
+    Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
+}
+
+async fn mail(
+    okusuri: &Okusuri,
+    email: &Email,
+    code: &Code,
+    purpose: Purpose,
+    locale: Locale,
+    now: Timestamp,
+) -> Result<(), Problem> {
     // The last of the three: what a mailbox has no room for must not use up everybody's.
     if !okusuri.code_limits.send_any(now).await.map_err(failed)? {
         tracing::error!("the service has sent as many codes as it may within the hour");
         counter!("CodesLimited").increment(1);
         return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
     }
-    okusuri.mailer.send_code(&email, &code, purpose, Locale::of(locale.as_deref())).await.map_err(|error| {
+    okusuri.mailer.send_code(email, code, purpose, locale).await.map_err(|error| {
         // Without the address; SES says in its own log whom it was for.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);
         MAIL_NOT_SENT.detail("ask for another one in a minute")
-    })?;
-    Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
+    })
 }
 
 /// Lets in whoever has the code that was sent last.
@@ -107,7 +130,9 @@ impl Okusuri {
 /// Why no code was sent; `too_many` is the problem of too many.
 fn unsent(error: IssueError, too_many: Problem, now: Timestamp) -> Problem {
     match error {
-        IssueError::Refused(error @ SendError::TooMany(at)) => until(too_many, at, now).detail(error),
+        IssueError::Refused(error @ (SendError::TooMany(at) | SendError::JustSent(at))) => {
+            until(too_many, at, now).detail(error)
+        }
         IssueError::Refused(error @ SendError::Locked(Locked(at))) => until(CODE_LOCKED, at, now).detail(error),
         IssueError::Store(error) => failed(error),
     }
