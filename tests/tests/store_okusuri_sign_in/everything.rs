@@ -24,8 +24,8 @@ async fn fill(service: &Service, id: &UserId, days: i64) {
     for days in (0..days).collect::<Vec<_>>().chunks(50) {
         join_all(days.iter().map(|day| put(*day))).await.into_iter().for_each(|put| drop(put.unwrap()));
     }
-    service.users.set_image(id, "image/png", b"a picture", now()).await.unwrap();
     let user = service.user(id.as_str()).await;
+    service.users.set_image(&user, "image/png", b"a picture", now()).await.unwrap();
     service.sign_ins.link(&user, &login("subject-1", None), &service.vault, now()).await.unwrap();
 }
 
@@ -117,14 +117,15 @@ async fn a_picture_is_kept_beside_the_profile_and_goes_again() {
     let (_, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
     let users = &service.users;
-    let first = users.set_image(&id, "image/png", b"one", now()).await.unwrap().unwrap();
-    let second = users.set_image(&id, "image/jpeg", b"two", now()).await.unwrap().unwrap();
+    let first = users.set_image(&ann.user, "image/png", b"one", now()).await.unwrap().unwrap();
+    let second = users.set_image(&ann.user, "image/jpeg", b"two", now()).await.unwrap().unwrap();
     assert!(first.starts_with("self:") && first != second);
     let image = users.image(&id).await.unwrap().unwrap();
     assert_eq!((&*image.content_type, &image.bytes[..]), ("image/jpeg", &b"two"[..]));
     users.remove_image(&id, now()).await.unwrap();
     assert_eq!(users.image(&id).await.unwrap(), None);
     let nobody = UserId::new("nobody").unwrap();
-    assert_eq!(users.set_image(&nobody, "image/png", b"one", now()).await.unwrap(), None);
+    let gone = User { user_id: nobody.to_string(), ..ann.user };
+    assert_eq!(users.set_image(&gone, "image/png", b"one", now()).await.unwrap(), None);
     assert_eq!(users.image(&nobody).await.unwrap(), None);
 }

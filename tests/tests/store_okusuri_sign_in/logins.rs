@@ -110,6 +110,36 @@ async fn what_is_linked_in_the_moment_of_the_first_code_does_not_stay() {
 }
 
 #[tokio::test]
+async fn the_name_and_the_picture_of_before_the_first_code_go_with_it() {
+    let service = Service::start().await;
+    let (_, entered) = service.enter("ann", now()).await;
+    let id = UserId::new(&entered.user.user_id).unwrap();
+    let name = ProfileChange { name: Some("Call +1 900 0000".to_owned()), time_zone: None };
+    let set = async |user: &User| {
+        let picture = service.users.set_image(user, "image/png", b"a picture", now()).await.unwrap();
+        (picture, service.users.change(user, &name, now()).await.unwrap())
+    };
+    service.unverify(&entered.user).await;
+    let stranger = service.user(id.as_str()).await;
+    let (picture, named) = set(&stranger).await;
+    assert!(picture.is_some() && named.is_some());
+
+    let (_, entered) = service.enter("ann", now() + seconds(60)).await;
+    let bare = |user: &User| (user.name.clone(), user.image.clone());
+    assert_eq!(bare(&entered.user), (None, None));
+    assert_eq!(bare(&service.user(id.as_str()).await), (None, None));
+    assert_eq!(service.users.image(&id).await.unwrap(), None);
+    // A request that the stranger had sent before writes nothing after it.
+    assert_eq!(set(&stranger).await, (None, None));
+    assert_eq!(service.users.image(&id).await.unwrap(), None);
+    // The user's own stay over the next code.
+    let own = set(&entered.user).await;
+    assert!(own.0.is_some() && own.1.is_some());
+    let (_, entered) = service.enter("ann", now() + seconds(120)).await;
+    assert!(entered.user.name.is_some() && entered.user.image.is_some());
+}
+
+#[tokio::test]
 async fn an_unknown_login_is_a_new_user_and_a_known_one_the_same() {
     let service = Service::start().await;
     let enter = async |id: &str, login: &Login| {

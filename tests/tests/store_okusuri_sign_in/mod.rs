@@ -20,8 +20,8 @@ use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User, UserSessi
 use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{
     CheckError, CodeLimits, Codes, Deleted, Entered, Everything, IssueError, Key, Linked, Login, LoginError,
-    NewSession, NewUser, Notifications, SESSION_LIFETIME, Sessions, SignInError, SignIns, Source, Unlinked, Users,
-    WriteError, item, read, sha256_hex,
+    NewSession, NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, Source,
+    Unlinked, Users, WriteError, item, read, sha256_hex,
 };
 use tidemark_tests::Database;
 

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::keys::{self, Item, Key, PROFILE, n, s};
 use super::rows::{EmailOwner, Session, User, UserSession, read};
 use super::transaction::Transaction;
+use super::users::image;
 use super::verifications::RightCode;
 use crate::StoreError;
 
@@ -222,14 +223,19 @@ impl Transaction<'_> {
                 "WaysInAdded = :added"
             });
             let condition = format!("{ALIVE} AND EmailVerified = :false AND {added}");
-            ("SET EmailVerified = :true, UpdatedAt = :now, SessionsFrom = :now", condition)
+            ("SET EmailVerified = :true, UpdatedAt = :now, SessionsFrom = :now REMOVE #Name, Image", condition)
         };
-        self.update(&profile(&before.user_id), update, &condition, values)
+        let actions = self.update(&profile(&before.user_id), update, &condition, values)?;
+        if before.email_verified { Ok(actions) } else { actions.forget(&image(&before.user_id)) }
     }
 }
 
-/// The user after proving to have the mailbox. Whoever held the account before that, and may have been somebody else, is out.
+/// The user after proving to have the mailbox. Whoever held the account before that, and may have been somebody else, is out; so are the name
+/// and the picture that they gave it.
 fn verified(user: User, now: Timestamp) -> User {
-    let sessions_from = if user.email_verified { user.sessions_from } else { Some(now) };
-    User { email_verified: true, sessions_from, updated_at: now, ..user }
+    let user = User { updated_at: now, ..user };
+    if user.email_verified {
+        return user;
+    }
+    User { email_verified: true, sessions_from: Some(now), name: None, image: None, ..user }
 }

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use jiff::Timestamp;
 use serde_bytes::ByteBuf;
@@ -10,6 +11,7 @@ use super::keys::{IMAGE, Key, s, sha256_hex};
 use super::rows::{User, UserImage, read};
 use super::sign_ins::{ALIVE, profile};
 use super::transaction::Transaction;
+use super::ways_in::signed_in_still;
 use crate::StoreError;
 
 /// What a profile's `Image` begins with when the picture lies in the table.
@@ -37,15 +39,15 @@ impl Users {
         Self { client, table: table.into() }
     }
 
-    /// Changes a profile; `None` when there is no such user any more.
+    /// Changes a profile; `None` when there is no such user any more, or the session has ended meanwhile.
     pub async fn change(
         &self,
-        user_id: &UserId,
+        user: &User,
         change: &ProfileChange,
         now: Timestamp,
     ) -> Result<Option<User>, StoreError> {
         let request = self.client.update_item().table_name(&self.table);
-        let mut request = request.set_key(Some(profile(user_id.as_str()).item()));
+        let mut request = request.set_key(Some(profile(&user.user_id).item()));
         let (mut sets, mut remove) = (vec!["UpdatedAt = :now"], "");
         request = request.expression_attribute_values(":now", s(now.to_string()));
         if let Some(name) = &change.name {
@@ -63,9 +65,12 @@ impl Users {
             request = request.expression_attribute_names("#TimeZone", "TimeZone");
             request = request.expression_attribute_values(":zone", s(time_zone));
         }
-        let request = request.update_expression(format!("SET {}{remove}", sets.join(", ")));
-        // Stops a user who was deleted meanwhile from coming back as an item of two attributes.
-        let request = request.condition_expression(ALIVE).return_values(aws_sdk_dynamodb::types::ReturnValue::AllNew);
+        request = request.update_expression(format!("SET {}{remove}", sets.join(", ")));
+        let (condition, values) = signed_in_still(user);
+        for (name, value) in values {
+            request = request.expression_attribute_values(format!(":{name}"), value);
+        }
+        let request = request.condition_expression(condition).return_values(ReturnValue::AllNew);
         match request.send().await {
             Ok(answer) => answer.attributes.map(read).transpose(),
             Err(error) => match error.as_service_error() {
@@ -75,33 +80,34 @@ impl Users {
         }
     }
 
-    /// Keeps a picture. What comes back is what the profile says of it; `None` when there is no such user any more.
+    /// Keeps a picture. What comes back is what the profile says of it; `None` when there is no such user any more, or the session has
+    /// ended meanwhile.
     pub async fn set_image(
         &self,
-        user_id: &UserId,
+        user: &User,
         content_type: &str,
         bytes: &[u8],
         now: Timestamp,
     ) -> Result<Option<String>, StoreError> {
         let image = format!("{OWN_IMAGE}{}", &sha256_hex(bytes)[..16]);
         let row = UserImage {
-            user_id: user_id.to_string(),
+            user_id: user.user_id.clone(),
             content_type: content_type.to_owned(),
             bytes: ByteBuf::from(bytes),
             created_at: now,
             updated_at: now,
         };
-        let values = vec![("image", s(&image)), ("now", s(now.to_string()))];
+        let (condition, mut values) = signed_in_still(user);
+        values.extend([("image", s(&image)), ("now", s(now.to_string()))]);
         let transaction = Transaction::new(&self.table)
-            // Stops a picture from being kept of a user who was deleted meanwhile.
-            .update(&profile(user_id.as_str()), "SET Image = :image, UpdatedAt = :now", ALIVE, values)?
+            .update(&profile(&user.user_id), "SET Image = :image, UpdatedAt = :now", &condition, values)?
             .set(&row)?;
         Ok(transaction.write(&self.client).await?.is_none().then_some(image))
     }
 
     /// The picture that [`Users::set_image`] keeps.
     pub async fn image(&self, user_id: &UserId) -> Result<Option<UserImage>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(image(user_id).item()));
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(image(user_id.as_str()).item()));
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
@@ -115,12 +121,12 @@ impl Users {
                 ALIVE,
                 vec![("now", s(now.to_string()))],
             )?
-            .forget(&image(user_id))?;
+            .forget(&image(user_id.as_str()))?;
         // With the user, the picture has gone.
         transaction.write(&self.client).await.map(drop)
     }
 }
 
-fn image(user_id: &UserId) -> Key {
+pub(super) fn image(user_id: &str) -> Key {
     Key::new(format!("USER#{user_id}"), IMAGE)
 }

@@ -1,13 +1,14 @@
 //! What opens a user's log, or is told of it: logins elsewhere, sessions and push subscriptions.
 //!
 //! Before the user has proved to have the mailbox, each of them may be a stranger's who was faster. The first
-//! right code removes them all in the transaction that lets in.
+//! right code removes them all in the transaction that lets in, and with them the name and the picture.
 
 use jiff::Timestamp;
 
 use super::keys::{self, ACCOUNT_PREFIX, Key, NOTIFICATION_PREFIX, SESSION_PREFIX, n, s};
 use super::partition::query;
 use super::rows::{Account, AccountOwner, PushSubscription, User, UserSession, read};
+use super::set::Values;
 use super::sign_ins::{ALIVE, SignIns, profile};
 use super::transaction::Transaction;
 use crate::StoreError;
@@ -25,18 +26,20 @@ pub(super) struct WayIn {
     marker: Option<Key>,
 }
 
+/// The condition on the profile of a user who changes something of it. It stops a user from coming back who is being deleted,
+/// and a session from writing that has ended since `user` was read: a stranger's ends with the first right code.
+pub(super) fn signed_in_still(user: &User) -> (String, Values) {
+    match user.sessions_from {
+        None => (format!("{ALIVE} AND attribute_not_exists(SessionsFrom)"), Vec::new()),
+        Some(from) => (format!("{ALIVE} AND SessionsFrom = :from"), vec![("from", s(from.to_string()))]),
+    }
+}
+
 impl Transaction<'_> {
-    /// Counts one more way in of a user. The condition stops one from being added while everything of the user is being
-    /// deleted, and by a session that has ended since `user` was read.
+    /// Counts one more way in of a user.
     pub(super) fn add_way_in(self, user: &User, now: Timestamp) -> Result<Self, StoreError> {
-        let mut values = vec![("one", n(1)), ("now", s(now.to_string()))];
-        let condition = match user.sessions_from {
-            None => format!("{ALIVE} AND attribute_not_exists(SessionsFrom)"),
-            Some(from) => {
-                values.push(("from", s(from.to_string())));
-                format!("{ALIVE} AND SessionsFrom = :from")
-            }
-        };
+        let (condition, mut values) = signed_in_still(user);
+        values.extend([("one", n(1)), ("now", s(now.to_string()))]);
         self.update(&profile(&user.user_id), "SET UpdatedAt = :now ADD WaysInAdded :one", &condition, values)
     }
 

@@ -25,7 +25,7 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let signed_in = okusuri.user(request).await?;
     let bytes = request.bytes(IMAGE_BYTES_MAX)?;
     let kind = content_type(&bytes).ok_or_else(|| INVALID_IMAGE.detail("expected a PNG, JPEG or WebP picture"))?;
-    let image = okusuri.users.set_image(&signed_in.id, kind, &bytes, (okusuri.now)()).await.map_err(failed)?;
+    let image = okusuri.users.set_image(&signed_in.user, kind, &bytes, (okusuri.now)()).await.map_err(failed)?;
     let user = store::okusuri::rows::User { image: Some(image.ok_or(NOT_SIGNED_IN)?), ..signed_in.user };
     Ok(Reply::json(200, &json!({ "image": super::shown(&user)["image"] })))
 }

@@ -63,7 +63,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     };
     let (zone, time_zone) = time_zone.map(known).transpose()?.unzip();
     let change = ProfileChange { name, time_zone };
-    let user = okusuri.users.change(&signed_in.id, &change, (okusuri.now)()).await.map_err(failed)?;
+    let user = okusuri.users.change(&signed_in.user, &change, (okusuri.now)()).await.map_err(failed)?;
     let user = user.ok_or(NOT_SIGNED_IN)?;
     if let Some(zone) = zone {
         okusuri.notices.reminders.follow(&signed_in.id, &zone, (okusuri.now)()).await.map_err(unwritten)?;
