@@ -24,6 +24,9 @@ use crate::stack::Secret;
 /// Where the endpoint lies on the stack's port.
 pub const PATH: &str = "/_local/secretsmanager";
 
+/// The fewest characters of a secret that functions take: `SECRET_CHARS_MIN` of `lambda-kit`, which this crate does not know.
+const SECRET_CHARS_MIN: usize = 20;
+
 /// The secrets that people have to know: each with the flag that sets it, without its dashes.
 pub const TOKENS: [(&str, &str); 3] = [
     ("StaffTokenSecret", "staff-token"),
@@ -86,6 +89,9 @@ pub enum SecretsError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// Its functions would not start.
+    #[error("{0} has fewer than {SECRET_CHARS_MIN} characters")]
+    TooShort(String),
     /// The system gives no random numbers.
     #[error("no random numbers from the system: {0}")]
     Random(getrandom::Error),
@@ -107,6 +113,9 @@ impl Secrets {
                 Some((_, value)) => ((*value).to_owned(), TokenFrom::Given),
                 None => kept_or_made(secret, folder.as_deref())?,
             };
+            if value.chars().nth(SECRET_CHARS_MIN - 1).is_none() {
+                return Err(SecretsError::TooShort(setting(secret, token.map(|(_, flag)| *flag), &from)));
+            }
             tokens.extend(token.map(|(_, flag)| (*flag, from)));
             let stored = Arc::new(Stored { secret: secret.clone(), value, created: Timestamp::now() });
             for id in [&secret.name, &secret.arn] {
@@ -200,6 +209,17 @@ fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, Token
     Ok((value, made))
 }
 
+/// Where the value is to be changed.
+fn setting(secret: &Secret, flag: Option<&str>, from: &TokenFrom) -> String {
+    match (from, flag) {
+        (TokenFrom::Given, Some(flag)) => {
+            format!("the token of --{flag} / TIDEMARK_{}", flag.replace('-', "_").to_uppercase())
+        }
+        (TokenFrom::Kept(path), _) => format!("the secret in {}", path.display()),
+        _ => format!("the secret {}", secret.name),
+    }
+}
+
 /// So many letters and digits, each as likely as the other.
 fn random(length: usize) -> Result<String, SecretsError> {
     // Bytes beyond the last whole multiple would favour the first characters.
@@ -246,11 +266,28 @@ mod tests {
     #[test]
     fn a_token_that_is_given_wins_and_is_not_kept() {
         let data = tempfile::tempdir().expect("a folder");
-        let given = [("health-token", "another"), ("staff-token", "given")];
+        let token = "the token that was given";
+        let given = [("health-token", "another one of that length"), ("staff-token", token)];
         let secrets = Secrets::open(&[secret("StaffTokenSecret")], Some(data.path()), &given).expect("opened");
-        assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value, "given");
+        assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value, token);
         assert_eq!(secrets.tokens(), [("staff-token", TokenFrom::Given)]);
         assert!(!data.path().join("secrets").exists());
+    }
+
+    #[test]
+    fn a_token_that_could_be_guessed_is_refused_by_the_name_of_its_setting() {
+        let data = tempfile::tempdir().expect("a folder");
+        let secrets = [secret("HealthTokenSecret")];
+        let refused = |data: Option<&Path>, given: &[(&str, &str)]| {
+            Secrets::open(&secrets, data, given).expect_err("too short").to_string()
+        };
+        let said = refused(None, &[("health-token", "nineteen characters")]);
+        assert_eq!(said, "the token of --health-token / TIDEMARK_HEALTH_TOKEN has fewer than 20 characters");
+        let kept = data.path().join("secrets/HealthTokenSecret");
+        std::fs::create_dir(data.path().join("secrets")).and_then(|()| std::fs::write(&kept, "short")).expect("kept");
+        let said = refused(Some(data.path()), &[]);
+        assert_eq!(said, format!("the secret in {} has fewer than 20 characters", kept.display()));
+        assert!(Secrets::open(&secrets, None, &[("health-token", "this one has twenty.")]).is_ok());
     }
 
     #[test]
