@@ -10,6 +10,7 @@ pub mod csv_cell;
 pub mod cursor;
 pub mod env;
 pub mod http;
+pub mod id;
 pub mod object;
 pub mod outbound;
 pub mod page;

@@ -48,7 +48,7 @@ impl ActivityLog {
             store: Activities::new(client, &config.table, config.suffixes),
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
-            new_id: Uuid::now_v7,
+            new_id: lambda_kit::id::new_id,
         }
     }
 }

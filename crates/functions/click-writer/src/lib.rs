@@ -38,7 +38,7 @@ impl Writer {
     /// A writer with the system's clock and randomness.
     pub fn new(client: aws_sdk_dynamodb::Client, config: Config) -> Self {
         let store = store::clicks::ClickWriter::new(client, config.table, config.date_shards, config.retention);
-        Self { store, now: Timestamp::now, chance: Uuid::now_v7 }
+        Self { store, now: Timestamp::now, chance: lambda_kit::id::new_id }
     }
 
     /// The same with another clock.

@@ -54,7 +54,7 @@ impl Api {
             strokes: Strokes::new(client, table),
             tickets: Tickets::new(key.clone()),
             cursors: Cursors::new(key),
-            new_id: Uuid::now_v7,
+            new_id: lambda_kit::id::new_id,
             chance: game_room::chance,
         }
     }

@@ -50,7 +50,7 @@ impl Journals {
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             now: Timestamp::now,
-            new_id: Uuid::now_v7,
+            new_id: lambda_kit::id::new_id,
         }
     }
 }

@@ -135,7 +135,7 @@ impl Okusuri {
             cursors: Cursors::new(secrets.cursor_key),
             health: AccessToken::new(secrets.health_token),
             now: Timestamp::now,
-            new_id: Uuid::now_v7,
+            new_id: lambda_kit::id::new_id,
         })
     }
 

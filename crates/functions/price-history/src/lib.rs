@@ -52,7 +52,7 @@ impl Shop {
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             now: Timestamp::now,
-            new_id: Uuid::now_v7,
+            new_id: lambda_kit::id::new_id,
         }
     }
 
