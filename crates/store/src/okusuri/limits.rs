@@ -7,11 +7,10 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::okusuri::sign_in::{Limits as Numbers, Locked, SERVICE_SENDS_MAX, Sent, WINDOW};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
+use super::counted::{self, Counted, decided};
 use super::keys::{self, Key, n, s};
 use super::rows::{Row, read};
-use super::set::Set;
 use super::verifications::{CheckError, IssueError};
 use crate::StoreError;
 
@@ -37,24 +36,17 @@ impl Source {
 }
 
 /// What is counted of a source: `LIMIT#SOURCE#<source>` `CODES`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct SourceLimit {
     source: String,
-    sends: u32,
-    attempts: u32,
-    locks: u32,
-    window_from: Timestamp,
-    sent_at: Option<Timestamp>,
-    locked_until: Option<Timestamp>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    #[serde(flatten)]
+    counted: Counted,
 }
 
 impl Row for SourceLimit {
     const TYPE: &'static str = "source_limit";
-    const OPTIONAL: &'static [&'static str] = &["LockedUntil", "SentAt"];
+    const OPTIONAL: &'static [&'static str] = counted::OPTIONAL;
 
     fn key(&self) -> Key {
         keys::source_limit(&self.source)
@@ -65,18 +57,11 @@ impl Row for SourceLimit {
     }
 
     fn created_at(&self) -> Timestamp {
-        self.created_at
+        self.counted.created_at
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
-        Some(self.sent().matters_until())
-    }
-}
-
-impl SourceLimit {
-    fn sent(&self) -> Sent {
-        let Self { sends, attempts, locks, window_from, sent_at, locked_until, .. } = *self;
-        Sent { sends, attempts, locks, window_from, sent_at, locked_until }
+        Some(self.counted.sent().matters_until())
     }
 }
 
@@ -133,7 +118,7 @@ impl CodeLimits {
     /// Whether a source may try a code.
     pub async fn may_guess(&self, source: &Source, now: Timestamp) -> Result<(), CheckError> {
         match self.get(source).await? {
-            Some(row) => Ok(row.sent().may_guess(now)?),
+            Some(row) => Ok(row.counted.sent().may_guess(now)?),
             None => Ok(()),
         }
     }
@@ -158,34 +143,10 @@ impl CodeLimits {
     ) -> Result<(), E> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(source).await?;
-            let Sent { sends, attempts, locks, window_from, sent_at, locked_until } =
-                next(before.as_ref().map(SourceLimit::sent).as_ref())?;
-            let (source, created_at) = (source.0.clone(), before.as_ref().map_or(now, |before| before.created_at));
-            let row = SourceLimit {
-                source,
-                sends,
-                attempts,
-                locks,
-                window_from,
-                sent_at,
-                locked_until,
-                created_at,
-                updated_at: now,
-            };
-            let row = Set::new(&row)?;
-            let row = match &before {
-                // Stops two of the same moment from being counted as one.
-                Some(before) => row.when(
-                    "Attempts = :attempts AND Sends = :sends AND UpdatedAt = :updatedAt",
-                    vec![
-                        ("attempts", n(before.attempts)),
-                        ("sends", n(before.sends)),
-                        ("updatedAt", s(before.updated_at.to_string())),
-                    ],
-                ),
-                None => row.when("attribute_not_exists(PK)", Vec::new()),
-            };
-            if row.send(&self.client, &self.table).await? {
+            let counted = before.as_ref().map(|before| &before.counted);
+            let sent = next(counted.map(Counted::sent).as_ref())?;
+            let row = SourceLimit { source: source.0.clone(), counted: Counted::new(sent, counted, now) };
+            if decided(&row, counted)?.send(&self.client, &self.table).await? {
                 return Ok(());
             }
         }

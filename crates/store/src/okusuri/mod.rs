@@ -7,6 +7,7 @@ mod accesses;
 mod accounts;
 mod admin;
 mod attempts;
+mod counted;
 mod doses;
 mod everything;
 mod keys;

@@ -6,12 +6,11 @@ use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, Sent};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
-use serde_with::skip_serializing_none;
 use subtle::ConstantTimeEq;
 
-use super::keys::{self, Key, n, s};
+use super::counted::{self, Counted, decided};
+use super::keys::{self, Key};
 use super::rows::{Row, read};
-use super::set::Set;
 use super::vault::Vault;
 use crate::StoreError;
 
@@ -19,7 +18,6 @@ use crate::StoreError;
 const DECISIONS_MAX: u32 = 5;
 
 /// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there makes no difference to it.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Verification {
@@ -29,27 +27,14 @@ pub struct Verification {
     pub email: String,
     /// HMAC-SHA256 of address and code; empty as long as none was sent.
     pub code_hash: ByteBuf,
-    /// Wrong codes in the window.
-    pub attempts: u32,
-    /// Codes sent in the window.
-    pub sends: u32,
-    /// Locks that are not forgotten.
-    pub locks: u32,
-    /// When the window began.
-    pub window_from: Timestamp,
-    /// When the code was sent, if one was.
-    pub sent_at: Option<Timestamp>,
-    /// Until when no code is sent or taken; none, or one that has passed, when the mailbox is not locked.
-    pub locked_until: Option<Timestamp>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it was changed last.
-    pub updated_at: Timestamp,
+    /// What is counted of the mailbox.
+    #[serde(flatten)]
+    pub counted: Counted,
 }
 
 impl Row for Verification {
     const TYPE: &'static str = "verification";
-    const OPTIONAL: &'static [&'static str] = &["LockedUntil", "SentAt"];
+    const OPTIONAL: &'static [&'static str] = counted::OPTIONAL;
 
     fn key(&self) -> Key {
         keys::verification(&self.mailbox)
@@ -60,40 +45,21 @@ impl Row for Verification {
     }
 
     fn created_at(&self) -> Timestamp {
-        self.created_at
+        self.counted.created_at
     }
 
     /// Later than the code's end: what is counted outlives it.
     fn expires_at(&self) -> Option<Timestamp> {
-        Some(self.sent().matters_until())
+        Some(self.counted.sent().matters_until())
     }
 }
 
-impl Verification {
-    fn new(email: &Email, now: Timestamp) -> Self {
-        Self {
-            mailbox: email.mailbox(),
-            email: email.to_string(),
-            code_hash: ByteBuf::new(),
-            attempts: 0,
-            sends: 0,
-            locks: 0,
-            window_from: now,
-            sent_at: None,
-            locked_until: None,
-            created_at: now,
-            updated_at: now,
-        }
-    }
-
-    fn sent(&self) -> Sent {
-        let Self { sends, attempts, locks, window_from, sent_at, locked_until, .. } = *self;
-        Sent { sends, attempts, locks, window_from, sent_at, locked_until }
-    }
-
-    fn with(self, sent: Sent, now: Timestamp) -> Self {
-        let Sent { sends, attempts, locks, window_from, sent_at, locked_until } = sent;
-        Self { sends, attempts, locks, window_from, sent_at, locked_until, updated_at: now, ..self }
+/// The row of a mailbox with another count. Where nothing is remembered of it, no code is under way.
+fn of_mailbox(email: &Email, before: &Option<Verification>, sent: Sent, now: Timestamp) -> Verification {
+    let counted = Counted::new(sent, before.as_ref().map(|before| &before.counted), now);
+    match before {
+        Some(before) => Verification { counted, ..before.clone() },
+        None => Verification { mailbox: email.mailbox(), email: email.to_string(), code_hash: ByteBuf::new(), counted },
     }
 }
 
@@ -154,10 +120,11 @@ impl Codes {
         let code_hash = ByteBuf::from(self.vault.code_hash(email, code));
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
-            let sent = Sent::again(before.as_ref().map(Verification::sent).as_ref(), Limits::MAILBOX, now)?;
-            let row = before.clone().unwrap_or_else(|| Verification::new(email, now)).with(sent, now);
-            let row = Verification { email: email.to_string(), code_hash: code_hash.clone(), ..row };
-            if self.write(before.as_ref(), &row).await? {
+            let counted = before.as_ref().map(|before| &before.counted);
+            let sent = Sent::again(counted.map(Counted::sent).as_ref(), Limits::MAILBOX, now)?;
+            let code_hash = code_hash.clone();
+            let row = Verification { email: email.to_string(), code_hash, ..of_mailbox(email, &before, sent, now) };
+            if decided(&row, counted)?.send(&self.client, &self.table).await? {
                 return Ok(());
             }
         }
@@ -168,11 +135,12 @@ impl Codes {
     pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<RightCode, CheckError> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
-            let sent = Sent::guess(before.as_ref().map(Verification::sent).as_ref(), Limits::MAILBOX, now)?;
+            let counted = before.as_ref().map(|before| &before.counted);
+            let sent = Sent::guess(counted.map(Counted::sent).as_ref(), Limits::MAILBOX, now)?;
             let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
             // Where no code is under way the same is written, and the same is compared: nobody can tell.
-            let row = before.clone().unwrap_or_else(|| Verification::new(email, now)).with(sent, now);
-            if self.write(before.as_ref(), &row).await? {
+            let row = of_mailbox(email, &before, sent, now);
+            if decided(&row, counted)?.send(&self.client, &self.table).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
                 return match (is_right, is_good) {
@@ -189,25 +157,5 @@ impl Codes {
         let key = keys::verification(&email.mailbox()).item();
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
         request.send().await?.item.map(read).transpose()
-    }
-
-    /// Writes what was decided on the state `before`; false when it is no longer that, and nothing was written.
-    async fn write(&self, before: Option<&Verification>, row: &Verification) -> Result<bool, StoreError> {
-        let row = Set::new(row)?;
-        let row = match before {
-            // Stops guesses that come at once from being counted as one, two codes from being sent within a minute, and a code that was used up
-            // meanwhile from coming back.
-            Some(before) => row.when(
-                "Attempts = :attempts AND Sends = :sends AND UpdatedAt = :updatedAt",
-                vec![
-                    ("attempts", n(before.attempts)),
-                    ("sends", n(before.sends)),
-                    ("updatedAt", s(before.updated_at.to_string())),
-                ],
-            ),
-            // The same, where nothing is remembered of the address.
-            None => row.when("attribute_not_exists(PK)", Vec::new()),
-        };
-        row.send(&self.client, &self.table).await
     }
 }
