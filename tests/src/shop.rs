@@ -42,10 +42,23 @@ impl Shop {
     pub async fn product(&self, id: &str, count: i64) -> Result<()> {
         let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
         let (name, threshold) = (ShortText::new(id)?, Counted::new(3)?);
-        let form = ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Some(threshold) };
+        let form =
+            ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Some(threshold), archived: None };
         let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
         self.products.put(&put).await.map_err(why)?;
         if count > 0 { self.move_goods(id, "COUNT", count, None).await } else { Ok(()) }
+    }
+
+    /// Archives a product.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub async fn archive(&self, id: &str) -> Result<()> {
+        let name = ShortText::new(id)?;
+        let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
+        let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
+        self.products.put(&put).await.map_err(why)?;
+        Ok(())
     }
 
     /// Gives a product another price in EUR, by a row of that id.
@@ -144,15 +157,16 @@ fn why<R: std::fmt::Debug>(error: ChangeError<R>) -> anyhow::Error {
     anyhow!("{error:?}")
 }
 
-/// The stock that the sample events ask for: cups enough, no place for more sand, and plates that are reserved in every way.
+/// The stock that the sample events ask for: cups enough, no place for more sand, plates that are reserved in every way, and an archived tray.
 ///
 /// # Errors
 /// When any of it cannot be stored.
 pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
-    for (id, count) in [("cup", 100), ("plate", 20), ("sand", 1_000_000_000_000)] {
+    for (id, count) in [("cup", 100), ("plate", 20), ("sand", 1_000_000_000_000), ("tray", 4)] {
         shop.product(id, count).await?;
     }
+    shop.archive("tray").await?;
     // Far from now: nothing of it expires while a test looks at it.
     shop.now = Moment::parse("2096-10-02T07:00:00Z")?;
     for (order_id, quantity) in [
@@ -173,13 +187,13 @@ pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     shop.release("plate", "o-expired").await
 }
 
-/// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and two products to change.
+/// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and three products to change.
 ///
 /// # Errors
 /// When any of it cannot be stored.
 pub async fn price_samples(client: &Client, table: &str) -> Result<()> {
     let mut shop = Shop::new(client, table, Moment::parse("2025-10-02T10:30:00.5Z")?);
-    for id in ["lamp", "pot", "vase"] {
+    for id in ["lamp", "mug", "pot", "vase"] {
         shop.product(id, 0).await?;
     }
     for (row_id, (now, cents)) in (2..).zip([

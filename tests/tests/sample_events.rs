@@ -24,7 +24,7 @@ const GAME_CHANGING: [&str; 15] = [
 ];
 
 /// What differs from run to run in the shop's answers.
-const SHOP_CHANGING: [&str; 6] = ["cursor", "id", "createdAt", "updatedAt", "expiresAt", "settledAt"];
+const SHOP_CHANGING: [&str; 7] = ["cursor", "id", "createdAt", "updatedAt", "archivedAt", "expiresAt", "settledAt"];
 
 /// What differs from run to run in Okusuri's answers.
 const OKUSURI_CHANGING: [&str; 11] =

@@ -36,6 +36,7 @@ async fn with_cups(cups: i64) -> Database {
         price: Some(euro(1_000)),
         stock: Counted::new(cups).ok(),
         low_stock_threshold: None,
+        archived: None,
     };
     let now = moment("2024-01-01T00:00:00Z");
     let put = Put { id: cup(), form, changed_by: None, now, row_id: Uuid::now_v7() };
@@ -183,11 +184,11 @@ async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
         assert_eq!((page.items.len(), page.skipped, page.next), (1, 2, None));
     }
     let products = Products::new(db.client.clone(), Database::SHOP);
-    let page = products.list(100, None).await.unwrap();
+    let page = products.list(false, 100, None).await.unwrap();
     assert_eq!((page.items.len(), page.skipped), (1, 1));
-    let first = products.list(1, None).await.unwrap();
+    let first = products.list(false, 1, None).await.unwrap();
     assert_eq!((first.items.len(), first.skipped), (0, 1));
-    let second = products.list(1, first.next.as_ref()).await.unwrap();
+    let second = products.list(false, 1, first.next.as_ref()).await.unwrap();
     assert_eq!((second.items[0].id.as_str(), second.next), ("cup", None));
     let known = products.get(&cup()).await.unwrap().unwrap();
     prices.summary(known, None, moment("2024-01-04T00:00:00Z")).await.unwrap();

@@ -28,7 +28,7 @@ fn euro(cents: u64) -> Money {
 }
 
 fn form(name: &str) -> ProductForm {
-    ProductForm { name: text(name), price: Some(euro(1_000)), stock: None, low_stock_threshold: None }
+    ProductForm { name: text(name), price: Some(euro(1_000)), stock: None, low_stock_threshold: None, archived: None }
 }
 
 fn put(product: &str, form: ProductForm, now: &str) -> Put {
@@ -91,12 +91,12 @@ async fn products_are_listed_by_their_names_of_now_in_pages() {
         products.put(&put(product, form("Plate"), "2024-01-02T00:00:00Z")).await.unwrap();
     }
     products.put(&put("p-2", form("Bowl"), "2024-01-02T00:00:00Z")).await.unwrap();
-    let first = products.list(2, None).await.unwrap();
+    let first = products.list(false, 2, None).await.unwrap();
     let names: Vec<_> = first.items.iter().map(|item| (item.id.as_str(), item.name.as_str())).collect();
     assert_eq!(names, [("p-1", "Cup"), ("p-2", "Bowl")]);
-    let second = products.list(2, first.next.as_ref()).await.unwrap();
+    let second = products.list(false, 2, first.next.as_ref()).await.unwrap();
     assert_eq!((second.items.len(), second.next), (1, None));
-    assert_eq!(products.list(3, None).await.unwrap().next, None);
+    assert_eq!(products.list(false, 3, None).await.unwrap().next, None);
 }
 
 #[tokio::test]
@@ -316,4 +316,39 @@ async fn the_lowest_of_thirty_days_counts_what_was_in_effect_when_they_began() {
         let price = summary(Some(at), "2024-02-19T00:00:00Z").await.at;
         assert_eq!(price.map(|price| price.amount.get()), cents, "{at}");
     }
+}
+
+#[tokio::test]
+async fn an_archived_product_changes_lists_and_keeps_its_price_until_it_is_restored() {
+    let db = Database::start().await.unwrap();
+    let (products, prices) = shop(&db).await;
+    let lists = async || {
+        let ids = async |are_archived| {
+            let page = products.list(are_archived, 9, None).await.unwrap();
+            page.items.into_iter().map(|item| item.name).collect::<Vec<_>>()
+        };
+        (ids(false).await, ids(true).await)
+    };
+    let told = |name: &str, archived| put("p-1", ProductForm { archived, ..form(name) }, "2024-01-02T00:00:00Z");
+    for _ in 0..2 {
+        let (product, _) = products.put(&told("Cup", Some(true))).await.unwrap();
+        assert_eq!((product.version, product.archived_at), (2, Some(moment("2024-01-02T00:00:00Z"))));
+        assert_eq!(lists().await, (vec![], vec!["Cup".to_owned()]));
+    }
+    // Another name does not bring it back into the list.
+    let (renamed, _) = products.put(&told("Mug", None)).await.unwrap();
+    assert_eq!((renamed.archived_at.is_some(), lists().await), (true, (vec![], vec!["Mug".to_owned()])));
+    let refused = prices.change(&request("a", 900, "2024-01-03T00:00:00Z")).await.unwrap_err();
+    assert!(matches!(refused, ChangeError::Refused(PriceRefusal::Archived)), "{refused:?}");
+
+    for _ in 0..2 {
+        let (product, _) = products.put(&told("Mug", Some(false))).await.unwrap();
+        assert_eq!((product.version, product.archived_at), (4, None));
+        assert_eq!(current(&products).await, product);
+        assert_eq!(lists().await, (vec!["Mug".to_owned()], vec![]));
+    }
+    // What a key was told stays true; another one finds the product on sale.
+    let refused = prices.change(&request("a", 900, "2024-01-03T00:00:00Z")).await.unwrap_err();
+    assert!(matches!(refused, ChangeError::RefusedBefore(PriceRefusal::Archived)), "{refused:?}");
+    prices.change(&request("b", 900, "2024-01-03T00:00:00Z")).await.unwrap();
 }

@@ -53,13 +53,27 @@ async fn with_cups(cups: i64) -> Database {
     let db = Database::start().await.unwrap();
     let price = Money { amount: Amount::new(1_999).unwrap(), currency: Currency::new("EUR").unwrap() };
     let name = ShortText::new("Cup").unwrap();
-    let form = ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Counted::new(3).ok() };
+    let form = ProductForm {
+        name,
+        price: Some(price),
+        stock: None,
+        low_stock_threshold: Counted::new(3).ok(),
+        archived: None,
+    };
     let put = Put { id: cup(), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
     Products::new(db.client.clone(), Database::SHOP).put(&put).await.unwrap();
     if cups > 0 {
         stock(&db).change(&movement("COUNT", cups, "first count", 0)).await.unwrap();
     }
     db
+}
+
+/// Archives the cup.
+async fn archive(db: &Database) {
+    let name = ShortText::new("Cup").unwrap();
+    let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
+    let put = Put { id: cup(), form, changed_by: None, now: at(1), row_id: Uuid::now_v7() };
+    Products::new(db.client.clone(), Database::SHOP).put(&put).await.unwrap();
 }
 
 /// A movement under a key.

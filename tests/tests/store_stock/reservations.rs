@@ -152,3 +152,30 @@ async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
     assert_eq!(level(&db).await, (10, 3));
     assert_sound(&db).await;
 }
+
+#[tokio::test]
+async fn an_archived_product_moves_no_goods_but_those_that_orders_were_promised() {
+    let db = with_cups(10).await;
+    for order_id in ["o-1", "o-2"] {
+        reservations(&db).reserve(&reservation(order_id, 2, 900, 0)).await.unwrap();
+    }
+    archive(&db).await;
+    for change_type in ["IN", "OUT", "ADJUST", "COUNT"] {
+        let refused = stock(&db).change(&movement(change_type, 7, change_type, 1)).await;
+        assert!(matches!(refused, Err(ChangeError::Refused(Unmoved::Archived))), "{refused:?}");
+    }
+    let refused = reservations(&db).reserve(&reservation("o-3", 1, 900, 1)).await;
+    assert!(matches!(refused, Err(ChangeError::Refused(Unmoved::Archived))), "{refused:?}");
+    // What was done before is told again.
+    let again = stock(&db).change(&movement("COUNT", 10, "first count", 1)).await.unwrap();
+    assert!(matches!(again, Changed::Before(_)), "{again:?}");
+    let again = reservations(&db).reserve(&reservation("o-1", 2, 900, 1)).await.unwrap();
+    assert!(matches!(again, Changed::Before(_)), "{again:?}");
+
+    let committed = reservations(&db).commit(&cup(), &order("o-1"), at(2), Uuid::now_v7()).await.unwrap();
+    assert_eq!(settled(committed), "COMMITTED");
+    assert_eq!(settled(reservations(&db).release(&cup(), &order("o-2"), at(2)).await.unwrap()), "RELEASED");
+    assert_eq!(level(&db).await, (8, 0));
+    assert!(product(&db).await.archived_at.is_some());
+    assert_sound(&db).await;
+}

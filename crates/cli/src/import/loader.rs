@@ -122,6 +122,7 @@ impl Loader {
             Err(error) => {
                 return Err(of_change(error, |why| match why {
                     Unrecorded::Refused(PriceRefusal::Currency(why)) => bad(why),
+                    Unrecorded::Refused(PriceRefusal::Archived) => bad(format!("{} is archived", request.product_id)),
                     _ => bad(format!("there is no product {}", request.product_id)),
                 }));
             }
@@ -140,6 +141,7 @@ impl Loader {
             Err(error) => {
                 return Err(of_change(error, |why| match why {
                     Unrecorded::Refused(Unmoved::Stock(why)) => bad(why),
+                    Unrecorded::Refused(Unmoved::Archived) => bad(format!("{} is archived", request.product_id)),
                     _ => bad(format!("there is no product {}", request.product_id)),
                 }));
             }

@@ -97,6 +97,7 @@ fn product(fields: Fields<'_>, now: Moment) -> Result<Put, String> {
             price: Some(money(fields)?),
             stock: fields.read("stock", counted)?,
             low_stock_threshold: fields.read("lowStockThreshold", counted)?,
+            archived: None,
         },
         changed_by: fields.read("changedBy", ShortText::new)?,
         now: at,

@@ -95,7 +95,8 @@ mod tests {
 
     fn product(cents: u64, now: Moment) -> Product {
         let name = ShortText::new("Cup").expect("a text");
-        let form = ProductForm { name, price: Some(euro(cents)), stock: None, low_stock_threshold: None };
+        let form =
+            ProductForm { name, price: Some(euro(cents)), stock: None, low_stock_threshold: None, archived: None };
         form.create(ProductId::new("p-1").expect("an id"), now).expect("a product")
     }
 

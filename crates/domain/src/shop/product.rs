@@ -31,9 +31,11 @@ pub struct Product {
     pub created_at: Moment,
     /// When it was changed last.
     pub updated_at: Moment,
+    /// Since when it is archived: it is not sold any more, and its price and stock stay as they are.
+    pub archived_at: Option<Moment>,
 }
 
-/// What a product is to be: a new one, or a known one by another name or with another threshold.
+/// What a product is to be: a new one, or a known one by another name, with another threshold, archived or restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductForm {
     /// What people call it.
@@ -44,6 +46,8 @@ pub struct ProductForm {
     pub stock: Option<Counted>,
     /// The stock at which it is low. A new product that does not say has 0, a known one keeps what it has.
     pub low_stock_threshold: Option<Counted>,
+    /// Whether it is archived. A new product that does not say is not, a known one stays as it is.
+    pub archived: Option<bool>,
 }
 
 /// Why a product cannot be what it is asked to be.
@@ -78,6 +82,7 @@ impl ProductForm {
             stocked_at: None,
             created_at: now,
             updated_at: now,
+            archived_at: self.archived_at(None, now),
         })
     }
 
@@ -90,8 +95,19 @@ impl ProductForm {
             return Err(ProductRefusal::OtherStock);
         }
         let low_stock_threshold = self.low_stock_threshold.unwrap_or(product.low_stock_threshold);
-        let is_so = product.name == self.name && product.low_stock_threshold == low_stock_threshold;
-        Ok((!is_so).then(|| Product { name: self.name.clone(), low_stock_threshold, ..product.changed(now) }))
+        let archived_at = self.archived_at(product.archived_at, now);
+        let known = (&product.name, product.low_stock_threshold, product.archived_at);
+        let is_so = known == (&self.name, low_stock_threshold, archived_at);
+        let name = || self.name.clone();
+        Ok((!is_so).then(|| Product { name: name(), low_stock_threshold, archived_at, ..product.changed(now) }))
+    }
+
+    /// Since when the product is archived. One that is archived again keeps its moment.
+    fn archived_at(&self, known: Option<Moment>, now: Moment) -> Option<Moment> {
+        match self.archived {
+            None => known,
+            Some(is_archived) => is_archived.then_some(known.unwrap_or(now)),
+        }
     }
 }
 
@@ -122,7 +138,7 @@ mod tests {
             currency: Currency::new("EUR").expect("a currency"),
         };
         let name = ShortText::new(name).expect("a text");
-        ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Counted::new(3).ok() }
+        ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Counted::new(3).ok(), archived: None }
     }
 
     fn cup() -> Product {
@@ -156,6 +172,19 @@ mod tests {
         assert_eq!(cheaper.update(&cup(), now), Err(ProductRefusal::OtherPrice));
         let stocked = ProductForm { stock: Counted::new(1).ok(), ..form("Mug") };
         assert_eq!(stocked.update(&cup(), now), Err(ProductRefusal::OtherStock));
+    }
+
+    #[test]
+    fn a_form_archives_and_restores_and_one_that_says_nothing_leaves_it() {
+        let [now, later] = ["2024-01-16T00:00:00Z", "2024-01-17T00:00:00Z"].map(moment);
+        let of = |archived| ProductForm { archived, ..form("Cup") };
+        let archived = of(Some(true)).update(&cup(), now).expect("a form").expect("a change");
+        assert_eq!((archived.archived_at, archived.version), (Some(now), 2));
+        assert_eq!(of(Some(true)).update(&archived, later), Ok(None));
+        assert_eq!(of(None).update(&archived, later), Ok(None));
+        let restored = of(Some(false)).update(&archived, later).expect("a form").expect("a change");
+        assert_eq!((restored.archived_at, restored.version), (None, 3));
+        assert_eq!(of(Some(false)).update(&restored, later), Ok(None));
     }
 
     #[test]

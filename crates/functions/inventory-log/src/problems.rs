@@ -9,6 +9,7 @@ pub(crate) const INVALID_QUANTITY: Problem = Problem::new(400, "invalid-quantity
 pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-found", "There is no such product");
 pub(crate) const RESERVATION_NOT_FOUND: Problem =
     Problem::new(404, "reservation-not-found", "There is no such reservation");
+const PRODUCT_ARCHIVED: Problem = Problem::new(409, "product-archived", "The product is archived");
 const INSUFFICIENT_STOCK: Problem = Problem::new(409, "insufficient-stock", "There are too few of the product");
 const RESERVED_STOCK: Problem = Problem::new(409, "reserved-stock", "Orders are promised more than would be left");
 const STOCK_OVERFLOW: Problem = Problem::new(409, "stock-overflow", "There would be too many of the product");
@@ -35,7 +36,11 @@ pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Pro
 
 /// Why goods do not move, and how many there are.
 pub(crate) fn unmoved(refusal: Unmoved) -> Problem {
-    let Unmoved::Stock(refusal) = refusal else { return PRODUCT_NOT_FOUND };
+    let refusal = match refusal {
+        Unmoved::NotFound => return PRODUCT_NOT_FOUND,
+        Unmoved::Archived => return PRODUCT_ARCHIVED,
+        Unmoved::Stock(refusal) => refusal,
+    };
     let problem = match refusal {
         StockRefusal::Insufficient(_) => INSUFFICIENT_STOCK,
         StockRefusal::Reserved(_) => RESERVED_STOCK,

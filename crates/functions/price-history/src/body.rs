@@ -24,6 +24,7 @@ struct ProductBody {
     currency: Option<Value>,
     stock: Option<Value>,
     low_stock_threshold: Option<Value>,
+    archived: Option<Value>,
     changed_by: Option<Value>,
 }
 
@@ -62,7 +63,9 @@ impl NewProduct {
         let name = text("name", body.name)?.ok_or_else(|| INVALID_BODY.detail("`name` is needed"))?;
         let stock = counted("stock", body.stock)?;
         let low_stock_threshold = counted("lowStockThreshold", body.low_stock_threshold)?;
-        let form = ProductForm { name, price, stock, low_stock_threshold };
+        let archived =
+            body.archived.map(|value| value.as_bool().ok_or_else(|| wrong("archived", "must be true or false")));
+        let form = ProductForm { name, price, stock, low_stock_threshold, archived: archived.transpose()? };
         Ok(Self { form, changed_by: text("changedBy", body.changed_by)? })
     }
 }

@@ -11,6 +11,7 @@ pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-fou
 pub(crate) const PRICE_NOT_FOUND: Problem =
     Problem::new(404, "price-not-found", "There is no such price in the history");
 const CURRENCY_MISMATCH: Problem = Problem::new(409, "currency-mismatch", "The product is priced in another currency");
+const PRODUCT_ARCHIVED: Problem = Problem::new(409, "product-archived", "The product is archived");
 const PRODUCT_EXISTS: Problem = Problem::new(409, "product-exists", "The product exists, with another price or stock");
 
 /// What a client learns of a failed request to DynamoDB.
@@ -42,6 +43,7 @@ pub(crate) fn unmade(refusal: ProductRefusal) -> Problem {
 pub(crate) fn unpriced(refusal: PriceRefusal) -> Problem {
     match refusal {
         PriceRefusal::NotFound => PRODUCT_NOT_FOUND,
+        PriceRefusal::Archived => PRODUCT_ARCHIVED,
         PriceRefusal::Same => {
             tracing::error!("a price that is the same was told as a refusal");
             INTERNAL

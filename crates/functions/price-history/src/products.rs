@@ -11,7 +11,7 @@ use crate::body::NewProduct;
 use crate::problems::{PRODUCT_NOT_FOUND, failed, unchanged, unmade};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
 
-/// Makes a product: 201. Gives one that is known another name or threshold, or leaves it as it is: 200.
+/// Makes a product: 201. Gives one that is known another name or threshold, archives or restores it, or leaves it as it is: 200.
 pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     shop.staff.authorize(request)?;
     let id = request.parse_path("productId", ProductId::new)?;
@@ -26,13 +26,22 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
 }
 
-/// Names and ids of products. A token that is sent has to be right: pages check here what somebody has typed.
+/// Names and ids of products; of archived ones for the staff. A token that is sent has to be right: pages check here what somebody has typed.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    shop.staff.came_with(request)?;
+    let are_archived = request.parse_query("archived", str::parse::<bool>)?.unwrap_or_default();
+    if are_archived {
+        shop.staff.authorize(request)?;
+    } else {
+        shop.staff.came_with(request)?;
+    }
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
-    let listing = Listing::new(&shop.cursors, "products".to_owned(), (shop.now)());
+    let listing = Listing::new(
+        &shop.cursors,
+        if are_archived { "archived products" } else { "products" }.to_owned(),
+        (shop.now)(),
+    );
     let after = listing.position(request)?;
-    let page = shop.products.list(limit, after.as_ref()).await.map_err(failed)?;
+    let page = shop.products.list(are_archived, limit, after.as_ref()).await.map_err(failed)?;
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
@@ -43,7 +52,7 @@ pub(crate) async fn find(shop: &Shop, request: &Request) -> Result<Product, Prob
 }
 
 pub(crate) fn to_json(product: &Product) -> Value {
-    json!({
+    let mut body = json!({
         "id": product.id.as_str(),
         "name": product.name.as_str(),
         "price": product.price.amount.get(),
@@ -55,5 +64,9 @@ pub(crate) fn to_json(product: &Product) -> Value {
         "version": product.version,
         "createdAt": product.created_at.to_string(),
         "updatedAt": product.updated_at.to_string(),
-    })
+    });
+    if let Some(at) = product.archived_at {
+        body["archivedAt"] = at.to_string().into();
+    }
+    body
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{Delete, KeysAndAttributes, Put, TransactWriteItem, Update};
 use domain::Moment;
 use domain::shop::{Product, ProductId};
 use serde::Deserialize;
@@ -17,6 +17,9 @@ use super::refusals::{Memory, Refusal, read_refusal};
 use crate::StoreError;
 use crate::attempts::Attempts;
 use crate::error::canceled;
+
+/// What a product has while it is archived.
+const ARCHIVED_AT: &str = "ArchivedAt";
 
 /// How often DynamoDB is asked for what it left out of a batched read.
 const READS_MAX: u32 = 4;
@@ -185,7 +188,7 @@ pub(super) struct Plan<T> {
     pub(super) outcome: T,
 }
 
-/// An item to be put, and what it depends on beyond the product's version.
+/// An item to be put or deleted, and what it depends on beyond the product's version.
 #[derive(Debug)]
 pub(super) struct Write {
     item: Item,
@@ -197,6 +200,7 @@ enum Condition {
     NothingThere,
     Always,
     State(String),
+    Delete,
 }
 
 impl Write {
@@ -215,11 +219,20 @@ impl Write {
         Self { item, on: Condition::State(state.to_owned()) }
     }
 
+    /// Deletes what is at a key, whatever it is: only changes of the product write it.
+    pub(super) fn delete(key: Item) -> Self {
+        Self { item: key, on: Condition::Delete }
+    }
+
     fn build(self, table: &str) -> Result<TransactWriteItem, StoreError> {
+        if let Condition::Delete = self.on {
+            let delete = Delete::builder().table_name(table).set_key(Some(self.item)).build()?;
+            return Ok(TransactWriteItem::builder().delete(delete).build());
+        }
         let put = Put::builder().table_name(table).set_item(Some(self.item));
         let put = match self.on {
             Condition::NothingThere => put.condition_expression("attribute_not_exists(PK)"),
-            Condition::Always => put,
+            Condition::Always | Condition::Delete => put,
             Condition::State(state) => put
                 .condition_expression("#State = :state")
                 .expression_attribute_names("#State", "State")
@@ -244,7 +257,7 @@ enum Known<R> {
     Other(Reused),
 }
 
-/// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates and puts.
+/// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates, puts and deletes.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
     pub(super) client: Client,
@@ -379,6 +392,7 @@ impl Changes {
             update =
                 update.expression_attribute_names(format!("#{name}"), name).expression_attribute_values(value, read);
         }
+        let has_archived_at = after.contains_key(ARCHIVED_AT);
         // In the order of their names, so that the same change is the same request.
         let after: BTreeMap<_, _> = after.into_iter().collect();
         let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
@@ -389,7 +403,10 @@ impl Changes {
                 .expression_attribute_names(format!("#n{index}"), name)
                 .expression_attribute_values(format!(":v{index}"), value);
         }
-        let update = update.update_expression(format!("SET {}", sets.join(", ")));
+        // Of what a product may have, this alone goes away again.
+        let is_restored = before.contains_key(ARCHIVED_AT) && !has_archived_at;
+        let remove = if is_restored { format!(" REMOVE {ARCHIVED_AT}") } else { String::new() };
+        let update = update.update_expression(format!("SET {}{remove}", sets.join(", ")));
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 }

@@ -12,8 +12,9 @@ pub(crate) const PARTITION_KEY: &str = "PK";
 pub(crate) const SORT_KEY: &str = "SK";
 pub(crate) const TTL: &str = "ttl";
 
-/// The list of products.
+/// The list of products, and that of archived ones.
 pub(crate) const PRODUCTS: &str = "PRODUCTS";
+pub(crate) const ARCHIVED: &str = "PRODUCTS#ARCHIVED";
 pub(crate) const METADATA: &str = "METADATA";
 
 /// What a product's partition begins with, and with a day and a number behind it those of its activities.

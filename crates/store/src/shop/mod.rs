@@ -11,7 +11,7 @@
 //! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
 //! | activity of a user | `USER#<user>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once |
 //! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's |
-//! | a product's name, for the list | `PRODUCTS` | `<product>` | together with the product |
+//! | a product's name, for the list | `PRODUCTS`, archived `PRODUCTS#ARCHIVED` | `<product>` | together with the product |
 //!
 //! The second of a row's moment, in UTC, stands in its key as the original design spells it, so that the design's queries find it. The index
 //! `open-reservations` has the open reservations of a product in the order of `ExpiresAt`.

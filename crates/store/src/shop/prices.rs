@@ -127,6 +127,8 @@ pub struct PriceRequest {
 pub enum PriceRefusal {
     /// There is no such product.
     NotFound,
+    /// It is archived.
+    Archived,
     /// It is priced in another currency.
     Currency(CurrencyMismatch),
     /// It costs that already. [`Prices`] tells it as [`Repriced::Same`].
@@ -205,6 +207,9 @@ impl Prices {
         let decide = |before: &Before| {
             let product = before.product.as_ref().ok_or_else(|| refused(PriceRefusal::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
+            if product.archived_at.is_some() {
+                return Err(refused(PriceRefusal::Archived));
+            }
             let repriced = product.reprice(*price, *now, *row_id);
             let repriced = repriced.map_err(|why| refused(PriceRefusal::Currency(why)))?;
             let (product, change) = repriced.ok_or_else(|| refused(PriceRefusal::Same))?;

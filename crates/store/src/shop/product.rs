@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject, Write};
-use super::keys::{Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
+use super::keys::{ARCHIVED, Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
 use super::prices::{PriceEntry, price_item};
 use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, stock_item};
@@ -41,6 +41,8 @@ struct ProductRow {
     stocked_at: Option<String>,
     created_at: String,
     updated_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    archived_at: Option<String>,
 }
 
 /// The product's item.
@@ -63,6 +65,7 @@ pub(super) fn product_item(of: &Product) -> Result<Item, StoreError> {
         stocked_at: of.stocked_at.map(|at| at.to_string()),
         created_at: of.created_at.to_string(),
         updated_at: of.updated_at.to_string(),
+        archived_at: of.archived_at.map(|at| at.to_string()),
     };
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
     item.extend(key(product(&of.id), METADATA));
@@ -79,6 +82,10 @@ impl ProductRow {
     fn product(&self) -> Option<Product> {
         let moment = |text: &str| Moment::parse(text).ok();
         let price = |amount, since: &str| Some(Price { amount: Amount::new(amount).ok()?, since: moment(since)? });
+        let moment_or_none = |text: &Option<String>| match text {
+            Some(text) => moment(text).map(Some),
+            None => Some(None),
+        };
         // A client of the original design sets the price alone.
         let current = price(self.price, &self.priced_at)?;
         let lowest = price(self.lowest_price, &self.lowest_at)?;
@@ -93,12 +100,10 @@ impl ProductRow {
             level: StockLevel::new(self.stock, self.reserved).ok()?,
             low_stock_threshold: Counted::new(i64::try_from(self.low_stock_threshold).ok()?).ok()?,
             version: self.version,
-            stocked_at: match &self.stocked_at {
-                Some(at) => Some(moment(at)?),
-                None => None,
-            },
+            stocked_at: moment_or_none(&self.stocked_at)?,
             created_at: moment(&self.created_at)?,
             updated_at: moment(&self.updated_at)?,
+            archived_at: moment_or_none(&self.archived_at)?,
         })
     }
 }
@@ -151,13 +156,13 @@ impl Products {
         request.send().await?.item.map(read_product).transpose()
     }
 
-    /// Creates a product, or gives a known one its form. The same again changes nothing.
+    /// Creates a product, or gives a known one its form: one that is archived or restored moves to the other list. The same again changes nothing.
     pub async fn put(&self, put: &Put) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
         let subject =
             Subject { product_id: &put.id, markers: &[], memory: &Memory::Nowhere, beside: &[], now: put.now };
         let decide = |before: &Before| {
             let listed = |of: &Product| {
-                let mut item = key(PRODUCTS, of.id.as_str());
+                let mut item = key(list(of.archived_at.is_some()), of.id.as_str());
                 item.insert("Name".to_owned(), s(of.name.as_str()));
                 Write::any(item)
             };
@@ -199,6 +204,10 @@ impl Products {
                 }
             };
             writes.push(listed(&of));
+            let was_archived = before.product.as_ref().map(|known| known.archived_at.is_some());
+            if let Some(other) = was_archived.filter(|was_archived| *was_archived != of.archived_at.is_some()) {
+                writes.push(Write::delete(key(list(other), put.id.as_str())));
+            }
             let row = METADATA.to_owned();
             Ok(Decision::Write(Box::new(Plan { product: of.clone(), writes, row, outcome: (of, is_new) })))
         };
@@ -209,16 +218,17 @@ impl Products {
         }
     }
 
-    /// Products in the order of their ids, at most `limit` of them.
+    /// Products in the order of their ids, at most `limit` of them: those that are archived, or the others.
     pub async fn list(
         &self,
+        are_archived: bool,
         limit: u16,
         after: Option<&ProductPosition>,
     ) -> Result<Page<Listed, ProductPosition>, StoreError> {
         let Changes { client, table } = &self.changes;
         let query = client.query().table_name(table).key_condition_expression("PK = :pk");
-        let query = query.expression_attribute_values(":pk", s(PRODUCTS)).limit(i32::from(limit) + 1);
-        let start = after.map(|ProductPosition(id)| key(PRODUCTS, id));
+        let query = query.expression_attribute_values(":pk", s(list(are_archived))).limit(i32::from(limit) + 1);
+        let start = after.map(|ProductPosition(id)| key(list(are_archived), id));
         // A thousand names are less than the megabyte at which a page ends.
         let mut items = query.set_exclusive_start_key(start).send().await?.items.unwrap_or_default();
         let has_more = items.len() > usize::from(limit);
@@ -229,6 +239,11 @@ impl Products {
         let items = items.into_iter().filter_map(|item| reader.read(item, listed)).collect();
         Ok(Page { items, next, skipped: reader.skipped() })
     }
+}
+
+/// The partition of the list in which a product stands.
+fn list(is_archived: bool) -> &'static str {
+    if is_archived { ARCHIVED } else { PRODUCTS }
 }
 
 fn listed(item: Item) -> Result<Listed, StoreError> {

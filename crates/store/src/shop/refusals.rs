@@ -154,7 +154,11 @@ pub(super) fn read_refusal<R: Refusal>(item: &Item) -> Result<R, StoreError> {
 
 impl Refusal for Unmoved {
     fn text(&self) -> Option<String> {
-        let Self::Stock(why) = self else { return Some("not-found".to_owned()) };
+        let why = match self {
+            Self::NotFound => return Some("not-found".to_owned()),
+            Self::Archived => return Some("archived".to_owned()),
+            Self::Stock(why) => why,
+        };
         let name = match why {
             StockRefusal::Insufficient(_) => "insufficient",
             StockRefusal::Reserved(_) => "reserved",
@@ -165,8 +169,13 @@ impl Refusal for Unmoved {
     }
 
     fn read(text: &str) -> Option<Self> {
+        match text {
+            "not-found" => return Some(Self::NotFound),
+            "archived" => return Some(Self::Archived),
+            _ => {}
+        }
         let words: Vec<_> = text.split(' ').collect();
-        let [name, stock, reserved] = *words else { return (text == "not-found").then_some(Self::NotFound) };
+        let [name, stock, reserved] = *words else { return None };
         let level = StockLevel::new(stock.parse().ok()?, reserved.parse().ok()?).ok()?;
         let why = match name {
             "insufficient" => StockRefusal::Insufficient(level),
@@ -183,6 +192,7 @@ impl Refusal for PriceRefusal {
     fn text(&self) -> Option<String> {
         Some(match self {
             Self::NotFound => "not-found".to_owned(),
+            Self::Archived => "archived".to_owned(),
             Self::Currency(CurrencyMismatch { of_product }) => of_product.to_string(),
             Self::Same => "same".to_owned(),
         })
@@ -191,6 +201,7 @@ impl Refusal for PriceRefusal {
     fn read(text: &str) -> Option<Self> {
         match text {
             "not-found" => Some(Self::NotFound),
+            "archived" => Some(Self::Archived),
             "same" => Some(Self::Same),
             text => Currency::new(text).ok().map(|of_product| Self::Currency(CurrencyMismatch { of_product })),
         }
@@ -231,10 +242,14 @@ mod tests {
             assert_eq!(refusal.text().as_deref().and_then(Unmoved::read), Some(refusal));
         }
         let euro = CurrencyMismatch { of_product: Currency::new("EUR").expect("a currency") };
-        for refusal in [PriceRefusal::NotFound, PriceRefusal::Same, PriceRefusal::Currency(euro)] {
+        for refusal in
+            [PriceRefusal::NotFound, PriceRefusal::Archived, PriceRefusal::Same, PriceRefusal::Currency(euro)]
+        {
             assert_eq!(refusal.text().as_deref().and_then(PriceRefusal::read), Some(refusal));
         }
-        assert_eq!(Unmoved::NotFound.text().as_deref().and_then(Unmoved::read), Some(Unmoved::NotFound));
+        for refusal in [Unmoved::NotFound, Unmoved::Archived] {
+            assert_eq!(refusal.text().as_deref().and_then(Unmoved::read), Some(refusal));
+        }
         assert_eq!(Unmoved::read("insufficient 7"), None);
     }
 }

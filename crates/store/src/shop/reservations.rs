@@ -155,6 +155,9 @@ impl Reservations {
                 return if is_same { Ok(Decision::Nothing(known)) } else { Err(ChangeError::Reused(Reused::Order)) };
             }
             let product = before.product.as_ref().ok_or(ChangeError::Refused(Unmoved::NotFound))?;
+            if product.archived_at.is_some() {
+                return Err(ChangeError::Refused(Unmoved::Archived));
+            }
             let level = product.level.reserve(*quantity).map_err(unmoved)?;
             let new =
                 Reservation::new(order_id.clone(), *quantity, *hold_time, *now).map_err(StoreError::unreadable)?;

@@ -158,6 +158,8 @@ pub struct StockRequest {
 pub enum Unmoved {
     /// There is no such product.
     NotFound,
+    /// It is archived.
+    Archived,
     /// There are too few of it, or too many.
     Stock(StockRefusal),
 }
@@ -208,6 +210,9 @@ impl Stock {
         let decide = |before: &Before| {
             let product = before.product.as_ref().ok_or_else(|| refused(Unmoved::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
+            if product.archived_at.is_some() {
+                return Err(refused(Unmoved::Archived));
+            }
             let moved = product.level.apply(*movement).map_err(|why| refused(Unmoved::Stock(why)))?;
             let row = RowId::following(product.stocked_at, *now, request.row_id);
             let entry = StockEntry {
