@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::TimeRange;
-use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, Talk};
+use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, SystemText, Talk};
 use domain::journal::{Entry, Retention, Stream};
 use engine::{Chance, EngineFaults};
 use game_archiver::Archiver;
@@ -90,7 +90,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
     let play = played(&db, 2).await;
     assert_eq!(deliver(&db, &db.game_records().await.unwrap()).await.unwrap(), done());
 
-    let rounds = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    let (rounds, _) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
     let turns: Vec<_> = rounds.iter().flat_map(|round| round.turns.iter().map(|turn| turn.id.as_str())).collect();
     assert_eq!(turns, ["01.01", "01.02", "01.03", "02.01", "02.02", "02.03"]);
     let first = &rounds[0].turns[0];
@@ -118,7 +118,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
     }
 
     let lobby = Lobby::new(db.client.clone(), Database::GAMES);
-    let (finished, _) = lobby.finished(player(0), 10, None).await.unwrap();
+    let finished = lobby.finished(player(0), 10, None).await.unwrap().items;
     assert_eq!((finished.len(), finished[0].players), (1, 3));
     assert_eq!(finished[0].score, play.game.room.players[0].score);
 
@@ -166,7 +166,7 @@ async fn turns_that_are_told_of_at_the_same_time_all_stay_in_their_round() {
     let outcomes =
         futures::future::join_all(records.iter().map(|record| deliver(&db, std::slice::from_ref(record)))).await;
     assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|reply| *reply == done())), "{outcomes:?}");
-    let rounds = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    let (rounds, _) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
     assert_eq!(rounds.iter().map(|round| round.turns.len()).collect::<Vec<_>>(), [3, 3]);
 }
 
@@ -311,4 +311,40 @@ async fn the_end_of_a_game_is_told_to_the_journal_once_and_of_nobody_who_played(
         expected.insert("gameId", &id);
     }
     assert_eq!(facts, expected);
+}
+
+#[tokio::test]
+async fn rows_of_a_game_that_cannot_be_read_are_left_out_of_their_lists() {
+    let db = Database::start().await.unwrap();
+    let mut play = played(&db, 2).await;
+    deliver(&db, &db.game_records().await.unwrap()).await.unwrap();
+    play.reload().await.unwrap();
+    let line = |n| {
+        let kind = LineKind::System(SystemText::Joined);
+        let (player, name) = (player(0), play.game.room.players[0].name.clone());
+        let line = Line { id: LineId(Uuid::from_u128(n)), player, name, kind, at_ms: NOW_MS, turn: None };
+        StoredLine { line, in_the_know: None }
+    };
+    let chat = Chat::new(db.client.clone(), Database::GAMES);
+    for n in 1..=2 {
+        chat.put(game(1), &line(n)).await.unwrap();
+    }
+    let lines = items(&db, game(1), "CHAT#").await.len();
+    for (prefix, name) in [("ROUND#", "roundNumber"), ("PLAYER#", "score"), ("CHAT#", "type")] {
+        let (sort, mut item) = items(&db, game(1), prefix).await.pop_first().unwrap();
+        item.insert(name.to_owned(), AttributeValue::Bool(true));
+        let put = db.client.put_item().table_name(Database::GAMES).set_item(Some(item.into_iter().collect()));
+        put.send().await.unwrap_or_else(|error| panic!("{sort}: {error:?}"));
+    }
+    let (rounds, skipped) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    assert_eq!((rounds.len(), skipped), (1, 1));
+    let page = chat.page(game(1), 100, None).await.unwrap();
+    assert_eq!((page.items.len(), page.skipped), (lines - 1, 1));
+    let lobby = Lobby::new(db.client.clone(), Database::GAMES);
+    let mut finished = (0, 0);
+    for n in 0..3 {
+        let page = lobby.finished(player(n), 10, None).await.unwrap();
+        finished = (finished.0 + page.items.len(), finished.1 + page.skipped);
+    }
+    assert_eq!(finished, (2, 1));
 }

@@ -60,14 +60,20 @@ async fn make(api: &Api, address: &str, now_ms: u64) -> (u16, Value) {
     answer(api, event, now_ms).await
 }
 
-/// The ids of the games that strangers find.
-async fn listed(api: &Api, now_ms: u64) -> Vec<String> {
+/// What strangers find.
+async fn lobby(api: &Api, now_ms: u64) -> Value {
     let event = json!({
         "version": "2.0", "routeKey": "GET /games", "rawPath": "/games", "rawQueryString": "", "headers": {},
         "requestContext": {"http": {"method": "GET", "path": "/games"}, "timeEpoch": 0}, "isBase64Encoded": false,
     });
     let (status, body) = answer(api, event, now_ms).await;
-    assert_eq!(status, 200);
+    assert_eq!(status, 200, "{body}");
+    body
+}
+
+/// The ids of the games that strangers find.
+async fn listed(api: &Api, now_ms: u64) -> Vec<String> {
+    let body = lobby(api, now_ms).await;
     let games = body["items"].as_array().unwrap().iter();
     games.map(|game| game["gameId"].as_str().unwrap().to_owned()).collect()
 }
@@ -174,6 +180,21 @@ async fn a_game_is_listed_while_somebody_is_there_and_one_that_nobody_comes_to_e
     real.apply(0, Command::Connect).await.unwrap();
     assert_eq!(listed(&api, NOW_MS + 32).await, [game(1).to_string()]);
     assert_eq!(listed(&api, NOW_MS + 3 * 3_600_000).await, [""; 0], "no connection lasts that long");
+}
+
+#[tokio::test]
+async fn a_game_that_cannot_be_read_leaves_the_lobby_to_the_others() {
+    let db = Database::start().await.unwrap();
+    for n in [1, 2] {
+        Play::with_players(&db.client, Database::GAMES, game(n), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
+    }
+    let text = |text: String| AttributeValue::S(text);
+    let update = db.client.update_item().table_name(Database::GAMES).key("PK", text(format!("GAME#{}", game(2))));
+    let update = update.key("SK", text("META".to_owned())).update_expression("SET players = :none");
+    update.expression_attribute_values(":none", text("none".to_owned())).send().await.unwrap();
+    let body = lobby(&api(&db), NOW_MS).await;
+    let ids: Vec<_> = body["items"].as_array().unwrap().iter().map(|game| &game["gameId"]).collect();
+    assert_eq!((ids, &body["skipped"]), (vec![&json!(game(1).to_string())], &json!(1)));
 }
 
 #[tokio::test]

@@ -456,6 +456,22 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
 }
 
 #[tokio::test]
+async fn a_log_that_cannot_be_read_is_left_out_of_its_day() {
+    let world = World::new().await;
+    for id in ["ann", "bob"] {
+        user(&world.db.client, id, "Asia/Tokyo").await.unwrap();
+        world.json(id, &format!("PUT {LOG}"), &["2026-11-21"], json!({ "hasBleeding": false })).await;
+    }
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let update = world.db.client.update_item().table_name(Database::OKUSURI).key("PK", text("USER#ann"));
+    let update = update.key("SK", text("MEDICATION#2026-11-21")).update_expression("SET HasBleeding = :perhaps");
+    let update = update.condition_expression("attribute_exists(HasBleeding)");
+    update.expression_attribute_values(":perhaps", text("perhaps")).send().await.unwrap();
+    let (status, page) = world.admin("GET /okusuri/api/admin/logs?reason=an inspection&date=2026-11-21").await;
+    assert_eq!((status, &page["skipped"], &page["items"][0]["userId"]), (200, &json!(1), &json!("bob")), "{page}");
+}
+
+#[tokio::test]
 async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
     let world = World::new().await;
     let mut expected = BTreeSet::new();

@@ -281,6 +281,26 @@ async fn a_products_activities_are_those_of_a_vector_across_midnight_and_growing
 }
 
 #[tokio::test]
+async fn suffixes_that_are_lowered_lose_no_activity() {
+    let db = Database::start().await.unwrap();
+    let remembered = async |suffixes| {
+        let suffixes = ActivitySuffixes::new(suffixes).unwrap();
+        suffixes.remembered(&db.client, Database::SHOP).await.unwrap()
+    };
+    let many = Activities::new(db.client.clone(), Database::SHOP, remembered(10).await);
+    for n in 0..30 {
+        many.record(&activity(n, "ann", Some("p-1"), "2024-02-29T12:00:00Z")).await.unwrap();
+    }
+    for (suffixes, most) in [(2, 10), (10, 10), (12, 12), (1, 12)] {
+        let suffixes = remembered(suffixes).await;
+        assert_eq!(Some(suffixes), ActivitySuffixes::new(most));
+        let store = Activities::new(db.client.clone(), Database::SHOP, suffixes);
+        let day = range(Some("2024-02-29"), Some("2024-03-01"));
+        assert_eq!(of_product(&store, day, Direction::Asc, 100).await.len(), 30);
+    }
+}
+
+#[tokio::test]
 async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 1);

@@ -1,7 +1,7 @@
 /** Every state of the shop's page and of the page of what happened lately that is worth a look, each made by a scripted server. */
 import { problem } from './browser/harness.mjs';
 import { named } from './browser/harness.mjs';
-import { entry, now, product, ShopServer } from './browser/shop-server.mjs';
+import { entry, moment, now, product, ShopServer } from './browser/shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */
@@ -59,6 +59,33 @@ export const scenes = {
     await loaded(page);
     await page.getByText(/as a table|表で見る/).click();
   }),
+  'shop-archived': scene(
+    '/shop/?archived',
+    (page) => page.getByText('€14.90').or(page.getByText('€ 14.90')).waitFor(),
+    {
+      staff: true,
+      server: (server) =>
+        (server.products = [product({ archivedAt: moment(now - 86_400_000) }), ...server.products.slice(1)]),
+    },
+  ),
+  'shop-archived-without-token': scene('/shop/?archived', (page) => page.locator('input[type=password]').waitFor()),
+  'product-archiving': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByRole('button', { name: /^(Archive|アーカイブ)$/ }).click();
+      await page.getByRole('button', { name: /^(Archive the product|商品をアーカイブする)$/ }).click();
+    },
+    { staff: true },
+  ),
+  'product-archived': scene(
+    mug,
+    async (page) => {
+      await ledger(page);
+      await page.getByTestId('archived').waitFor();
+    },
+    { staff: true, server: (server) => (server.products = [product({ archivedAt: moment(now - 86_400_000) })]) },
+  ),
   'product-low': scene('/shop/?product=kettle-2', loaded),
   'product-out': scene('/shop/?product=lamp-7', loaded),
   'product-extreme': scene('/shop/?product=' + 'x'.repeat(64), loaded, {

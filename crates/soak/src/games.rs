@@ -114,7 +114,7 @@ impl Games {
             let in_room: Scores = room.players.iter().map(|player| (player.id.to_string(), player.score)).collect();
             told.expect(in_room == *scores, || format!("{game}: {in_room:?}, and they were told {scores:?}"));
             let mut awarded: Scores = in_room.keys().map(|player| (player.clone(), 0)).collect();
-            for turn in rounds.of_game(*game).await?.iter().flat_map(|round| &round.turns) {
+            for turn in rounds.of_game(*game).await?.0.iter().flat_map(|round| &round.turns) {
                 for award in &turn.awards {
                     *awarded.entry(award.player_id.clone()).or_default() += award.points;
                 }

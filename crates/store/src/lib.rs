@@ -11,6 +11,7 @@ mod error;
 pub mod game;
 mod item;
 pub mod journal;
+mod layout;
 pub mod okusuri;
 mod row_reader;
 mod series;

@@ -24,6 +24,8 @@ export interface Product extends ProductName {
   readonly lowStockThreshold: number;
   /** Grows with every change. */
   readonly version: number;
+  /** Since when it is archived, epoch milliseconds; `null` when it is not. */
+  readonly archivedMs: number | null;
 }
 
 /** A price and when it was in effect. */
@@ -71,10 +73,11 @@ export interface Activity {
   readonly attributes: readonly (readonly [string, string])[];
 }
 
-/** A product to be created, or what is to be changed of one: then without price and stock, which leave lines in ledgers. */
+/** A product to be created, or what is to be changed of one: then without price and stock, which leave lines in ledgers. What is left out stays. */
 export interface ProductDraft {
   readonly name: string;
-  readonly lowStockThreshold: number;
+  readonly lowStockThreshold?: number;
+  readonly archived?: boolean;
   readonly price?: number;
   readonly currency?: string;
   readonly stock?: number;
@@ -105,12 +108,11 @@ const CHANGES_MAX = 1_000;
 /** Requests for the changes of one span. */
 const CHANGE_PAGES_MAX = 5;
 
-/** `GET /products`: by id. */
-export async function getProducts(cursor: string | null, limit: number): Promise<Page<ProductName>> {
-  return page(await requestJson(`/products?${query({ limit, cursor })}`), (item) => ({
-    id: text(item, 'id'),
-    name: text(item, 'name'),
-  }));
+/** `GET /products`: by id. With the staff's token, those that are archived. */
+export async function getProducts(cursor: string | null, limit: number, token?: string): Promise<Page<ProductName>> {
+  const asked = query({ archived: token === undefined ? null : 'true', limit, cursor });
+  const body = await requestJson(`/products?${asked}`, token === undefined ? {} : authorized(token));
+  return page(body, (item) => ({ id: text(item, 'id'), name: text(item, 'name') }));
 }
 
 /** `GET /products/{id}`. */
@@ -214,7 +216,7 @@ export async function checkToken(token: string): Promise<void> {
   await requestJson('/products?limit=1', authorized(token));
 }
 
-/** `PUT /products/{id}`: makes a product, or changes its name and threshold. Idempotent by nature. */
+/** `PUT /products/{id}`: makes a product, changes its name and threshold, archives or restores it. Idempotent by nature. */
 export async function putProduct(token: string, id: string, draft: ProductDraft): Promise<Product> {
   return product(await requestJson(path(id), { method: 'PUT', body: draft, ...authorized(token) }));
 }
@@ -237,6 +239,7 @@ export async function postMovement(
 }
 
 function product(body: JsonObject): Product {
+  const archivedAt = optionalText(body, 'archivedAt');
   return {
     id: text(body, 'id'),
     name: text(body, 'name'),
@@ -247,6 +250,7 @@ function product(body: JsonObject): Product {
     available: count(body, 'available'),
     lowStockThreshold: optionalCount(body, 'lowStockThreshold') ?? 0,
     version: count(body, 'version'),
+    archivedMs: archivedAt === null ? null : momentMs(archivedAt),
   };
 }
 

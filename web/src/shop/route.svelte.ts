@@ -1,17 +1,17 @@
-/** Which screen the address names: `?product=<id>`, `?new`, or the list. */
+/** Which screen the address names: `?product=<id>`, `?new`, `?archived`, or the list. */
 import { Route } from '../shared/route.svelte.ts';
 
-export type Screen = { readonly is: 'list' | 'new' } | { readonly is: 'product'; readonly id: string };
+export type Screen = { readonly is: 'list' | 'new' | 'archived' } | { readonly is: 'product'; readonly id: string };
 
 /** The one address of this page. */
 export const route = new Route<Screen>(
   (query) => {
     const id = query.get('product');
     if (id !== null && id !== '') return { is: 'product', id };
-    return { is: query.has('new') ? 'new' : 'list' };
+    return { is: query.has('new') ? 'new' : query.has('archived') ? 'archived' : 'list' };
   },
   (screen) => {
     if (screen.is === 'product') return new URLSearchParams({ product: screen.id });
-    return new URLSearchParams(screen.is === 'new' ? { new: '' } : {});
+    return new URLSearchParams(screen.is === 'list' ? {} : { [screen.is]: '' });
   },
 );

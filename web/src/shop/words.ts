@@ -17,6 +17,7 @@ const problemsEn = {
   'invalid-product-id': 'The id may have 1 to 64 letters, digits and the characters . _ -',
   'invalid-price': 'This price is not possible.',
   'invalid-currency': 'There is no such currency.',
+  'product-archived': 'The product is archived. Restore it to change its price or its stock.',
   'currency-mismatch': 'The product is priced in another currency, and a product keeps its currency.',
   'insufficient-stock': (members: JsonObject) => {
     const [stock, reserved, available] = ['stock', 'reserved', 'available'].map((name) => told('en-GB', members, name));
@@ -46,6 +47,7 @@ const problemsJa: typeof problemsEn = {
   'invalid-product-id': 'ID は英数字と . _ - を 1〜64 文字で入力してください。',
   'invalid-price': 'この価格は使えません。',
   'invalid-currency': 'この通貨はありません。',
+  'product-archived': 'この商品はアーカイブ済みです。価格や在庫を変えるには、元に戻してください。',
   'currency-mismatch': '商品の通貨が異なります。通貨は途中で変えられません。',
   'insufficient-stock': (members) => {
     const [stock, reserved, available] = ['stock', 'reserved', 'available'].map((name) => told('ja-JP', members, name));
@@ -82,6 +84,12 @@ const en = {
   noProducts: 'No products yet',
   noProductsStaff: 'With the staff’s token you can create the first one here.',
   noProductsImport: 'Or bring in what you have as CSV. The examples fill an empty shop with most of a year:',
+  archivedProducts: 'Archived products',
+  archivedLead:
+    'They are not for sale any more. Their prices and ledgers stay, and each can be restored on its own page.',
+  noArchived: 'Nothing is archived.',
+  archivedSince: (date: string) =>
+    `Archived on ${date}: the product is not in the list, and its price and stock do not change.`,
   backToList: 'All products',
   productFailed: 'The product cannot be read',
   notFound: 'There is no such product',
@@ -137,7 +145,7 @@ const en = {
   staff: 'For staff',
   staffLead:
     'Prices, goods and who touched them belong to the house, so they need the staff’s token. It is kept until this tab closes.',
-  tasks: { price: 'Change the price', stock: 'Move stock', product: 'Edit the product' },
+  tasks: { price: 'Change the price', stock: 'Move stock', product: 'Edit the product', archive: 'Archive' },
   yourName: 'Your name',
   yourNameHint: 'Stands in the ledger. It stays in this browser.',
   newPrice: (currency: string) => `New price in ${currency}`,
@@ -199,6 +207,18 @@ const en = {
   saved: 'Saved.',
   notSaved: 'The product was not changed',
 
+  archiveLead:
+    'This takes the product out of the list. Its page and its ledgers stay. Orders with reserved goods still get them. You can restore it at any time.',
+  archive: 'Archive the product',
+  askArchive: (name: string) => `Archive “${name}”? Press the button again to confirm.`,
+  archiveNow: 'Yes, archive it',
+  archived: 'Archived.',
+  notArchived: 'The product was not archived',
+  restoreLead: 'Restored, the product is in the list again, and its price and stock can change.',
+  restore: 'Restore the product',
+  restored: 'Restored.',
+  notRestored: 'The product was not restored',
+
   ledger: 'Ledger',
   ledgerFailed: 'The ledger cannot be read',
   noRows: 'No goods have moved yet.',
@@ -232,6 +252,10 @@ const ja: typeof en = {
   noProducts: '商品はまだありません',
   noProductsStaff: 'スタッフ用トークンがあれば、ここで最初の商品を作れます。',
   noProductsImport: '手元の CSV からも取り込めます。付属の例なら、空の店に一年近い記録が入ります:',
+  archivedProducts: 'アーカイブした商品',
+  archivedLead: '販売を終えた商品です。価格の推移と台帳は残り、それぞれのページから元に戻せます。',
+  noArchived: 'アーカイブした商品はありません。',
+  archivedSince: (date) => `${date}にアーカイブしました。一覧には載らず、価格と在庫は変わりません。`,
   backToList: '商品一覧へ',
   productFailed: '商品を読み込めません',
   notFound: 'この商品は見つかりません',
@@ -285,7 +309,7 @@ const ja: typeof en = {
   staff: '担当者用',
   staffLead:
     '価格や在庫の変更、その担当者の情報にはスタッフ用トークンが必要です。トークンはこのタブを閉じるまで保持されます。',
-  tasks: { price: '価格を変更', stock: '在庫を動かす', product: '商品を編集' },
+  tasks: { price: '価格を変更', stock: '在庫を動かす', product: '商品を編集', archive: 'アーカイブ' },
   yourName: 'あなたの名前',
   yourNameHint: '台帳に残ります。このブラウザーにだけ保存されます。',
   newPrice: (currency) => `新しい価格(${currency})`,
@@ -350,6 +374,18 @@ const ja: typeof en = {
   save: '保存',
   saved: '保存しました。',
   notSaved: '商品を変更できませんでした',
+
+  archiveLead:
+    '商品を一覧から外します。ページと台帳は残り、引当済みの注文はそのまま出荷できます。いつでも元に戻せます。',
+  archive: '商品をアーカイブする',
+  askArchive: (name) => `「${name}」をアーカイブしますか。よければもう一度ボタンを押してください。`,
+  archiveNow: 'アーカイブする',
+  archived: 'アーカイブしました。',
+  notArchived: '商品をアーカイブできませんでした',
+  restoreLead: '元に戻すと商品は一覧に載り、価格と在庫を変えられるようになります。',
+  restore: '商品を元に戻す',
+  restored: '元に戻しました。',
+  notRestored: '商品を元に戻せませんでした',
 
   ledger: '在庫台帳',
   ledgerFailed: '台帳を読み込めません',

@@ -107,6 +107,28 @@ test('a product is made, gets another price, loses goods, and all of it stands i
   await close();
 });
 
+test('an archived product leaves the list, and comes back', async () => {
+  const id = `jug-${Date.now()}`;
+  const name = `Jug ${id}`;
+  const { page, context, close } = await open();
+  await create(page, id, name);
+  await page.getByRole('button', { name: 'Archive', exact: true }).click();
+  await page.getByRole('button', { name: 'Archive the product' }).click();
+  await page.getByRole('button', { name: 'Yes, archive it' }).click();
+  await page.getByTestId('archived').waitFor();
+  const ids = async () => {
+    const list = await context.request.get(new URL('/products?limit=1000', page.url()).href);
+    return (await list.json()).items.map((/** @type {{ id: string }} */ product) => product.id);
+  };
+  assert.ok(!(await ids()).includes(id));
+  await page.goto(new URL('/shop/?archived', page.url()).href);
+  await page.getByRole('link', { name }).click();
+  await page.getByRole('button', { name: 'Restore the product' }).click();
+  await page.getByText('Restored.', { exact: true }).waitFor();
+  assert.ok((await ids()).includes(id));
+  await close();
+});
+
 test('what is written into the journal appears on an open page by itself', async () => {
   const { page, close } = await open({ at: '/lately/' });
   await page

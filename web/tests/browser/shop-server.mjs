@@ -215,7 +215,9 @@ export class ShopServer {
       const limit = Number(searchParams.get('limit'));
       return route.fulfill({
         json: part(
-          this.products.map(({ id, name }) => ({ id, name })),
+          this.products
+            .filter(({ archivedAt }) => (archivedAt !== undefined) === searchParams.has('archived'))
+            .map(({ id, name }) => ({ id, name })),
           searchParams,
           limit,
         ),
@@ -274,8 +276,12 @@ export class ShopServer {
   /** @param {Route} route @param {string} id @param {Json | undefined} found */
   #put(route, id, found) {
     const body = route.request().postDataJSON();
-    const made = product({ ...(found ?? { id, reserved: 0, version: 0 }), ...body });
-    made.version += 1;
+    const { archived, ...changes } = body;
+    /** @type {Json} */
+    const made = product({ ...(found ?? { id, reserved: 0, version: 0 }), ...changes });
+    if (archived === true) made['archivedAt'] ??= moment(now);
+    if (archived === false) delete made['archivedAt'];
+    made['version'] += 1;
     this.products = [...this.products.filter((other) => other !== found), made];
     return route.fulfill({ status: found ? 200 : 201, json: made });
   }

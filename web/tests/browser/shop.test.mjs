@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { named, useBrowser } from './harness.mjs';
-import { moment, now, priceRows, ShopServer } from './shop-server.mjs';
+import { moment, now, priceRows, product, ShopServer } from './shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
@@ -131,6 +131,46 @@ test('a movement says what it will make of the stock', async () => {
   await page.getByRole('button', { name: 'Write it down' }).click();
   await page.getByText('Written. The stock is 0 now.').waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { type: 'COUNT', quantity: 0, changedBy: 'Mio' });
+  await close();
+});
+
+test('a product is archived after a question, found among the archived ones, and restored', async () => {
+  const server = new ShopServer();
+  const { page, close } = await openStaff(server);
+  await page.getByRole('button', { name: 'Archive', exact: true }).click();
+  await page.getByRole('button', { name: 'Archive the product' }).click();
+  await page.getByText('Archive “Enamel mug, 0.35 l”? Press the button again to confirm.').waitFor();
+  assert.equal(server.changes.length, 0);
+  await page.getByRole('button', { name: 'Yes, archive it' }).click();
+  await page.getByText('Archived.', { exact: true }).waitFor();
+  await page.getByText('Archived on 21 November 2026').waitFor();
+  assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: true });
+  assert.equal(server.changes.at(-1)?.token, 'Bearer token-1');
+  assert.equal(await page.getByRole('button', { name: 'Change the price' }).count(), 0);
+
+  await page.getByRole('link', { name: '← All products' }).click();
+  const products = page.getByTestId('products').getByRole('link');
+  await page.getByRole('link', { name: 'Kettle for two' }).waitFor();
+  assert.equal(await products.count(), 3);
+  await page.getByRole('link', { name: 'Archived products' }).click();
+  await page.getByRole('heading', { name: 'Archived products' }).waitFor();
+  await page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).click();
+  await page.getByRole('button', { name: 'Restore the product' }).click();
+  await page.getByText('Restored.', { exact: true }).waitFor();
+  assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: false });
+  await page.getByTestId('archived').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Change the price' }).waitFor();
+  await close();
+});
+
+test('archived products are shown to whoever has the token', async () => {
+  const server = new ShopServer();
+  server.products = [product({ archivedAt: moment(now) })];
+  const { page, close } = await open({ at: '/shop/?archived', prepare: (page) => server.install(page) });
+  await page.getByLabel('Staff token').fill('token-1');
+  assert.equal(await page.getByTestId('products').count(), 0);
+  await page.getByRole('button', { name: 'Use', exact: true }).click();
+  await page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).waitFor();
   await close();
 });
 

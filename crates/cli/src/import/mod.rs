@@ -61,8 +61,8 @@ pub struct Arguments {
     /// The journal's table.
     #[arg(long, env = "JOURNAL_TABLE", default_value = "TidemarkJournal")]
     journal_table: String,
-    /// The stack's `ActivitySuffixes`.
-    #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "10", value_parser = suffixes)]
+    /// Spreads a product's activities over at least so many partitions a day. The shop's table remembers the stack's `ActivitySuffixes`.
+    #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "1", value_parser = suffixes)]
     activity_suffixes: ActivitySuffixes,
     /// The stack's `JournalShards`.
     #[arg(long, env = "JOURNAL_SHARDS", default_value = "4", value_parser = shards)]
@@ -117,7 +117,7 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
     let report = RefCell::new(Report::default());
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..arguments.parallel).map(|_| channel(WAITING_MAX)).unzip();
     let read = read(&arguments, &mut reader, &columns, senders, &report, &bar);
-    let loader = loader(&arguments).await;
+    let loader = loader(&arguments).await?;
     let outcome =
         try_join(read, try_join_all(receivers.into_iter().map(|jobs| load(loader.as_ref(), jobs, &report)))).await;
     bar.finish_and_clear();
@@ -133,15 +133,19 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
 }
 
 /// Nobody on a dry run.
-async fn loader(arguments: &Arguments) -> Option<Loader> {
+async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
     if arguments.dry_run {
-        return None;
+        return Ok(None);
     }
     let Arguments { shop_table, activity_suffixes, journal_table, journal_shards, .. } = arguments;
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(arguments.endpoint.as_deref()).await);
-    let activities = Activities::new(client.clone(), shop_table, *activity_suffixes);
+    let suffixes = match arguments.kind {
+        Kind::Activities => activity_suffixes.remembered(&client, shop_table).await?,
+        _ => *activity_suffixes,
+    };
+    let activities = Activities::new(client.clone(), shop_table, suffixes);
     let journal = Journal::new(client.clone(), journal_table, *journal_shards, arguments.journal_retention.clone());
-    Some(Loader::new(client, shop_table, activities, journal))
+    Ok(Some(Loader::new(client, shop_table, activities, journal)))
 }
 
 /// Reads the lines and hands each to a loader; lines of one product go to the same loader.

@@ -9,7 +9,7 @@ use domain::shop::{
     RequestKey,
 };
 use domain::{Moment, UserId};
-use jiff::Timestamp;
+use jiff::{Span, Timestamp};
 use store::shop::{PriceRequest, Put, StockRequest};
 
 use super::columns::{Fields, Kind};
@@ -58,11 +58,22 @@ fn name(parts: &[&str]) -> String {
 }
 
 fn time(fields: Fields<'_>, now: Moment) -> Result<Option<Moment>, String> {
-    let at = fields.read("time", Moment::parse_or_day)?;
+    let at = fields.read("time", |text| match days_ago(text, now) {
+        Some(text) => Moment::parse_or_day(&text),
+        None => Moment::parse_or_day(text),
+    })?;
     if at.is_some_and(|at| at.timestamp().duration_since(now.timestamp()) > SKEW_MAX) {
         return Err("`time` lies in the future".to_owned());
     }
     Ok(at)
+}
+
+/// `-3d` and `-3d 10:00:00.5` are a UTC day before today and a time of it, spelled as any other time is. Examples keep their age with them.
+fn days_ago(text: &str, now: Moment) -> Option<String> {
+    let (days, time) = text.strip_prefix('-')?.split_once('d')?;
+    let span = Span::new().try_days(days.parse::<u16>().ok()?).ok()?;
+    let day = now.date().checked_sub(span).ok()?;
+    Some(if time.is_empty() { day.to_string() } else { format!("{day}T{}Z", time.strip_prefix(' ')?) })
 }
 
 fn needed_time(fields: Fields<'_>, now: Moment) -> Result<Moment, String> {
@@ -243,6 +254,7 @@ mod tests {
     use super::super::columns::Columns;
     use super::*;
     use csv::StringRecord;
+    use domain::journal::Retention;
 
     fn read(kind: Kind, header: &str, line: &str) -> Result<Row, String> {
         let record = |text: &str| StringRecord::from(text.split(',').collect::<Vec<_>>());
@@ -318,6 +330,53 @@ mod tests {
         let line = format!("suite,Hello,2026-01-01,{id}");
         assert_eq!(problem(Kind::Journal, journal, &line), "`id` is of another time than `time`");
         assert!(read(Kind::Journal, journal, &format!("suite,Hello,2025-10-02T10:30:00Z,{id}")).is_ok());
+    }
+
+    #[test]
+    fn a_time_may_be_told_in_days_before_today() {
+        let at = |time: &str| price(&format!("p-1,1999,EUR,{time},,")).map(|request| request.now.to_string());
+        let is = |text: &str| Ok(Moment::parse_or_day(text).expect("a moment").to_string());
+        assert_eq!(at("-3d"), is("2026-11-18"));
+        assert_eq!(at("-1d 10:00"), is("2026-11-20T10:00:00Z"));
+        assert_eq!(at("-400d 23:59:59.999"), is("2025-10-17T23:59:59.999Z"));
+        for wrong in ["-d", "-3", "3d", "-3d10:00", "-3d 25:00", "-3d 10:00Z", "--3d", "-99999d", "-1.5d"] {
+            let why = at(wrong).expect_err(wrong);
+            assert!(why.starts_with("`time`: expected a time with its zone"), "{wrong}: {why}");
+        }
+        assert!(at("-0d 23:59").expect_err("later today").starts_with("`time` lies in the future"));
+    }
+
+    #[test]
+    fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
+        let kept = Retention::default();
+        for now in ["2026-11-22T00:00:00Z", "2031-03-01T12:00:00Z", "2090-12-31T23:59:59Z"] {
+            let now = Moment::parse(now).expect("a moment");
+            for (kind, file) in [
+                (Kind::Products, "products"),
+                (Kind::Prices, "prices"),
+                (Kind::Stock, "stock"),
+                (Kind::Activities, "activities"),
+                (Kind::Journal, "journal"),
+            ] {
+                let path = format!("{}/../../examples/{file}.csv", env!("CARGO_MANIFEST_DIR"));
+                let mut reader = csv::Reader::from_path(path).expect("an example");
+                let columns = Columns::new(kind, reader.headers().expect("a header"), &[]).expect("columns");
+                for line in reader.records() {
+                    let line = line.expect("a line");
+                    match Row::read(kind, columns.of(&line), now).expect("an example's line") {
+                        Row::Journal(entry) => {
+                            let first = kept.first_kept(&entry.stream, now.timestamp());
+                            assert!(first.is_none_or(|first| entry.id > first), "{entry:?}");
+                        }
+                        Row::Activity(activity) => {
+                            let age = now.timestamp().duration_since(activity.at.timestamp());
+                            assert!(age.as_hours() <= 7 * 24, "the page shows a week: {activity:?}");
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
     }
 
     #[test]

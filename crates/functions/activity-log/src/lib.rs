@@ -55,6 +55,11 @@ impl ActivityLog {
 
 /// Answers one request.
 pub async fn handle(log: &ActivityLog, request: Request, now: Timestamp) -> Result<Reply, Problem> {
+    request.takes_query(match request.route() {
+        "GET /users/{userId}/activities" => &["from", "to", "action", "order", "limit", "cursor"],
+        "GET /products/{productId}/activities" => &["from", "to", "order", "limit", "cursor"],
+        _ => &[],
+    })?;
     match request.route() {
         "POST /users/{userId}/activities" => record(log, &request, now).await,
         "GET /users/{userId}/activities" => lists::of_user(log, &request, now).await,

@@ -8,11 +8,11 @@ use lambda_kit::{aws, http, telemetry};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let config = Config::from_env()?;
+    let mut config = Config::from_env()?;
     let sdk = aws::config().await;
     let client = Client::new(&sdk);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::shop::connect(&client, &config.table).await?;
+    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    config.suffixes = config.suffixes.remembered(&client, &config.table).await?;
     let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
     let log =
         ActivityLog::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);

@@ -3,7 +3,7 @@
 use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::page::limit;
+use lambda_kit::page::{self, limit};
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 use store::game::{Drawing, StoredLine};
@@ -31,8 +31,8 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     // The lines first: a turn that ends between the two reads opens its lines, and never closes any.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(failed)?;
     let room = room(api, game_id).await?;
-    let lines = page.lines.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
-    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), 0)
+    let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
+    listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
 
 fn line(StoredLine { line, .. }: &StoredLine) -> Value {
@@ -67,9 +67,9 @@ pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Resul
     api.known_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     room(api, game_id).await?;
-    let rounds = api.rounds.of_game(game_id).await.map_err(failed)?;
+    let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(failed)?;
     let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
-    Ok(Reply::json(200, &json!({ "items": items })))
+    Ok(page::reply(&items, skipped))
 }
 
 /// `GET /games/{gameId}/turns/{turnId}/drawing`: from the reveal on.

@@ -24,9 +24,9 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
     let listing = api.listing("games".to_owned(), now);
     let after = listing.position(request)?;
-    let (rooms, next) = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
-    let items: Vec<_> = rooms.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
-    listing.reply(&items, next.as_ref(), 0)
+    let page = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
+    let items: Vec<_> = page.items.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
+    listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
 /// Whether somebody who comes finds anybody, and a seat.
@@ -66,6 +66,6 @@ pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Re
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
     let listing = api.listing(format!("player {player_id}"), now);
     let after = listing.position(request)?;
-    let (games, next) = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
-    listing.reply(&games, next.as_ref(), 0)
+    let page = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
+    listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }

@@ -76,6 +76,10 @@ impl Inventory {
 
 /// Answers one request.
 pub async fn handle(inventory: &Inventory, request: Request) -> Result<Reply, Problem> {
+    request.takes_query(match request.route() {
+        "GET /products/{productId}/inventory" => &["from", "to", "at", "day", "after", "order", "limit", "cursor"],
+        _ => &[],
+    })?;
     match request.route() {
         "POST /products/{productId}/stock" => stock::change(inventory, &request).await,
         "GET /products/{productId}/inventory" => stock::ledger(inventory, &request).await,

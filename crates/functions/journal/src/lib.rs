@@ -57,6 +57,10 @@ impl Journals {
 
 /// Answers one request.
 pub async fn handle(journals: &Journals, request: Request) -> Result<Reply, Problem> {
+    request.takes_query(match request.route() {
+        "GET /journal/{stream}" => &["from", "to", "limit", "cursor"],
+        _ => &[],
+    })?;
     match request.route() {
         "POST /journal/{stream}" => append::append(journals, &request).await,
         "GET /journal/{stream}" => list::list(journals, &request).await,

@@ -71,6 +71,12 @@ impl Shop {
 /// # Errors
 /// A problem, for the client.
 pub async fn handle(shop: &Shop, request: Request) -> Result<Reply, Problem> {
+    request.takes_query(match request.route() {
+        "GET /products" => &["archived", "limit", "cursor"],
+        "GET /products/{productId}/prices" => &["from", "to", "at", "day", "after", "order", "limit", "cursor"],
+        "GET /products/{productId}/prices/summary" => &["at"],
+        _ => &[],
+    })?;
     match request.route() {
         "GET /products" => products::list(shop, &request).await,
         "GET /products/{productId}" => products::show(shop, &request).await,

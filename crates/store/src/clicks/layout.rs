@@ -1,25 +1,18 @@
-//! Over how many index partitions days have been spread, at the most.
-//!
-//! `LAYOUT#CLICKS` / `dateShards` keeps that number. A day's clicks stay in the partitions that they were written to, so somebody who has fewer
-//! partitions now still has to look into all of them.
+//! Over how many index partitions days have been spread, at the most: `LAYOUT#CLICKS` / `dateShards` keeps that number.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 
-use super::keys::{DateShards, LAYOUT, key, n};
-use crate::StoreError;
+use super::keys::{DateShards, LAYOUT, key};
+use crate::{StoreError, layout};
 
 const SORT: &str = "dateShards";
-const SHARDS: &str = "shards";
 
 impl DateShards {
     /// The most that days were ever spread over in `table`, and at least these. For readers. Its request is `GetItem`.
     pub async fn with_earlier(self, client: &Client, table: &str) -> Result<Self, StoreError> {
-        let request = client.get_item().table_name(table).set_key(Some(key(LAYOUT, SORT))).consistent_read(true);
-        let Some(item) = request.send().await?.item else { return Ok(self) };
-        let shards = item.get(SHARDS).and_then(|value| value.as_n().ok()).and_then(|number| number.parse().ok());
-        let earlier = shards.and_then(Self::new);
-        let earlier = earlier.ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {SORT}: no number of shards")))?;
+        let Some(shards) = layout::most(client, table, key(LAYOUT, SORT)).await? else { return Ok(self) };
+        let earlier = Self::new(shards);
+        let earlier = earlier.ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {SORT}: {shards} shards")))?;
         Ok(self.max(earlier))
     }
 
@@ -29,19 +22,6 @@ impl DateShards {
         if Self::default().with_earlier(client, table).await? >= self {
             return Ok(());
         }
-        let mut item = key(LAYOUT, SORT);
-        item.insert(SHARDS.to_owned(), n(self.get()));
-        let put = client.put_item().table_name(table).set_item(Some(item));
-        // Stops an instance that begins at the same time, with a smaller number, from taking a larger one back.
-        let put = put.condition_expression("attribute_not_exists(#shards) OR #shards < :shards");
-        let put =
-            put.expression_attribute_names("#shards", SHARDS).expression_attribute_values(":shards", n(self.get()));
-        match put.send().await {
-            Ok(_) => Ok(()),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
-                _ => Err(error.into()),
-            },
-        }
+        layout::raise(client, table, key(LAYOUT, SORT), self.get()).await
     }
 }

@@ -10,6 +10,8 @@ use super::keys::{
 use super::rows::player_id;
 use crate::StoreError;
 use crate::item::between;
+use crate::row_reader::RowReader;
+use crate::series::Page;
 
 /// A line as it lies in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,15 +25,6 @@ pub struct StoredLine {
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatPosition(String);
-
-/// Some lines, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChatPage {
-    /// At most as many as were asked for.
-    pub lines: Vec<StoredLine>,
-    /// Where older ones go on; `None` when there are none.
-    pub next: Option<ChatPosition>,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -112,7 +105,7 @@ impl Chat {
         game_id: GameId,
         limit: u16,
         after: Option<&ChatPosition>,
-    ) -> Result<ChatPage, StoreError> {
+    ) -> Result<Page<StoredLine, ChatPosition>, StoreError> {
         let lines =
             between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), CHAT_PREFIX, CHAT_PREFIX_END);
         let answer = lines
@@ -123,8 +116,9 @@ impl Chat {
             .await?;
         let last = answer.last_evaluated_key.as_ref().and_then(|key| key.get(SORT_KEY)?.as_s().ok());
         let next = last.map(|sort| ChatPosition(sort.clone()));
-        let lines = answer.items.unwrap_or_default().into_iter().map(StoredLine::read).collect::<Result<_, _>>()?;
-        Ok(ChatPage { lines, next })
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let lines = answer.items.unwrap_or_default().into_iter().filter_map(|item| reader.read(item, StoredLine::read));
+        Ok(Page { items: lines.collect(), next, skipped: reader.skipped() })
     }
 }
 

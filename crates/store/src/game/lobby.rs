@@ -10,6 +10,8 @@ use super::keys::{
 };
 use super::room::read_room;
 use crate::StoreError;
+use crate::row_reader::RowReader;
+use crate::series::Page;
 
 /// The most games of a page.
 pub const GAMES_MAX: u16 = 50;
@@ -67,7 +69,7 @@ impl Lobby {
         &self,
         limit: u16,
         after: Option<&LobbyPosition>,
-    ) -> Result<(Vec<Room>, Option<LobbyPosition>), StoreError> {
+    ) -> Result<Page<Room, LobbyPosition>, StoreError> {
         let start = after.map(|LobbyPosition { created, game }| {
             let mut start = key(game, META);
             start.extend([("GSI2PK".to_owned(), s(WAITING)), ("GSI2SK".to_owned(), s(created))]);
@@ -92,13 +94,14 @@ impl Lobby {
         let keys = answer.items.unwrap_or_default().into_iter();
         let keys = keys
             .map(|item| item.into_iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&&**name)).collect());
-        let mut rooms = self.rooms(keys.collect()).await?;
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let mut rooms = self.rooms(keys.collect(), &mut reader).await?;
         rooms.retain(|room| room.public && matches!(room.stage, Stage::Waiting));
         rooms.sort_by_key(|room| std::cmp::Reverse((room.created_at_ms, room.id)));
-        Ok((rooms, next))
+        Ok(Page { items: rooms, next, skipped: reader.skipped() })
     }
 
-    async fn rooms(&self, mut keys: Vec<Item>) -> Result<Vec<Room>, StoreError> {
+    async fn rooms(&self, mut keys: Vec<Item>, reader: &mut RowReader) -> Result<Vec<Room>, StoreError> {
         let mut rooms = Vec::with_capacity(keys.len());
         for _ in 0..BATCH_TRIES_MAX {
             if keys.is_empty() {
@@ -107,9 +110,8 @@ impl Lobby {
             let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).build();
             let wanted = wanted.map_err(|error| StoreError::Refused(error.to_string()))?;
             let answer = self.client.batch_get_item().request_items(&self.table, wanted).send().await?;
-            for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
-                rooms.push(read_room(item)?);
-            }
+            let items = answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default();
+            rooms.extend(items.into_iter().filter_map(|item| reader.read(item, read_room)));
             let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
             keys = left.map(|left| left.keys).unwrap_or_default();
         }
@@ -123,7 +125,7 @@ impl Lobby {
         player_id: PlayerId,
         limit: u16,
         after: Option<&HistoryPosition>,
-    ) -> Result<(Vec<FinishedGame>, Option<HistoryPosition>), StoreError> {
+    ) -> Result<Page<FinishedGame, HistoryPosition>, StoreError> {
         let start = after.map(|HistoryPosition(game)| {
             let mut start = key(game, player(player_id));
             start.extend([("GSI1PK".to_owned(), s(player(player_id))), ("GSI1SK".to_owned(), s(game))]);
@@ -145,8 +147,10 @@ impl Lobby {
             .await?;
         let next = answer.last_evaluated_key.as_ref().and_then(|key| key.get("GSI1SK")?.as_s().ok());
         let next = next.map(|game| HistoryPosition(game.clone()));
-        let games = serde_dynamo::from_items(answer.items.unwrap_or_default()).map_err(StoreError::unreadable)?;
-        Ok((games, next))
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let game = |item| serde_dynamo::from_item(item).map_err(StoreError::unreadable);
+        let games = answer.items.unwrap_or_default().into_iter().filter_map(|item| reader.read(item, game));
+        Ok(Page { items: games.collect(), next, skipped: reader.skipped() })
     }
 }
 

@@ -36,7 +36,7 @@ mod rows;
 mod strokes;
 
 pub use archive::{Archive, CHAT_LINES_MAX};
-pub use chat::{Chat, ChatPage, ChatPosition, StoredLine};
+pub use chat::{Chat, ChatPosition, StoredLine};
 pub use clients::{Allowance, Clients};
 pub use connections::{Connection, Connections, Greeted, NewConnection};
 pub use drawings::{DRAWING_BYTES_MAX, Drawing, Drawings};

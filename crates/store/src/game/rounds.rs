@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{ARCHIVE_TTL_S, PARTITION_KEY, ROUND_PREFIX, SORT_KEY, TTL, expires, game, key, n, round, s, score};
 use crate::StoreError;
+use crate::row_reader::RowReader;
 
 /// How often a round is read again because another writer was faster.
 const TRIES_MAX: u32 = 8;
@@ -275,8 +276,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// The rounds of a game, in order. At most ten of at most 20 turns each, which fit one page.
-    pub async fn of_game(&self, game_id: GameId) -> Result<Vec<Round>, StoreError> {
+    /// The rounds of a game, in order, and how many cannot be read. At most ten of at most 20 turns each, which fit one page.
+    pub async fn of_game(&self, game_id: GameId) -> Result<(Vec<Round>, usize), StoreError> {
         let query = self
             .client
             .query()
@@ -287,9 +288,11 @@ impl Rounds {
             .expression_attribute_values(":pk", s(game(game_id)))
             .expression_attribute_values(":rounds", s(ROUND_PREFIX));
         let items = query.send().await?.items.unwrap_or_default();
-        let mut rounds: Vec<Round> = serde_dynamo::from_items(items).map_err(StoreError::unreadable)?;
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let round = |item| serde_dynamo::from_item(item).map_err(StoreError::unreadable);
+        let mut rounds: Vec<Round> = items.into_iter().filter_map(|item| reader.read(item, round)).collect();
         // The tenth lies before the second in the table.
         rounds.sort_by_key(|round| round.round_number);
-        Ok(rounds)
+        Ok((rounds, reader.skipped()))
     }
 }

@@ -17,6 +17,7 @@ use super::keys::{
 };
 use super::rows::{EmailOwner, MedicationLog, Row as _, User, read};
 use crate::StoreError;
+use crate::row_reader::RowReader;
 use crate::series::{Direction, Page, Rows, merge};
 
 /// How many items one `BatchGetItem` takes
@@ -100,8 +101,9 @@ impl Listings {
         let prefix = format!("{date}#");
         let page = self.entries(MedicationLog::TYPE, &prefix, Direction::Asc, limit.into(), after).await?;
         let items = self.items(&page.items).await?;
-        let items = items.into_iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next, skipped: page.skipped })
+        let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
+        let items = items.into_iter().filter_map(|item| reader.read(item, read)).collect();
+        Ok(Page { items, next: page.next, skipped: reader.skipped() })
     }
 
     /// The user with an e-mail address.

@@ -14,16 +14,20 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, bound, key, read, row, row_id, s};
-use crate::StoreError;
 use crate::item::between;
 use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge, shard};
+use crate::{StoreError, layout};
 
 /// What `EntityType` says.
 const ENTITY: &str = "ACTIVITY";
 const PREFIX: &str = "ACTIVITY#";
 /// The first text after all that begin with [`PREFIX`]: `$` follows `#`.
 const PREFIX_END: &str = "ACTIVITY$";
+
+/// Where the table remembers the most suffixes that there have been.
+const LAYOUT: &str = "LAYOUT#ACTIVITIES";
+const LAYOUT_SORT: &str = "suffixes";
 
 /// The most queries in flight for one page.
 const QUERIES_AT_ONCE_MAX: usize = 100;
@@ -40,8 +44,8 @@ const FILTERED_ROWS: i32 = 1_000;
 /// Over how many partitions the activities of a product's day are spread.
 ///
 /// One is the plain layout, in which a product's day is one partition, and 1,000 write units a second are its end
-/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)). The number may grow: a row written before
-/// lies under a number that is still looked at.
+/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)). The number grows and does not
+/// shrink: the table remembers the most that it has been ([`ActivitySuffixes::remembered`]), so a row lies under a number that is still looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivitySuffixes(u8);
 
@@ -52,6 +56,18 @@ impl ActivitySuffixes {
     /// 1 to [`ActivitySuffixes::MAX`].
     pub fn new(suffixes: u8) -> Option<Self> {
         (1..=Self::MAX).contains(&suffixes).then_some(Self(suffixes))
+    }
+
+    /// These, or as many as the activities of `table` were ever spread over, if those are more; the table remembers it. Its requests are
+    /// `GetItem`, and `PutItem` where the number has grown.
+    pub async fn remembered(self, client: &Client, table: &str) -> Result<Self, StoreError> {
+        let place = || key(LAYOUT, LAYOUT_SORT);
+        match layout::most(client, table, place()).await? {
+            Some(most) if most >= self.0 => {
+                Self::new(most).ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {LAYOUT_SORT}: {most}")))
+            }
+            _ => layout::raise(client, table, place(), self.0).await.map(|()| self),
+        }
     }
 
     fn of(self, id: EntryId) -> u8 {
@@ -159,7 +175,7 @@ pub struct Activities {
 }
 
 impl Activities {
-    /// The activities in `table`, whose writers spread a product's day over `suffixes`, or over fewer at some earlier time.
+    /// The activities in `table`, whose writers spread a product's day over `suffixes`, or over fewer at some earlier time: [`ActivitySuffixes::remembered`].
     pub fn new(client: Client, table: impl Into<String>, suffixes: ActivitySuffixes) -> Self {
         Self { client, table: table.into(), suffixes }
     }

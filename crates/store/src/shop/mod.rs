@@ -11,6 +11,7 @@
 //! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
 //! | activity of a user | `USER#<user>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once |
 //! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's |
+//! | the most partitions that a product's day was ever spread over | `LAYOUT#ACTIVITIES` | `suffixes` | by who spreads it over more |
 //! | a product's name, for the list | `PRODUCTS`, archived `PRODUCTS#ARCHIVED` | `<product>` | together with the product |
 //!
 //! The second of a row's moment, in UTC, stands in its key as the original design spells it, so that the design's queries find it. The index
