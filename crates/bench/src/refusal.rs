@@ -38,7 +38,7 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     let (id, now) = (ProductId::new("cup")?, Moment::parse(&format!("{}T10:30:00Z", events::DAY))?);
     let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
     let (name, stock) = (ShortText::new("Cup")?, Some(Counted::new(5)?));
-    let form = ProductForm { name, price: Some(price), stock, low_stock_threshold: None };
+    let form = ProductForm { name, price: Some(price), stock, low_stock_threshold: None, archived: None };
     let put = Put { id: id.clone(), form, changed_by: None, now, row_id: Uuid::from_u128(1) };
     Products::new(client.clone(), &table.name).put(&put).await.map_err(failed)?;
 
