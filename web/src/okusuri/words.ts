@@ -77,7 +77,8 @@ const problemsJa: typeof problemsEn = {
   'code-locked': (members) => `入力の間違いが続きました。${waitOf(members, 'ja-JP')}後に新しいコードを受け取れます。`,
   'codes-limited': (members) =>
     `お使いのネットワーク、またはサービス全体でコードの送信が多すぎます。${waitOf(members, 'ja-JP')}後にお試しください。`,
-  'too-many-codes': (members) => `コードの送信は1時間に5通までです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
+  'too-many-codes': (members) =>
+    `コードの送信は1時間に5通までです。次のコードは${waitOf(members, 'ja-JP')}後に受け取れます。`,
   'invalid-email': 'メールアドレスとして読み取れません。',
   'account-not-linked':
     'このメールアドレスのアカウントがすでにあります。メールのコードでサインインし、設定から連携してください。',
