@@ -143,7 +143,7 @@ test('a product is archived after a question, found among the archived ones, and
   assert.equal(server.changes.length, 0);
   await page.getByRole('button', { name: 'Yes, archive it' }).click();
   await page.getByText('Archived.', { exact: true }).waitFor();
-  await page.getByText('Archived on 21 November 2026').waitFor();
+  await page.getByText('Archived on 21 Nov 2026').waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: true });
   assert.equal(server.changes.at(-1)?.token, 'Bearer token-1');
   assert.equal(await page.getByRole('button', { name: 'Change the price' }).count(), 0);
