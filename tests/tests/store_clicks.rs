@@ -83,14 +83,15 @@ async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
         let range = TimeRange::new(Some(from), Some(to)).unwrap();
         let (mut seconds, mut after, mut pages) = (String::new(), None, 0);
         loop {
-            let page = reader.of_user(&ann, range, direction, 3, after.as_ref()).await.unwrap();
+            let page = reader.of_user(&ann, range, direction, 2, after.as_ref()).await.unwrap();
             seconds.extend(page.items.iter().map(|click| &click.create_date_time[18..19]));
             (after, pages) = (page.next, pages + 1);
             if after.is_none() {
                 break;
             }
         }
-        assert_eq!((seconds.as_str(), pages), (expected, 2));
+        // Behind a full last page, engines differ in whether they look for another one.
+        assert!(seconds == expected && pages >= 2, "{seconds} in {pages} pages");
     }
 }
 

@@ -224,7 +224,9 @@ fn what_the_schemas_refuse_is_refused_and_what_is_malformed_they_refuse() {
         // A movement of goods has a `type` too.
         let problems: Vec<_> = problems.filter_map(|name| name.strip_prefix(TYPE_PREFIX)).collect();
         let malformed = problems.iter().any(|name| PROBLEMS_OF_SHAPE.contains(name));
-        let expected = !malformed || REFUSED_BEYOND_SCHEMAS.contains(&case.as_str());
+        // OpenAPI cannot say that there are no other parameters.
+        let is_beyond = case.ends_with("-parameter-unknown") || REFUSED_BEYOND_SCHEMAS.contains(&case.as_str());
+        let expected = !malformed || is_beyond;
         assert_eq!(event.is_taken(&document), expected, "{route}, {case}: {problems:?}");
     }
 }

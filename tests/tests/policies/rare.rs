@@ -26,7 +26,8 @@ use uuid::Uuid;
 pub async fn days_of_the_journal_have_grown(stack: &Stack) {
     let sampled: Timestamp = "2025-10-02T10:30:00Z".parse().unwrap();
     let now = Timestamp::now();
-    for at in [sampled, now, now + SignedDuration::from_hours(1)] {
+    // Samples of games end within the hours to come, which may be tomorrow's.
+    for at in [sampled, now, now + SignedDuration::from_hours(24)] {
         for (stream, shards) in
             [Stream::suite(), Stream::stock()].iter().flat_map(|stream| (1..=3).map(move |n| (stream, n)))
         {
