@@ -11,7 +11,7 @@ export const CLICKS = [
   ...[268, 344, 420, 506, 540, 488, 390, 312, 276, 290, 360, 418, 471, 386],
 ];
 
-const settings = { playerCount: 6, roundCount: 3, timeLimit: 80 };
+const settings = { playerCount: 6, roundCount: 3, timeLimit: 80, language: 'ja' };
 const games = ['Mio', 'Jonas', 'さくら'].map((hostName, i) => ({
   gameId: `game-${i}`,
   hostName,
