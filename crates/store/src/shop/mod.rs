@@ -27,8 +27,10 @@ mod product;
 mod refusals;
 mod reservations;
 mod stock;
+mod suffixes;
+mod write;
 
-pub use activities::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
+pub use activities::{Activities, ActivityPosition, Recorded};
 pub use change::{ChangeError, Changed, Reused, Unrecorded};
 pub use history::{Asked, AskedError, LedgerPosition, Slice};
 pub use image::{ShopChange, ShopImage};
@@ -36,6 +38,7 @@ pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, R
 pub use product::{IsNew, Listed, ProductPosition, Products, Put};
 pub use reservations::{ReservationRequest, Reservations, Unsettled};
 pub use stock::{Stock, StockEntry, StockRequest, Unmoved};
+pub use suffixes::ActivitySuffixes;
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {

@@ -10,11 +10,12 @@ use domain::shop::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject, Write};
+use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject};
 use super::keys::{ARCHIVED, Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
 use super::prices::{PriceEntry, price_item};
 use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, stock_item};
+use super::write::Write;
 use crate::StoreError;
 use crate::row_reader::RowReader;
 use crate::series::Page;

@@ -14,10 +14,11 @@ use domain::shop::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Write};
+use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject};
 use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TTL, key, marker_ttl, n, read, s};
 use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, Unmoved, order_marker, stock_item, unmoved};
+use super::write::Write;
 use crate::StoreError;
 
 /// The overdue reservations that one transaction settles. It takes 100 items.

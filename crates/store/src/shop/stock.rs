@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::change::{
-    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, Write, meaning,
+    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, meaning,
 };
 use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
 use super::refusals::{Memory, Refusal};
 use super::reservations::Reservations;
+use super::write::Write;
 use crate::StoreError;
 use crate::series::{Direction, Page};
 
