@@ -35,13 +35,12 @@ const IRREGULAR: [(&str, &str); 8] = [
 /// Compares a guess with an English answer, or with an English name of a Japanese one.
 pub(super) fn judge(answer: &str, guess: &str) -> Guess {
     let (answer, guess) = (parts(answer), parts(guess));
-    // An article may be part of the word ("a cappella"), and written without a space ("acappella").
-    if is_same(&answer.concat(), &guess.concat()) {
-        return Guess::Correct;
-    }
     let (wanted, given) = (without_article(&answer).concat(), without_article(&guess));
-    let given_spelling = given.concat();
-    if is_same(&wanted, &given_spelling) || is_same(&answer.concat(), &given_spelling) {
+    let (answer, given_spelling) = (answer.concat(), given.concat());
+    // An article may be part of the word ("a cappella"), and written without a space ("acappella").
+    let is_right =
+        is_same(&answer, &guess.concat()) || is_same(&answer, &given_spelling) || is_same(&wanted, &given_spelling);
+    if is_right {
         return Guess::Correct;
     }
     let letters: Vec<char> = wanted.chars().collect();

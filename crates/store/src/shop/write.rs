@@ -42,19 +42,19 @@ impl Write {
     }
 
     pub(super) fn build(self, table: &str) -> Result<TransactWriteItem, StoreError> {
-        if let Condition::Delete = self.on {
-            let delete = Delete::builder().table_name(table).set_key(Some(self.item)).build()?;
-            return Ok(TransactWriteItem::builder().delete(delete).build());
-        }
-        let put = Put::builder().table_name(table).set_item(Some(self.item));
+        let put = Put::builder().table_name(table);
         let put = match self.on {
             Condition::NothingThere => put.condition_expression("attribute_not_exists(PK)"),
-            Condition::Always | Condition::Delete => put,
+            Condition::Always => put,
             Condition::State(state) => put
                 .condition_expression("#State = :state")
                 .expression_attribute_names("#State", "State")
                 .expression_attribute_values(":state", s(state)),
+            Condition::Delete => {
+                let delete = Delete::builder().table_name(table).set_key(Some(self.item)).build()?;
+                return Ok(TransactWriteItem::builder().delete(delete).build());
+            }
         };
-        Ok(TransactWriteItem::builder().put(put.build()?).build())
+        Ok(TransactWriteItem::builder().put(put.set_item(Some(self.item)).build()?).build())
     }
 }
