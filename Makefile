@@ -89,9 +89,9 @@ scale: ## Simulate what is reached first, and what it costs, up to a million cli
 fuzz: ## Fuzz what reads texts from outside: SECONDS=60 for each target, or TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
-bench: crates/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
+bench: crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
-	npm --prefix crates/bench/node run --silent build -- "$(abspath target/bench/node)"
+	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
 	@# The functions that have no twin on Node.js run beside those that have one as they are.
 	for name in $(notdir $(wildcard crates/functions/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
 	cargo run --locked --profile sim --package tidemark-bench -- --functions target/release --node target/bench/node

@@ -40,7 +40,7 @@ struct Arguments {
     /// Folder of the functions' binaries.
     #[arg(long)]
     functions: PathBuf,
-    /// Folder of their twins on Node.js, as `npm run build` in crates/bench/node makes them.
+    /// Folder of their twins on Node.js, as `npm run build` in crates/verify/bench/node makes them.
     #[arg(long)]
     node: PathBuf,
     /// Where the table goes as JSON and as a picture.
@@ -177,5 +177,5 @@ async fn main() -> Result<()> {
 
 /// The root of the checkout.
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }

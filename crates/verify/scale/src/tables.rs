@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_docs_have_the_tables_that_are_simulated() {
-        let docs = include_str!("../../../docs/scale.md");
+        let docs = include_str!("../../../../docs/scale.md");
         for (name, table) in all(&Measured::read().expect("the bench's figures")) {
             let (begin, end) = markers(name);
             assert!(

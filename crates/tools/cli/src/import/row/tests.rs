@@ -98,7 +98,7 @@ fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
             (Kind::Activities, "activities"),
             (Kind::Journal, "journal"),
         ] {
-            let path = format!("{}/../../examples/{file}.csv", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../../../examples/{file}.csv", env!("CARGO_MANIFEST_DIR"));
             let mut reader = csv::Reader::from_path(path).expect("an example");
             let columns = Columns::new(kind, reader.headers().expect("a header"), &[]).expect("columns");
             for line in reader.records() {

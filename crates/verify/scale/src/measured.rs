@@ -57,7 +57,7 @@ impl Measured {
     /// # Errors
     /// When a row is missing there.
     pub fn read() -> Result<Self> {
-        let rows: Vec<Value> = serde_json::from_str(include_str!("../../../docs/bench.json"))?;
+        let rows: Vec<Value> = serde_json::from_str(include_str!("../../../../docs/bench.json"))?;
         let value = |section: &str, what: &str| {
             let row = rows.iter().find(|row| row["section"] == section && row["what"] == what);
             row.and_then(|row| row["value"].as_f64()).with_context(|| format!("docs/bench.json has no row `{what}`"))

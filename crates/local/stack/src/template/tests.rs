@@ -64,7 +64,7 @@ fn with_mapping(more: &str) -> String {
 
 #[test]
 fn the_suites_own_template_can_be_run() {
-    let yaml = include_str!("../../../../template.yaml");
+    let yaml = include_str!("../../../../../template.yaml");
     match read(yaml, &BTreeMap::new()) {
         Ok(stack) => assert!(stack.tables.iter().any(|table| table.name == "qit-db-local")),
         Err(error) => panic!("{error}"),
