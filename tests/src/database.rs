@@ -51,6 +51,11 @@ impl Database {
     /// The name of Okusuri's table in the stage `local`.
     pub const OKUSURI: &str = "okusuri-table";
 
+    /// One of its tables, as the store reads and writes it.
+    pub fn table(&self, name: &str) -> store::Table {
+        store::Table::new(self.client.clone(), name)
+    }
+
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
         let (url, identity, engine) = match elsewhere() {

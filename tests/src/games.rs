@@ -76,9 +76,12 @@ impl Play {
         let words: Arc<[Word]> = Arc::default();
         let new = NewGame { id, host: player(0), name: name(0), settings, public, words, seed: 7 };
         let game = Game::new(new, now_ms)?;
-        let rooms = Rooms::new(client.clone(), table);
+        let rooms = Rooms::new(&store::Table::new(client.clone(), table));
         ensure!(rooms.create(&game).await? == Persisted::Yes, "the game is there");
-        let (chat, strokes) = (Chat::new(client.clone(), table), Strokes::new(client.clone(), table));
+        let (chat, strokes) = (
+            Chat::new(&store::Table::new(client.clone(), table)),
+            Strokes::new(&store::Table::new(client.clone(), table)),
+        );
         Ok(Self { game, now_ms, rooms, chat, strokes, lines: 0 })
     }
 
@@ -263,7 +266,10 @@ pub async fn look_on(client: &Client, table: &str, game_id: GameId, spectators: 
 /// # Errors
 /// When that cannot be stored, or there is no place.
 pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_ms: u64) -> Result<()> {
-    let (connections, rooms) = (Connections::new(client.clone(), table), Rooms::new(client.clone(), table));
+    let (connections, rooms) = (
+        Connections::new(&store::Table::new(client.clone(), table)),
+        Rooms::new(&store::Table::new(client.clone(), table)),
+    );
     connections.connect(new, now_ms).await?;
     let connection = connections.get(new.connection_id).await?;
     let live = rooms.live(new.game_id, Freshness::Consistent).await?;

@@ -35,7 +35,7 @@ pub fn entry(stream: &Stream, id: EntryId, message: &str) -> Result<Entry> {
 pub fn journal(client: &Client, shards: u8, retention: &str) -> Journal {
     let shards = JournalShards::new(shards).unwrap_or_else(|| panic!("{shards} shards"));
     let retention = retention.parse().unwrap_or_else(|error| panic!("{retention}: {error}"));
-    Journal::new(client.clone(), Database::JOURNAL, shards, retention)
+    Journal::new(&store::Table::new(client.clone(), Database::JOURNAL), shards, retention)
 }
 
 /// A reader that shows entries so long.
@@ -44,7 +44,7 @@ pub fn journal(client: &Client, shards: u8, retention: &str) -> Journal {
 /// When there is no such retention.
 pub fn reader(client: &Client, retention: &str) -> JournalReader {
     let retention = retention.parse().unwrap_or_else(|error| panic!("{retention}: {error}"));
-    JournalReader::new(client.clone(), Database::JOURNAL, retention)
+    JournalReader::new(&store::Table::new(client.clone(), Database::JOURNAL), retention)
 }
 
 /// Everything of a range, in pages of one size.

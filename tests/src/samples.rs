@@ -46,7 +46,7 @@ pub async fn clicks(stack: &Stack) {
 /// The entries that the journal's events ask for: one two days ago, and two of today in the order in which they are named.
 pub async fn journal(stack: &Stack) {
     let shards = JournalShards::new(4).unwrap();
-    let journal = Journal::new(stack.dynamodb(), Database::JOURNAL, shards, Retention::default());
+    let journal = Journal::new(&stack.table(Database::JOURNAL), shards, Retention::default());
     let now = Timestamp::now();
     for (seconds_ago, message) in [(2 * 24 * 60 * 60, "oldest"), (2, "older"), (1, "newest")] {
         let at = now - SignedDuration::from_secs(seconds_ago);
@@ -62,7 +62,7 @@ pub async fn journal(stack: &Stack) {
 
 /// Puts what the events of `activity-log` list into the shop's table.
 pub async fn activities(stack: &Stack) {
-    let store = Activities::new(stack.dynamodb(), Database::SHOP, ActivitySuffixes::default());
+    let store = Activities::new(&stack.table(Database::SHOP), ActivitySuffixes::default());
     let told = [
         ("user-123", "view", "2025-10-01T23:59:59.999999999Z"),
         ("user-123", "view", "2025-10-02T10:30:00Z"),
@@ -98,7 +98,7 @@ pub async fn at_a_game(stack: &Stack, function: &str, case: &str, number: usize)
 /// A connection has one game for life, so each case has connections of its own: the events' with `number` in it.
 async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     let client = stack.dynamodb();
-    let rooms = Rooms::new(client.clone(), Database::GAMES);
+    let rooms = Rooms::new(&store::Table::new(client.clone(), Database::GAMES));
     let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     let [ann, bob, eve] =
         ["a1", "b2", "e5"].map(|end| format!("0199c0de-0000-7000-8000-0000000000{end}").parse().unwrap());

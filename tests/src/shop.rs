@@ -28,10 +28,10 @@ impl Shop {
     pub fn new(client: &Client, table: &str, now: Moment) -> Self {
         Self {
             now,
-            products: Products::new(client.clone(), table),
-            prices: Prices::new(client.clone(), table),
-            stock: Stock::new(client.clone(), table),
-            reservations: Reservations::new(client.clone(), table),
+            products: Products::new(&store::Table::new(client.clone(), table)),
+            prices: Prices::new(&store::Table::new(client.clone(), table)),
+            stock: Stock::new(&store::Table::new(client.clone(), table)),
+            reservations: Reservations::new(&store::Table::new(client.clone(), table)),
         }
     }
 

@@ -190,6 +190,11 @@ impl Stack {
         client(&self.dynamodb, &self.identity)
     }
 
+    /// One of its tables, as the store reads and writes it.
+    pub fn table(&self, name: &str) -> store::Table {
+        store::Table::new(self.dynamodb(), name)
+    }
+
     /// A client of its streams.
     pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
         streams_client(&self.dynamodb, &self.identity)

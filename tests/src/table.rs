@@ -58,7 +58,7 @@ impl Table {
         let words: Arc<[Word]> = words.iter().map(|word| Word::read(word)).collect::<Result<_, _>>()?;
         let new = NewGame { id: game_id, host: player(0), name: name(0), settings, public: true, words, seed: 7 };
         let game = Game::new(new, BEGIN_MS)?;
-        ensure!(Rooms::new(db.client.clone(), Database::GAMES).create(&game).await? == Persisted::Yes);
+        ensure!(Rooms::new(&db.table(Database::GAMES)).create(&game).await? == Persisted::Yes);
         let sockets = FakeSockets::default();
         let room = instance(&db, &sockets);
         Ok(Self { db, sockets, room, game_id, now_ms: AtomicU64::new(BEGIN_MS) })
@@ -81,7 +81,7 @@ impl Table {
 
     /// Takes a seat, as `POST /games/{gameId}/players` does.
     pub async fn sit_down(&self, seat: u8) -> Result<()> {
-        let rooms = Rooms::new(self.db.client.clone(), Database::GAMES);
+        let rooms = Rooms::new(&self.db.table(Database::GAMES));
         let before = self.game().await?;
         let outcome =
             before.apply(&Participant::Player(player(seat)), Command::Join { name: name(seat) }, self.now_ms());
@@ -96,7 +96,7 @@ impl Table {
 
     /// Opens a connection in a role.
     pub async fn open_as(&self, connection_id: &str, seat: u8, role: Role) -> Result<()> {
-        let connections = Connections::new(self.db.client.clone(), Database::GAMES);
+        let connections = Connections::new(&self.db.table(Database::GAMES));
         let (player_id, game_id, name) = (player(seat), self.game_id, name(seat));
         let new = NewConnection { connection_id, player_id, game_id, role, name: &name };
         Ok(connections.connect(&new, self.now_ms()).await?)
@@ -158,20 +158,20 @@ impl Table {
 
     /// What lies in the table.
     pub async fn live(&self) -> Result<Live> {
-        let rooms = Rooms::new(self.db.client.clone(), Database::GAMES);
+        let rooms = Rooms::new(&self.db.table(Database::GAMES));
         rooms.live(self.game_id, Freshness::Consistent).await?.ok_or_else(|| anyhow::anyhow!("no game"))
     }
 
     /// The game as it lies in the table.
     pub async fn game(&self) -> Result<Game> {
         let live = self.live().await?;
-        let words = Rooms::new(self.db.client.clone(), Database::GAMES).words(&live.room).await?;
+        let words = Rooms::new(&self.db.table(Database::GAMES)).words(&live.room).await?;
         Ok(Game::assemble(live.room, live.secret, words)?)
     }
 }
 
 fn instance(db: &Database, sockets: &FakeSockets) -> GameRoom<FakeSockets> {
-    GameRoom::new(db.client.clone(), Database::GAMES, sockets.clone(), game_room::chance)
+    GameRoom::new(&db.table(Database::GAMES), sockets.clone(), game_room::chance)
 }
 
 /// The player of a seat.

@@ -13,7 +13,7 @@ use tidemark_tests::{Database, sample_event};
 const DAY: &str = "2025-10-02";
 
 fn aggregator(db: &Database) -> Aggregator {
-    Aggregator::new(db.client.clone(), Database::CLICKS, StatLayout::Sums)
+    Aggregator::new(&db.table(Database::CLICKS), StatLayout::Sums)
 }
 
 async fn deliver(aggregator: &Aggregator, event: &serde_json::Value) -> Result<serde_json::Value, AggregateError> {

@@ -30,8 +30,8 @@ fn now() -> Timestamp {
 
 fn archiver(db: &Database) -> Archiver {
     let shards = JournalShards::new(4).unwrap();
-    let journal = Journal::new(db.client.clone(), Database::JOURNAL, shards, Retention::default());
-    Archiver::new(db.client.clone(), Database::GAMES, journal)
+    let journal = Journal::new(&db.table(Database::JOURNAL), shards, Retention::default());
+    Archiver::new(&db.table(Database::GAMES), journal)
 }
 
 async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<StoreError>> {
@@ -42,7 +42,7 @@ async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<S
 
 /// What the journal says of games.
 async fn told(db: &Database) -> Vec<Entry> {
-    let reader = JournalReader::new(db.client.clone(), Database::JOURNAL, Retention::default());
+    let reader = JournalReader::new(&db.table(Database::JOURNAL), Retention::default());
     let page = reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap();
     assert_eq!(page.next, None);
     page.items
@@ -90,7 +90,7 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
     let play = played(&db, 2).await;
     assert_eq!(deliver(&db, &db.game_records().await.unwrap()).await.unwrap(), done());
 
-    let (rounds, _) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    let (rounds, _) = Rounds::new(&db.table(Database::GAMES)).of_game(game(1)).await.unwrap();
     let turns: Vec<_> = rounds.iter().flat_map(|round| round.turns.iter().map(|turn| turn.id.as_str())).collect();
     assert_eq!(turns, ["01.01", "01.02", "01.03", "02.01", "02.02", "02.03"]);
     let first = &rounds[0].turns[0];
@@ -110,14 +110,14 @@ async fn a_finished_game_has_its_history_its_drawings_its_awards_and_its_end() {
         assert_eq!(of_player.map(|score| score.points).sum::<u32>(), seat.score);
     }
 
-    let drawings = Drawings::new(db.client.clone(), Database::GAMES);
+    let drawings = Drawings::new(&db.table(Database::GAMES));
     for turn in turns {
         let drawing = drawings.get(game(1), turn.parse().unwrap()).await.unwrap().unwrap();
         let drawing: Vec<Value> = serde_json::from_str(drawing.get()).unwrap();
         assert_eq!(drawing.iter().map(|batch| batch["seq"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
     }
 
-    let lobby = Lobby::new(db.client.clone(), Database::GAMES);
+    let lobby = Lobby::new(&db.table(Database::GAMES));
     let finished = lobby.finished(player(0), 10, None).await.unwrap().items;
     assert_eq!((finished.len(), finished[0].players), (1, 3));
     assert_eq!(finished[0].score, play.game.room.players[0].score);
@@ -166,13 +166,13 @@ async fn turns_that_are_told_of_at_the_same_time_all_stay_in_their_round() {
     let outcomes =
         futures::future::join_all(records.iter().map(|record| deliver(&db, std::slice::from_ref(record)))).await;
     assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|reply| *reply == done())), "{outcomes:?}");
-    let (rounds, _) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    let (rounds, _) = Rounds::new(&db.table(Database::GAMES)).of_game(game(1)).await.unwrap();
     assert_eq!(rounds.iter().map(|round| round.turns.len()).collect::<Vec<_>>(), [3, 3]);
 }
 
 /// So many lines in a game, and the records that tell of them.
 async fn chatter(db: &Database, id: GameId, lines: u64) -> Vec<Value> {
-    let chat = Chat::new(db.client.clone(), Database::GAMES);
+    let chat = Chat::new(&db.table(Database::GAMES));
     // As large as lines get: together more than a page of a megabyte.
     let text = Talk::new(&"👍\u{1f3fd}".repeat(Talk::CHARS_MAX)).unwrap();
     let lines: Vec<_> = (0..lines)
@@ -325,7 +325,7 @@ async fn rows_of_a_game_that_cannot_be_read_are_left_out_of_their_lists() {
         let line = Line { id: LineId(Uuid::from_u128(n)), player, name, kind, at_ms: NOW_MS, turn: None };
         StoredLine { line, in_the_know: None }
     };
-    let chat = Chat::new(db.client.clone(), Database::GAMES);
+    let chat = Chat::new(&db.table(Database::GAMES));
     for n in 1..=2 {
         chat.put(game(1), &line(n)).await.unwrap();
     }
@@ -336,11 +336,11 @@ async fn rows_of_a_game_that_cannot_be_read_are_left_out_of_their_lists() {
         let put = db.client.put_item().table_name(Database::GAMES).set_item(Some(item.into_iter().collect()));
         put.send().await.unwrap_or_else(|error| panic!("{sort}: {error:?}"));
     }
-    let (rounds, skipped) = Rounds::new(db.client.clone(), Database::GAMES).of_game(game(1)).await.unwrap();
+    let (rounds, skipped) = Rounds::new(&db.table(Database::GAMES)).of_game(game(1)).await.unwrap();
     assert_eq!((rounds.len(), skipped), (1, 1));
     let page = chat.page(game(1), 100, None).await.unwrap();
     assert_eq!((page.items.len(), page.skipped), (lines - 1, 1));
-    let lobby = Lobby::new(db.client.clone(), Database::GAMES);
+    let lobby = Lobby::new(&db.table(Database::GAMES));
     let mut finished = (0, 0);
     for n in 0..3 {
         let page = lobby.finished(player(n), 10, None).await.unwrap();

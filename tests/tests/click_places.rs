@@ -66,9 +66,9 @@ impl Function {
         let db = Database::start().await.unwrap();
         let counter = Counter::default();
         let config = db.client.config().to_builder().interceptor(counter.clone()).build();
-        let client = aws_sdk_dynamodb::Client::from_conf(config);
+        let table = store::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::CLICKS);
         let config = Config { table: Database::CLICKS.to_owned(), date_shards: DateShards::default(), retention: None };
-        Self { db, writer: Writer::new(client, config).with_clock(now), counter }
+        Self { db, writer: Writer::new(&table, config).with_clock(now), counter }
     }
 
     async fn post(&self, body: &Value) -> (u16, Value) {

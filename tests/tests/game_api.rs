@@ -87,7 +87,7 @@ async fn answer(api: &Api, event: Value, now_ms: u64) -> (u16, Value) {
 }
 
 fn api(db: &Database) -> Api {
-    Api::new(db.client.clone(), Database::GAMES, GAME_KEY.into())
+    Api::new(&db.table(Database::GAMES), GAME_KEY.into())
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn of_many_who_come_at_once_as_many_are_seated_as_there_are_seats() {
         *refused.entry((*status, body.to_string())).or_default() += 1;
     }
     assert_eq!((seated.len(), refused), (3, BTreeMap::from([((409, "\"game-full\"".to_owned()), 5)])));
-    let room = Rooms::new(db.client.clone(), Database::GAMES).room(game(1)).await.unwrap().unwrap();
+    let room = Rooms::new(&db.table(Database::GAMES)).room(game(1)).await.unwrap().unwrap();
     assert_eq!(room.players.len(), 4);
 }
 
@@ -117,7 +117,7 @@ async fn who_comes_twice_at_once_has_one_seat() {
     let come = |api, now_ms| join(api, game(1), "ふみ", Some(&token), now_ms);
     let answers = tokio::join!(come(&one, NOW_MS), come(&two, NOW_MS + 1));
     assert_eq!(BTreeSet::from([answers.0.0, answers.1.0]), BTreeSet::from([200, 201]));
-    let room = Rooms::new(db.client.clone(), Database::GAMES).room(game(1)).await.unwrap().unwrap();
+    let room = Rooms::new(&db.table(Database::GAMES)).room(game(1)).await.unwrap().unwrap();
     assert_eq!(room.players.iter().filter(|seat| seat.id == player(5)).count(), 1);
 }
 
@@ -130,7 +130,7 @@ async fn a_seat_is_taken_without_moving_time_on_for_those_at_the_table() {
     play.choose().await.unwrap();
     // An hour in which nobody has asked.
     let (status, _) = join(&api(&db), game(1), "ふみ", None, NOW_MS + 3_600_000).await;
-    let room = Rooms::new(db.client.clone(), Database::GAMES).room(game(1)).await.unwrap().unwrap();
+    let room = Rooms::new(&db.table(Database::GAMES)).room(game(1)).await.unwrap().unwrap();
     assert_eq!((status, room.players.len()), (201, 3));
     assert!(matches!(room.turn().unwrap().phase, Phase::Drawing { .. }), "the reveal is for the archiver to see");
 }

@@ -90,7 +90,7 @@ async fn a_socket_that_says_anything_but_hello_is_closed_after_some_seconds() {
     table.pass(HELLO_WAIT_MS + 1);
     assert_eq!(table.send("chatty", &ping).await.outcome, "hello-first");
     assert!(table.sockets.is_closed("chatty"));
-    let connections = Connections::new(table.db.client.clone(), Database::GAMES);
+    let connections = Connections::new(&table.db.table(Database::GAMES));
     assert_eq!(connections.get("chatty").await.unwrap(), None);
 }
 

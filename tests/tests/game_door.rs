@@ -30,7 +30,7 @@ async fn outcome_of(
     query: Option<String>,
     now: Timestamp,
 ) -> (serde_json::Value, &'static str) {
-    let door = Door::new(table.db.client.clone(), Database::GAMES, SecretString::from(KEY));
+    let door = Door::new(&table.db.table(Database::GAMES), SecretString::from(KEY));
     let mut event = sample_event("ws-connect", "ticket-missing");
     event["requestContext"]["connectionId"] = json!(connection_id);
     if let Some(ticket) = query {

@@ -31,7 +31,8 @@ async fn throttling_database() -> Database {
 async fn offer(db: &Database, date_shards: u8, users: impl Iterator<Item = usize>) -> Vec<StoreError> {
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let writer = ClickWriter::new(client, Database::CLICKS, DateShards::new(date_shards).unwrap(), None);
+    let writer =
+        ClickWriter::new(&store::Table::new(client, Database::CLICKS), DateShards::new(date_shards).unwrap(), None);
     let mut refusals = Vec::new();
     for user in users {
         let user_id = UserId::new(format!("user-{user}")).unwrap();

@@ -19,7 +19,7 @@ async fn offer(suffixes: u8) -> Vec<StoreError> {
     db.engine().faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let store = Activities::new(client, Database::SHOP, ActivitySuffixes::new(suffixes).unwrap());
+    let store = Activities::new(&store::Table::new(client, Database::SHOP), ActivitySuffixes::new(suffixes).unwrap());
     let mut refusals = Vec::new();
     for n in 0..OFFERED {
         let activity = Activity {

@@ -96,8 +96,7 @@ async fn each_line_is_a_row_of_its_own_time_and_the_ledger_chains() {
     let db = Database::start().await.unwrap();
     import_examples(&db).await;
     let lines = |kind: &str| csv_lines(&std::fs::read_to_string(example(kind)).unwrap());
-    let (prices, stock) =
-        (Prices::new(db.client.clone(), Database::SHOP), Stock::new(db.client.clone(), Database::SHOP));
+    let (prices, stock) = (Prices::new(&db.table(Database::SHOP)), Stock::new(&db.table(Database::SHOP)));
     for id in ["p-umbrella", "p-lamp", "p-teapot"] {
         let id = product(id);
         let all = Slice::Range(domain::TimeRange::default());
@@ -122,7 +121,7 @@ async fn each_line_is_a_row_of_its_own_time_and_the_ledger_chains() {
             .map(|line| (line[1].clone(), line[3].clone()))
             .collect();
         assert_eq!(imported, expected);
-        let level = Products::new(db.client.clone(), Database::SHOP).get(&id).await.unwrap().unwrap().level;
+        let level = Products::new(&db.table(Database::SHOP)).get(&id).await.unwrap().unwrap().level;
         let mut before = 0;
         for row in &rows {
             assert_eq!(row.previous_stock, before);
@@ -170,14 +169,14 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
          p-lamp,5300,EUR,2026-02-03T10:00:00,8,\"`time`: expected a time with its zone, as 2024-01-15T10:30:00Z or 2024-01-15T19:30:00.5+09:00\"\n\
          p-lamp,5400,EUR,2026-01-20T10:00:00Z,9,\"the product's history goes on to 2026-02-01T10:00:00.000000000Z already, and nothing is put in between\"\n"
     );
-    let now = Products::new(db.client.clone(), Database::SHOP).get(&product("p-lamp")).await.unwrap().unwrap();
+    let now = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(now.price.amount.get(), 5_500);
 
     // Mended, the reject file goes in as it is; what it has of the first run's is not in the way.
     let mended = "sku,price,currency,time,line,problem\np-lamp,5600,EUR,2026-02-05T10:00:00Z,3,`price`: ...\n";
     std::fs::write(&rejects, mended).unwrap();
     assert_eq!(import(&db, "prices", &rejects, &["--map", "sku=productId"]).await.unwrap(), Outcome::Fine);
-    let now = Products::new(db.client.clone(), Database::SHOP).get(&product("p-lamp")).await.unwrap().unwrap();
+    let now = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(now.price.amount.get(), 5_600);
 }
 
@@ -277,7 +276,7 @@ async fn an_import_never_overtakes_what_the_shop_does_meanwhile() {
     import(&db, "products", &example("products"), &[]).await.unwrap();
     // The shop is open: its newest price is of now.
     let now = domain::Moment::new(jiff::Timestamp::now()).unwrap();
-    let prices = Prices::new(db.client.clone(), Database::SHOP);
+    let prices = Prices::new(&db.table(Database::SHOP));
     let request = store::shop::PriceRequest {
         product_id: product("p-lamp"),
         key: domain::shop::RequestKey::new("live").unwrap(),
@@ -294,7 +293,7 @@ async fn an_import_never_overtakes_what_the_shop_does_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = file(&folder, "productId,price,currency,time\np-lamp,7000,EUR,2026-02-01\n");
     assert_eq!(import(&db, "prices", &path, &[]).await.unwrap(), Outcome::Rejected);
-    let lamp = Products::new(db.client.clone(), Database::SHOP).get(&product("p-lamp")).await.unwrap().unwrap();
+    let lamp = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(lamp.price.amount.get(), 1);
     let rows =
         db.client.query().table_name(Database::SHOP).key_condition_expression("PK = :pk AND begins_with(SK, :sk)");

@@ -77,7 +77,7 @@ async fn refused(shards: u8, entries: u32) -> usize {
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
     let shards = JournalShards::new(shards).unwrap();
-    let journal = Journal::new(client, Database::JOURNAL, shards, Retention::default());
+    let journal = Journal::new(&store::Table::new(client, Database::JOURNAL), shards, Retention::default());
     let now = Timestamp::now();
     let mut refused = 0;
     for number in 0..entries {

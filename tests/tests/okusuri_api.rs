@@ -49,7 +49,7 @@ impl World {
         // No mail is sent here, and nobody else is called.
         let mails =
             aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
-        let okusuri = Okusuri::new(db.client.clone(), mails, Outbound::new(&[]), &config, secrets).unwrap();
+        let okusuri = Okusuri::new(&db.table(Database::OKUSURI), mails, Outbound::new(&[]), &config, secrets).unwrap();
         let okusuri = okusuri.with(noon, Uuid::now_v7);
         Self { db, okusuri }
     }
@@ -443,7 +443,7 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
         export["items"].as_array().unwrap().iter().any(|item| item["reason"] == "a complaint by phone"),
         "{export}"
     );
-    let everything = store::okusuri::Everything::new(world.db.client.clone(), Database::OKUSURI);
+    let everything = store::okusuri::Everything::new(&world.db.table(Database::OKUSURI));
     everything.delete(&domain::UserId::new("ann").unwrap(), noon(), || false).await.unwrap();
     let (_, shown) = world.admin("GET /okusuri/api/admin/items?type=user&reason=a complaint by phone").await;
     assert_eq!(shown["items"].as_array().unwrap().iter().map(|user| &user["userId"]).collect::<Vec<_>>(), ["bob"]);

@@ -39,7 +39,7 @@ fn ago(days: i64) -> Date {
 }
 
 fn logs(db: &Database) -> Logs {
-    Logs::new(db.client.clone(), Database::OKUSURI)
+    Logs::new(&db.table(Database::OKUSURI))
 }
 
 async fn stored(logs: &Logs, user: &UserId) -> Vec<MedicationLog> {
@@ -141,7 +141,7 @@ async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_
 
     let requests = Requests::default();
     let config = db.client.config().to_builder().interceptor(requests.clone()).build();
-    let counted = Logs::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI);
+    let counted = Logs::new(&store::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI));
     let sent = || requests.0.swap(0, Ordering::SeqCst);
     let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
     assert!(matches!(written, Written::New(_)));

@@ -49,7 +49,7 @@ impl World {
         // No mail is sent here.
         let mails =
             aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
-        let okusuri = Okusuri::new(db.client.clone(), mails, outbound, &config, secrets).unwrap();
+        let okusuri = Okusuri::new(&db.table(Database::OKUSURI), mails, outbound, &config, secrets).unwrap();
         let okusuri = okusuri.with(noon, Uuid::now_v7);
         Self { _db: db, service, okusuri }
     }

@@ -18,7 +18,7 @@ async fn tidemark(db: &Database, arguments: &[&str]) -> anyhow::Result<Outcome> 
 async fn deliver(db: &Database, case: &str) {
     let event = serde_json::value::to_raw_value(&sample_event("stats-aggregator", case)).unwrap();
     let deadline = SystemTime::now() + Duration::from_secs(30);
-    let aggregator = Aggregator::new(db.client.clone(), Database::CLICKS, StatLayout::Sums);
+    let aggregator = Aggregator::new(&db.table(Database::CLICKS), StatLayout::Sums);
     stats_aggregator::handle(&aggregator, event, deadline, Timestamp::UNIX_EPOCH).await.unwrap();
 }
 
@@ -51,7 +51,7 @@ async fn a_recount_of_no_table_cannot_tell() {
 #[tokio::test]
 async fn the_quarantine_is_listed_and_each_of_its_records_shown() {
     let db = Database::start().await.unwrap();
-    let shelf = Quarantine::new(db.client.clone(), Database::CLICKS);
+    let shelf = Quarantine::new(&db.table(Database::CLICKS));
     assert_eq!(quarantine::list(&shelf).await.unwrap(), []);
     deliver(&db, "unreadable-records").await;
 
@@ -103,7 +103,7 @@ async fn nothing_is_written_without_somebody_to_agree() {
 #[tokio::test]
 async fn a_redrive_tells_what_became_of_each_record_and_keeps_what_cannot_be_read() {
     let db = Database::start().await.unwrap();
-    let shelf = Quarantine::new(db.client.clone(), Database::CLICKS);
+    let shelf = Quarantine::new(&db.table(Database::CLICKS));
     deliver(&db, "unreadable-records").await;
     let before = quarantine::waiting(&shelf).await.unwrap();
     // None of their clicks is in the table; of those that tell no key, nobody knows.

@@ -21,7 +21,7 @@ fn range(from: Option<&str>, to: Option<&str>) -> TimeRange {
 }
 
 fn activities(db: &Database, suffixes: u8) -> Activities {
-    Activities::new(db.client.clone(), Database::SHOP, ActivitySuffixes::new(suffixes).unwrap())
+    Activities::new(&db.table(Database::SHOP), ActivitySuffixes::new(suffixes).unwrap())
 }
 
 /// The `n`th activity, at a moment.
@@ -285,16 +285,16 @@ async fn suffixes_that_are_lowered_lose_no_activity() {
     let db = Database::start().await.unwrap();
     let remembered = async |suffixes| {
         let suffixes = ActivitySuffixes::new(suffixes).unwrap();
-        suffixes.remembered(&db.client, Database::SHOP).await.unwrap()
+        suffixes.remembered(&db.table(Database::SHOP)).await.unwrap()
     };
-    let many = Activities::new(db.client.clone(), Database::SHOP, remembered(10).await);
+    let many = Activities::new(&db.table(Database::SHOP), remembered(10).await);
     for n in 0..30 {
         many.record(&activity(n, "ann", Some("p-1"), "2024-02-29T12:00:00Z")).await.unwrap();
     }
     for (suffixes, most) in [(2, 10), (10, 10), (12, 12), (1, 12)] {
         let suffixes = remembered(suffixes).await;
         assert_eq!(Some(suffixes), ActivitySuffixes::new(most));
-        let store = Activities::new(db.client.clone(), Database::SHOP, suffixes);
+        let store = Activities::new(&db.table(Database::SHOP), suffixes);
         let day = range(Some("2024-02-29"), Some("2024-03-01"));
         assert_eq!(of_product(&store, day, Direction::Asc, 100).await.len(), 30);
     }

@@ -32,7 +32,7 @@ fn number(n: u64) -> SequenceNumber {
 }
 
 fn writer(db: &Database, date_shards: DateShards) -> ClickWriter {
-    ClickWriter::new(db.client.clone(), Database::CLICKS, date_shards, None)
+    ClickWriter::new(&db.table(Database::CLICKS), date_shards, None)
 }
 
 fn users(clicks: &[StoredClick]) -> Vec<&str> {
@@ -54,7 +54,7 @@ async fn a_key_that_is_taken_shows_its_holder_and_is_left_alone() {
 async fn a_click_expires_only_where_clicks_are_told_to() {
     let db = Database::start().await.unwrap();
     let week = Some(Duration::from_secs(7 * 24 * 60 * 60));
-    let expiring = ClickWriter::new(db.client.clone(), Database::CLICKS, shards(1), week);
+    let expiring = ClickWriter::new(&db.table(Database::CLICKS), shards(1), week);
     expiring.put(&click("ann", "2025-10-02T10:30:00.000Z"), "1").await.unwrap();
     writer(&db, shards(1)).put(&click("bob", "2025-10-02T10:30:00.000Z"), "2").await.unwrap();
     let expires_at = Timestamp::from_second(1_760_005_800).unwrap();
@@ -71,7 +71,7 @@ async fn the_clicks_of_a_user_come_in_either_order_and_in_pages() {
         writer.put(&click("ann", &format!("2025-10-02T10:30:0{second}.000Z")), "x").await.unwrap();
     }
     writer.put(&click("bob", "2025-10-02T10:30:02.000Z"), "x").await.unwrap();
-    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
     let ann = UserId::new("ann").unwrap();
     let [from, late, to] = ["2025-10-02T10:30:01Z", "2025-10-02T10:30:00.0005Z", "2025-10-02T10:30:04Z"]
         .map(|text| Moment::parse(text).unwrap());
@@ -109,11 +109,11 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
     }
     writer(&db, shards(8)).put(&click("late", "2025-10-03T00:00:00.000Z"), "x").await.unwrap();
     // The day's statistic lies in the same partition, and is no click.
-    let lanes = Lanes::new(db.client.clone(), Database::CLICKS);
+    let lanes = Lanes::new(&db.table(Database::CLICKS));
     let delta = StatDelta { days: [(date(2025, 10, 2), Sums::default())].into(), ..StatDelta::default() };
     lanes.commit(&Lane::new("s", "0"), None, number(1), &delta, Timestamp::UNIX_EPOCH).await.unwrap();
 
-    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(8));
+    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(8));
     for limit in [1, 7, 60, 1_000] {
         let (mut read, mut after) = (Vec::new(), None);
         loop {
@@ -134,8 +134,8 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
 async fn a_day_is_read_from_as_many_partitions_as_it_was_ever_spread_over() {
     let db = Database::start().await.unwrap();
     for (now, wanted) in [(1, 1), (10, 10), (4, 10), (7, 10), (20, 20)] {
-        shards(now).remember(&db.client, Database::CLICKS).await.unwrap();
-        let read_from = shards(now).with_earlier(&db.client, Database::CLICKS).await.unwrap();
+        shards(now).remember(&db.table(Database::CLICKS)).await.unwrap();
+        let read_from = shards(now).with_earlier(&db.table(Database::CLICKS)).await.unwrap();
         assert_eq!(read_from, shards(wanted), "{now}");
     }
 }
@@ -161,7 +161,7 @@ async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
         }
         request.send().await.unwrap();
     }
-    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
     let page = reader.of_day(date(2025, 10, 2), 10, None).await.unwrap();
     assert_eq!(users(&page.items), ["ann", "bob", "cem", "dan"]);
     let shown: Vec<_> = page.items.iter().map(|click| (click.click_count, click.click_id.as_deref())).collect();
@@ -186,7 +186,7 @@ async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
         let request = db.client.put_item().table_name(Database::CLICKS).item("userId", text("STAT#DAILY"));
         request.item("createDateTime", text(sort)).item(name, value).send().await.unwrap();
     }
-    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
     let stats = reader.daily(DateRange::new(date(2025, 10, 1), date(2025, 10, 3)).unwrap()).await.unwrap();
     let clicks = |day: &str| stats.by_period[day].map(|stat| stat.total_clicks);
     assert_eq!((clicks("2025-10-01"), clicks("2025-10-02"), clicks("2025-10-03")), (Some(5), None, Some(7)));
@@ -196,7 +196,7 @@ async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
 #[tokio::test]
 async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
     let db = Database::start().await.unwrap();
-    let lanes = Lanes::new(db.client.clone(), Database::CLICKS);
+    let lanes = Lanes::new(&db.table(Database::CLICKS));
     let (lane, now) = (Lane::new("stream", "shard"), Timestamp::UNIX_EPOCH);
     let day = date(2025, 10, 2);
     let sums = Sums { clicks: 5, unique_users: 2 };
@@ -212,7 +212,7 @@ async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
     }
     lanes.commit(&lane, Some(number(10)), number(20), &delta, now).await.unwrap();
 
-    let reader = ClicksReader::new(db.client.clone(), Database::CLICKS, shards(1));
+    let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(1));
     assert_eq!(reader.total().await.unwrap().total_clicks, 10);
     let days = reader.daily(DateRange::new(date(2025, 9, 1), date(2025, 10, 31)).unwrap()).await.unwrap();
     let months = reader.monthly(MonthRange::new(month, month).unwrap()).await.unwrap();
@@ -224,7 +224,7 @@ async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
 #[tokio::test]
 async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
     let db = Database::start().await.unwrap();
-    let markers = Markers::new(db.client.clone(), Database::CLICKS);
+    let markers = Markers::new(&db.table(Database::CLICKS));
     let (day, next_day) = (date(2025, 10, 2), date(2025, 10, 3));
     let clicks = |first: u64| {
         [(first, "ann", day), (first + 1, "ann", next_day), (first + 2, "bob", day)]
@@ -259,7 +259,7 @@ async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
 #[tokio::test]
 async fn a_quarantined_record_is_kept_once_with_its_reason() {
     let db = Database::start().await.unwrap();
-    let quarantine = Quarantine::new(db.client.clone(), Database::CLICKS);
+    let quarantine = Quarantine::new(&db.table(Database::CLICKS));
     let long = "客".repeat(200_000);
     for (sequence_number, record) in [(Some("7"), "{}"), (None, "?"), (Some("8"), long.as_str())] {
         let record = QuarantinedRecord { sequence_number, reason: "record", detail: "why".into(), record };

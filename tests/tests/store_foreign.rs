@@ -40,7 +40,7 @@ async fn with_cups(cups: i64) -> Database {
     };
     let now = moment("2024-01-01T00:00:00Z");
     let put = Put { id: cup(), form, changed_by: None, now, row_id: Uuid::now_v7() };
-    Products::new(db.client.clone(), Database::SHOP).put(&put).await.unwrap();
+    Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
     db
 }
 
@@ -84,7 +84,7 @@ async fn update_price(db: &Database, cents: i64, now: &str) -> bool {
 #[tokio::test]
 async fn no_change_is_lost_between_the_suite_and_a_writer_that_locks_on_the_value() {
     let db = with_cups(0).await;
-    let stock = Stock::new(db.client.clone(), Database::SHOP);
+    let stock = Stock::new(&db.table(Database::SHOP));
     let ours = async {
         for n in 0..100 {
             stock.change(&movement(&format!("k-{n}"), "IN", 1, "2024-01-02T00:00:00Z")).await.unwrap();
@@ -108,8 +108,8 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
     let db = with_cups(5).await;
     assert!(adjust_stock(&db, -2, "OUT", "2024-01-02T10:00:00Z").await);
     assert!(update_price(&db, 900, "2024-01-02T10:00:00.5Z").await);
-    let prices = Prices::new(db.client.clone(), Database::SHOP);
-    let stock = Stock::new(db.client.clone(), Database::SHOP);
+    let prices = Prices::new(&db.table(Database::SHOP));
+    let stock = Stock::new(&db.table(Database::SHOP));
     stock.change(&movement("k", "IN", 1, "2024-01-03T00:00:00Z")).await.unwrap();
     prices.change(&price("p", 800, "2024-01-04T00:00:00Z")).await.unwrap();
 
@@ -127,7 +127,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
     }
 
     assert!(update_price(&db, 700, "2024-01-05T00:00:00Z").await);
-    let products = Products::new(db.client.clone(), Database::SHOP);
+    let products = Products::new(&db.table(Database::SHOP));
     let now = moment("2024-01-06T00:00:00Z");
     let at = Some(moment("2024-01-02T12:00:00Z"));
     let summary = prices.summary(products.get(&cup()).await.unwrap().unwrap(), at, now).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
     use domain::shop::{HoldTime, OrderId, Quantity, StockRefusal};
     use store::shop::{ChangeError, ReservationRequest, Reservations, Unsettled};
     let db = with_cups(5).await;
-    let reservations = Reservations::new(db.client.clone(), Database::SHOP);
+    let reservations = Reservations::new(&db.table(Database::SHOP));
     let now = moment("2024-01-02T00:00:00Z");
     let order_id = OrderId::new("o-1").unwrap();
     let (quantity, hold_time) = (Quantity::new(4).unwrap(), HoldTime::default());
@@ -155,7 +155,7 @@ async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
         matches!(refused, Err(ChangeError::Refused(Unsettled::Missing(StockRefusal::Insufficient(_))))),
         "{refused:?}"
     );
-    let stock = Stock::new(db.client.clone(), Database::SHOP);
+    let stock = Stock::new(&db.table(Database::SHOP));
     stock.change(&movement("k", "IN", 2, "2024-01-02T00:00:02Z")).await.unwrap();
     assert!(commit().await.is_ok());
 }
@@ -175,15 +175,15 @@ async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
     let put = db.client.put_item().table_name(Database::SHOP).item("PK", s("PRODUCTS")).item("SK", s("a"));
     put.item("Name", n(7)).send().await.unwrap();
     let all = Slice::Range(TimeRange::default());
-    let prices = Prices::new(db.client.clone(), Database::SHOP);
-    let stock = Stock::new(db.client.clone(), Database::SHOP);
+    let prices = Prices::new(&db.table(Database::SHOP));
+    let stock = Stock::new(&db.table(Database::SHOP));
     for direction in [Asc, Desc] {
         let page = prices.page(&cup(), all, direction, 100, None).await.unwrap();
         assert_eq!((page.items.len(), page.skipped, page.next), (1, 2, None));
         let page = stock.page(&cup(), all, direction, 100, None).await.unwrap();
         assert_eq!((page.items.len(), page.skipped, page.next), (1, 2, None));
     }
-    let products = Products::new(db.client.clone(), Database::SHOP);
+    let products = Products::new(&db.table(Database::SHOP));
     let page = products.list(false, 100, None).await.unwrap();
     assert_eq!((page.items.len(), page.skipped), (1, 1));
     let first = products.list(false, 1, None).await.unwrap();
@@ -210,7 +210,7 @@ async fn cents(db: &Database, condition: &str, values: &[(&str, &str)]) -> Vec<i
 #[tokio::test]
 async fn the_designs_own_queries_find_what_they_ask_for() {
     let db = with_cups(0).await;
-    let prices = Prices::new(db.client.clone(), Database::SHOP);
+    let prices = Prices::new(&db.table(Database::SHOP));
     // The first nanosecond of a day, as every import by day has it; within a day; within its last second; the next day's first.
     let times = [
         ("2024-01-15T00:00:00Z", 1),

@@ -49,8 +49,8 @@ fn request(key: &str, cents: u64, now: &str) -> PriceRequest {
 
 /// A shop with the product `p-1`, made at the beginning of 2024.
 async fn shop(db: &Database) -> (Products, Prices) {
-    let products = Products::new(db.client.clone(), Database::SHOP);
-    let prices = Prices::new(db.client.clone(), Database::SHOP);
+    let products = Products::new(&db.table(Database::SHOP));
+    let prices = Prices::new(&db.table(Database::SHOP));
     let (_, is_new) = products.put(&put("p-1", form("Cup"), "2024-01-01T00:00:00Z")).await.unwrap();
     assert_eq!(is_new, IsNew(true));
     (products, prices)

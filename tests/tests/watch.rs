@@ -18,13 +18,13 @@ fn now() -> Timestamp {
 
 async fn deliver(db: &Database, event: &Value) -> Result<Value, BatchError<StoreError>> {
     let shards = JournalShards::new(4).unwrap();
-    let journal = Journal::new(db.client.clone(), Database::JOURNAL, shards, Retention::default());
+    let journal = Journal::new(&db.table(Database::JOURNAL), shards, Retention::default());
     let event = serde_json::value::to_raw_value(event).unwrap();
     Ok(serde_json::to_value(handle(&journal, event, now()).await?).unwrap())
 }
 
 async fn told(db: &Database) -> Vec<Entry> {
-    let reader = JournalReader::new(db.client.clone(), Database::JOURNAL, Retention::default());
+    let reader = JournalReader::new(&db.table(Database::JOURNAL), Retention::default());
     reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap().items
 }
 

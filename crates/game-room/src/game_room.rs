@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aws_sdk_dynamodb::Client;
 use bytes::Bytes;
 use domain::game::{Command, GameId, Room, Word};
 use store::StoreError;
+use store::Table;
 use store::game::{Chat, Connection, Connections, Rooms, Strokes};
 
 use crate::fan_out::{Parcel, deliver};
@@ -97,13 +97,12 @@ impl From<StoreError> for Failure {
 
 impl<S: Sockets> GameRoom<S> {
     /// The games in `table`. `chance` gives something unpredictable each time.
-    pub fn new(client: Client, table: impl Into<String>, sockets: S, chance: fn() -> u64) -> Self {
-        let table = table.into();
+    pub fn new(table: &Table, sockets: S, chance: fn() -> u64) -> Self {
         Self {
-            rooms: Rooms::new(client.clone(), &*table),
-            connections: Connections::new(client.clone(), &*table),
-            chat: Chat::new(client.clone(), &*table),
-            strokes: Strokes::new(client, table),
+            rooms: Rooms::new(table),
+            connections: Connections::new(table),
+            chat: Chat::new(table),
+            strokes: Strokes::new(table),
             sockets,
             chance,
             flood: Flood::default(),

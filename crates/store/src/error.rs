@@ -7,6 +7,8 @@ use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::error::TransactionCanceledException;
 use serde_json::Value;
 
+use crate::table::TransactionOutcome;
+
 /// Why a request had no result, sorted by what the caller can do.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -35,6 +37,11 @@ impl StoreError {
         matches!(self, Self::Unreadable(_))
     }
 
+    /// Other transactions held an item each time.
+    pub(crate) fn conflict() -> Self {
+        Self::Busy("TransactionConflict".to_owned())
+    }
+
     pub(crate) fn unreadable(what: impl std::fmt::Display) -> Self {
         Self::Unreadable(what.to_string())
     }
@@ -58,16 +65,38 @@ const BUSY: [&str; 9] = [
     "TransactionConflict",
 ];
 
-/// Why a transaction was cancelled: `Ok` when one of its conditions did not hold, which is for the caller to judge.
-pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<(), StoreError> {
+/// Sorts the reasons why a transaction was canceled.
+pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<TransactionOutcome, StoreError> {
+    let mut reasons = why.cancellation_reasons().iter();
+    let failed = reasons.position(|reason| reason.code() == Some("ConditionalCheckFailed"));
+    if let Some(action) = failed {
+        return Ok(TransactionOutcome::ConditionFailed {
+            action,
+            item: why.cancellation_reasons()[action].item.clone(),
+        });
+    }
     let codes = why.cancellation_reasons().iter().filter_map(|reason| reason.code());
     let codes: Vec<_> = codes.filter(|code| *code != "None").collect();
-    if codes.contains(&"ConditionalCheckFailed") {
-        Ok(())
+    if codes.contains(&"TransactionConflict") {
+        Ok(TransactionOutcome::Conflict)
     } else if codes.iter().any(|code| BUSY.contains(code)) {
         Err(StoreError::Busy(codes.join(", ")))
     } else {
         Err(StoreError::Refused(why.message().unwrap_or("canceled").to_owned()))
+    }
+}
+
+/// The answer to a conditional write; `None` when its condition did not hold.
+pub(crate) fn unless_condition_failed<T, E>(
+    answer: Result<T, SdkError<E, HttpResponse>>,
+) -> Result<Option<T>, StoreError>
+where
+    E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -3,35 +3,27 @@
 //! Rows stay in the partitions that they were written to, so somebody who has fewer partitions now still has to look into all of them. An item
 //! of the table keeps the number.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-
-use crate::StoreError;
+use crate::error::unless_condition_failed;
 use crate::item::{Item, n};
+use crate::{StoreError, Table};
 
 const SHARDS: &str = "shards";
 
 /// The number in the item at `key`; `None` while there is none. Its request is `GetItem`.
-pub(crate) async fn most(client: &Client, table: &str, key: Item) -> Result<Option<u8>, StoreError> {
-    let request = client.get_item().table_name(table).set_key(Some(key)).consistent_read(true);
+pub(crate) async fn most(table: &Table, key: Item) -> Result<Option<u8>, StoreError> {
+    let request = table.get_item(key).consistent_read(true);
     let Some(item) = request.send().await?.item else { return Ok(None) };
     let shards = item.get(SHARDS).and_then(|value| value.as_n().ok()).and_then(|number| number.parse().ok());
     shards.map(Some).ok_or_else(|| StoreError::unreadable(format!("no number of partitions in {item:?}")))
 }
 
 /// Makes the number in the item at `key` at least `shards`. Its request is `PutItem`.
-pub(crate) async fn raise(client: &Client, table: &str, key: Item, shards: u8) -> Result<(), StoreError> {
+pub(crate) async fn raise(table: &Table, key: Item, shards: u8) -> Result<(), StoreError> {
     let mut item = key;
     item.insert(SHARDS.to_owned(), n(shards));
-    let put = client.put_item().table_name(table).set_item(Some(item));
+    let put = table.put_item(item);
     // Stops an instance that begins at the same time, with a smaller number, from taking a larger one back.
     let put = put.condition_expression("attribute_not_exists(#shards) OR #shards < :shards");
     let put = put.expression_attribute_names("#shards", SHARDS).expression_attribute_values(":shards", n(shards));
-    match put.send().await {
-        Ok(_) => Ok(()),
-        Err(error) => match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            _ => Err(error.into()),
-        },
-    }
+    unless_condition_failed(put.send().await).map(drop)
 }

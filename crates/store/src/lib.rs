@@ -3,7 +3,6 @@
 //! The only place that knows how a key is spelled. It knows nothing of Lambda or HTTP; what it returns is either the domain's
 //! own or a plain row, and what goes wrong is a [`StoreError`] that says what the caller can do about it.
 
-mod attempts;
 pub mod clicks;
 #[cfg(feature = "endpoint")]
 pub mod endpoint;
@@ -13,9 +12,13 @@ mod item;
 pub mod journal;
 mod layout;
 pub mod okusuri;
+mod retry;
 mod row_reader;
 mod series;
 pub mod shop;
+mod table;
 
 pub use error::StoreError;
+pub use item::Item;
 pub use series::{Direction, DirectionError, Page};
+pub use table::{BATCH_GET_MAX, BATCH_WRITE_MAX, Table, TransactionOutcome};

@@ -36,7 +36,7 @@ async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
-    let everything = store::okusuri::Everything::new(scene.db.client.clone(), Database::OKUSURI);
+    let everything = store::okusuri::Everything::new(&scene.db.table(Database::OKUSURI));
     everything.delete(&ann, at(EVENING), || true).await.unwrap();
     let late = scene.notifications.subscribe(&profile, &device).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");

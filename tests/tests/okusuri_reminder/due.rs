@@ -81,7 +81,7 @@ async fn whoever_has_logged_the_day_is_not_reminded() {
 async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
-    let logs = Logs::new(scene.db.client.clone(), Database::OKUSURI);
+    let logs = Logs::new(&scene.db.table(Database::OKUSURI));
     for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
         let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
         logs.put(&ann, &Entry { log, is_taken: true, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();

@@ -45,9 +45,9 @@ impl Scene {
         let key = VapidKey::new(&SecretString::from(VAPID_KEY), VAPID_SUBJECT).unwrap();
         let push = Push::new(Outbound::new(&[service.address()]), key);
         Self {
-            reminders: Reminders::new(db.client.clone(), Database::OKUSURI),
-            notifications: Notifications::new(db.client.clone(), Database::OKUSURI),
-            reminding: Reminding::new(db.client.clone(), Database::OKUSURI, push),
+            reminders: Reminders::new(&db.table(Database::OKUSURI)),
+            notifications: Notifications::new(&db.table(Database::OKUSURI)),
+            reminding: Reminding::new(&db.table(Database::OKUSURI), push),
             db,
             service,
         }

@@ -60,7 +60,7 @@ pub async fn a_lane_keeps_sums(stack: &Stack) {
     let (day, sums) = ("2025-10-02".parse().unwrap(), Sums { clicks: 2, unique_users: 1 });
     let (days, months) = ([(day, sums)].into(), [(YearMonth::of(day), sums)].into());
     let kept = StatDelta { total_clicks: 2, days, months };
-    let lanes = Lanes::new(client, Database::CLICKS).in_layout(StatLayout::Lanes);
+    let lanes = Lanes::new(&store::Table::new(client, Database::CLICKS)).in_layout(StatLayout::Lanes);
     lanes.commit(&lane, None, "1".parse().unwrap(), &kept, Timestamp::now()).await.unwrap();
     let always = json!({ "engine": { "transaction_conflicts": { "probability": 1 } } });
     for (faults, left) in [(always, 1), (json!({}), 0)] {
@@ -108,7 +108,7 @@ pub async fn a_seat_is_taken_over(stack: &Stack) {
 
 /// A chat that is longer than what is kept of it.
 pub async fn a_chat_is_long(stack: &Stack) {
-    let (chat, id) = (Chat::new(stack.dynamodb(), Database::GAMES), games::game(10));
+    let (chat, id) = (Chat::new(&stack.table(Database::GAMES)), games::game(10));
     let now_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap();
     let lines: Vec<_> = (0..=CHAT_LINES_MAX as u64)
         .map(|n| Line {
@@ -157,7 +157,10 @@ pub async fn a_reminder_is_due(stack: &Stack, service: &PushService) {
     let time = format!("{:02}:{:02}", due.hour(), due.minute()).parse().unwrap();
     let change = ReminderChange { is_enabled: Some(true), time: Some(time) };
     let yesterday = now - SignedDuration::from_hours(24);
-    Reminders::new(client.clone(), Database::OKUSURI).change(&user, change, &TimeZone::UTC, yesterday).await.unwrap();
+    Reminders::new(&store::Table::new(client.clone(), Database::OKUSURI))
+        .change(&user, change, &TimeZone::UTC, yesterday)
+        .await
+        .unwrap();
     okusuri::put(&client, &service.subscription("cleo", "cleo", now)).await.unwrap();
     let event = sample_event("okusuri-reminder", &samples::cases("okusuri-reminder")[0]);
     assert!(stack.invoke("okusuri-reminder", &event).await.unwrap().is_ok());

@@ -6,7 +6,7 @@ use store::clicks::{CommitError, Folder, Lanes};
 use super::*;
 
 fn folder(db: &Database) -> Folder {
-    Folder::new(db.client.clone(), Database::CLICKS)
+    Folder::new(&db.table(Database::CLICKS))
 }
 
 fn number(n: u64) -> SequenceNumber {
@@ -44,7 +44,7 @@ async fn sums_are_folded_once_and_none_that_came_since_are_thrown_away() {
     let db = Database::start().await.unwrap();
     let stream_arn = Source::of(&db).await.stream_arn;
     let (lane, now) = (Lane::new(stream_arn, "0"), Timestamp::UNIX_EPOCH);
-    let lanes = Lanes::new(db.client.clone(), Database::CLICKS).in_layout(StatLayout::Lanes);
+    let lanes = Lanes::new(&db.table(Database::CLICKS)).in_layout(StatLayout::Lanes);
     lanes.commit(&lane, None, number(1), &two_clicks(), now).await.unwrap();
     let again = lanes.commit(&lane, None, number(1), &two_clicks(), now).await;
     assert!(matches!(again, Err(CommitError::LaneMoved)), "{again:?}");

@@ -32,7 +32,7 @@ fn scopes() -> [Scope; 3] {
 }
 
 fn recounter(db: &Database) -> Recounter {
-    Recounter::new(db.client.clone(), db.streams(), Database::CLICKS, DateShards::default())
+    Recounter::new(&db.table(Database::CLICKS), db.streams(), DateShards::default())
 }
 
 async fn recount(db: &Database, scope: Scope) -> Measured {
@@ -82,7 +82,7 @@ impl Source {
         Self {
             stream_arn: table.latest_stream_arn.unwrap(),
             streams: db.streams(),
-            aggregator: Aggregator::new(db.client.clone(), Database::CLICKS, layout),
+            aggregator: Aggregator::new(&db.table(Database::CLICKS), layout),
             iterators: BTreeMap::new(),
         }
     }
@@ -164,7 +164,7 @@ fn event_record(record: &Record) -> Value {
 }
 
 async fn repair(db: &Database, measured: &Measured, lowers: bool) -> Result<Repaired, RepairError> {
-    let repairer = Repairer::new(db.client.clone(), Database::CLICKS);
+    let repairer = Repairer::new(&db.table(Database::CLICKS));
     repairer.repair(measured, lowers, Timestamp::now(), |_| {}).await
 }
 

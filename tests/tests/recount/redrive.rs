@@ -9,7 +9,7 @@ async fn with_a_mended_click(db: &Database, source: &mut Source) -> Kept {
     source.drain().await;
     put_at(db, "eve", &format!("{DAY}T09:00:00.000Z")).await;
     source.drain().await;
-    let (kept, _) = Quarantine::new(db.client.clone(), Database::CLICKS).list(None).await.unwrap();
+    let (kept, _) = Quarantine::new(&db.table(Database::CLICKS)).list(None).await.unwrap();
     assert_eq!((kept.len(), kept[0].reason.as_str(), kept[0].ending), (1, "click-count", None));
     kept.into_iter().next().unwrap()
 }
@@ -19,7 +19,7 @@ async fn a_mended_click_is_counted_once_however_often_it_is_redriven() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     let kept = with_a_mended_click(&db, &mut source).await;
-    let redriver = Redriver::new(db.client.clone(), Database::CLICKS);
+    let redriver = Redriver::new(&db.table(Database::CLICKS));
     let counted = Redriven::Ended(Ending::Counted);
     let redrives = (0..8).map(|_| redriver.redrive(&kept, Timestamp::now()));
     for redriven in futures::future::join_all(redrives).await {
@@ -47,7 +47,7 @@ async fn a_mended_click_waits_for_its_redrive_and_no_repair_counts_it() {
             repair(&db, &measured, true).await.unwrap();
             assert_eq!(stats(&db).await, [0; 5]);
         }
-        Redriver::new(db.client.clone(), Database::CLICKS).redrive(&kept, Timestamp::now()).await.unwrap();
+        Redriver::new(&db.table(Database::CLICKS)).redrive(&kept, Timestamp::now()).await.unwrap();
         let measured = recount(&db, Scope::All).await;
         assert_eq!((&measured.differences, measured.quarantined, measured.unmarked.len()), (&vec![], 0, 0));
         repair(&db, &measured, true).await.unwrap();
@@ -65,8 +65,8 @@ async fn a_click_that_was_put_anew_is_counted_by_the_stream_and_its_old_record_d
     put_at(&db, "eve", &format!("{DAY}T09:00:00.000Z")).await;
     source.drain().await;
     assert_eq!(recount(&db, Scope::All).await.quarantined, 1);
-    let (kept, _) = Quarantine::new(db.client.clone(), Database::CLICKS).list(None).await.unwrap();
-    let redriver = Redriver::new(db.client.clone(), Database::CLICKS);
+    let (kept, _) = Quarantine::new(&db.table(Database::CLICKS)).list(None).await.unwrap();
+    let redriver = Redriver::new(&db.table(Database::CLICKS));
     assert_eq!(redriver.dismiss(&kept[0], Timestamp::now()).await.unwrap(), Redriven::Ended(Ending::Dismissed));
     assert_eq!(redriver.redrive(&kept[0], Timestamp::now()).await.unwrap(), Redriven::Ended(Ending::Dismissed));
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);

@@ -64,7 +64,7 @@ async fn a_repair_that_is_killed_on_the_way_is_right_when_it_is_begun_again() {
     assert_eq!(measured.differences.len(), days.len());
 
     let first_part = Notify::new();
-    let repairer = Repairer::new(db.client.clone(), Database::CLICKS);
+    let repairer = Repairer::new(&db.table(Database::CLICKS));
     let told = |repaired: &Repaired| {
         if !repaired.corrections.is_empty() {
             first_part.notify_one();
@@ -146,7 +146,7 @@ async fn a_visitor_whose_claim_waits_for_its_batch_is_no_difference() {
     // The invocation of the parent dies between claiming and counting, and a child, which it has not to wait for here, counts ann's second click.
     let lane = Lane::new(&source.stream_arn, &parent);
     let click = StreamClick { sequence_number: number, user_id: "ann", date: DAY.parse().unwrap(), count: 1 };
-    let markers = Markers::new(db.client.clone(), Database::CLICKS);
+    let markers = Markers::new(&db.table(Database::CLICKS));
     for part in parts([click], number) {
         markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await.unwrap();
     }

@@ -129,7 +129,7 @@ async fn a_mailbox_has_one_limit_whatever_the_tag() {
 #[tokio::test]
 async fn a_source_and_the_service_send_so_many_codes_an_hour_and_no_more() {
     let service = Service::start().await;
-    let limits = CodeLimits::new(service.db.client.clone(), Database::OKUSURI);
+    let limits = CodeLimits::new(&service.db.table(Database::OKUSURI));
     let source = |address: &str| Source::of(Some(address.parse().unwrap())).unwrap();
     let (ann, bob) = (source("203.0.113.7"), source("2001:db8::1"));
     for _ in 0..60 {
@@ -153,7 +153,7 @@ async fn a_source_and_the_service_send_so_many_codes_an_hour_and_no_more() {
 #[tokio::test]
 async fn a_source_that_guesses_is_locked_for_longer_each_time() {
     let service = Service::start().await;
-    let limits = CodeLimits::new(service.db.client.clone(), Database::OKUSURI);
+    let limits = CodeLimits::new(&service.db.table(Database::OKUSURI));
     let source = Source::of(Some([203, 0, 113, 7].into())).unwrap();
     let mut at = now();
     for hours in [1, 2, 4] {

@@ -54,7 +54,7 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
     // Nobody is signed in, but whoever asked for it may ask again.
     assert!(!service.is_signed_in(&token, now()).await);
     assert!(service.sessions.of_token_even_deleting(&token, now()).await.unwrap().is_some());
-    let again = Sessions::new(service.db.client.clone(), Database::OKUSURI);
+    let again = Sessions::new(&service.db.table(Database::OKUSURI));
     assert!(again.list(&bob.user, now()).await.unwrap().len() == 1);
     // Or comes in by code, and is told that it has to end first.
     let right = service.codes.check(&email("ann"), &code("123456"), now() + seconds(120)).await.unwrap();

@@ -48,7 +48,7 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
         let login = login(&format!("subject-{number}"), None);
         assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), Linked::Yes);
     }
-    let notifications = Notifications::new(service.db.client.clone(), Database::OKUSURI);
+    let notifications = Notifications::new(&service.db.table(Database::OKUSURI));
     for number in 0..3 {
         assert!(notifications.subscribe(&user, &browser(&user, number)).await.unwrap());
     }
@@ -90,7 +90,7 @@ async fn what_is_linked_in_the_moment_of_the_first_code_does_not_stay() {
         let user = service.user(&entered.user.user_id).await;
         let known = login(&format!("known-{round}"), None);
         service.sign_ins.link(&user, &known, &service.vault, now()).await.unwrap();
-        let notifications = Notifications::new(service.db.client.clone(), Database::OKUSURI);
+        let notifications = Notifications::new(&service.db.table(Database::OKUSURI));
         let (added, device) = (login(&format!("added-{round}"), None), browser(&user, round));
         let (stranger, session) = (new_user(&format!("stranger-{round}")), service.new_session().1);
         let at = now() + seconds(60);

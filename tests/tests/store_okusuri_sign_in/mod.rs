@@ -76,11 +76,11 @@ impl Service {
         let vault = Vault::new(&SecretString::from("a secret of thirty-two characters")).unwrap();
         let client = || db.client.clone();
         Self {
-            codes: Codes::new(client(), Database::OKUSURI, vault.clone()),
-            sign_ins: SignIns::new(client(), Database::OKUSURI),
-            sessions: Sessions::new(client(), Database::OKUSURI),
-            users: Users::new(client(), Database::OKUSURI),
-            everything: Everything::new(client(), Database::OKUSURI),
+            codes: Codes::new(&store::Table::new(client(), Database::OKUSURI), vault.clone()),
+            sign_ins: SignIns::new(&store::Table::new(client(), Database::OKUSURI)),
+            sessions: Sessions::new(&store::Table::new(client(), Database::OKUSURI)),
+            users: Users::new(&store::Table::new(client(), Database::OKUSURI)),
+            everything: Everything::new(&store::Table::new(client(), Database::OKUSURI)),
             tokens: AtomicUsize::new(0),
             vault,
             db,

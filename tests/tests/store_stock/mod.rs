@@ -41,11 +41,11 @@ fn order(text: &str) -> OrderId {
 }
 
 fn stock(db: &Database) -> Stock {
-    Stock::new(db.client.clone(), Database::SHOP)
+    Stock::new(&db.table(Database::SHOP))
 }
 
 fn reservations(db: &Database) -> Reservations {
-    Reservations::new(db.client.clone(), Database::SHOP)
+    Reservations::new(&db.table(Database::SHOP))
 }
 
 /// An engine with a cup of which there are so many.
@@ -61,7 +61,7 @@ async fn with_cups(cups: i64) -> Database {
         archived: None,
     };
     let put = Put { id: cup(), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
-    Products::new(db.client.clone(), Database::SHOP).put(&put).await.unwrap();
+    Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
     if cups > 0 {
         stock(&db).change(&movement("COUNT", cups, "first count", 0)).await.unwrap();
     }
@@ -73,7 +73,7 @@ async fn archive(db: &Database) {
     let name = ShortText::new("Cup").unwrap();
     let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
     let put = Put { id: cup(), form, changed_by: None, now: at(1), row_id: Uuid::now_v7() };
-    Products::new(db.client.clone(), Database::SHOP).put(&put).await.unwrap();
+    Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
 }
 
 /// A movement under a key.
@@ -106,7 +106,7 @@ fn reservation(order_id: &str, quantity: i64, hold_seconds: i64, seconds: i64) -
 }
 
 async fn product(db: &Database) -> Product {
-    Products::new(db.client.clone(), Database::SHOP).get(&cup()).await.unwrap().unwrap()
+    Products::new(&db.table(Database::SHOP)).get(&cup()).await.unwrap().unwrap()
 }
 
 async fn level(db: &Database) -> (u64, u64) {

@@ -15,6 +15,7 @@ use lambda_kit::problem::{self, INTERNAL, NOT_FOUND, Problem};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
+use store::Table;
 use store::shop::{Activities, Recorded};
 use uuid::Uuid;
 
@@ -38,14 +39,9 @@ pub struct ActivityLog {
 
 impl ActivityLog {
     /// A log whose cursors are signed with `cursor_key`.
-    pub fn new(
-        client: aws_sdk_dynamodb::Client,
-        config: &Config,
-        cursor_key: SecretString,
-        staff_token: SecretString,
-    ) -> Self {
+    pub fn new(table: &Table, config: &Config, cursor_key: SecretString, staff_token: SecretString) -> Self {
         Self {
-            store: Activities::new(client, &config.table, config.suffixes),
+            store: Activities::new(table, config.suffixes),
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             new_id: lambda_kit::id::new_id,

@@ -4,17 +4,18 @@ use activity_log::{ActivityLog, Config, handle};
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, http, telemetry};
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let mut config = Config::from_env()?;
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
+    let table = Table::new(Client::new(&sdk), &config.table);
     // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    config.suffixes = config.suffixes.remembered(&client, &config.table).await?;
+    config.suffixes = config.suffixes.remembered(&table).await?;
     let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
     let log =
-        ActivityLog::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
+        ActivityLog::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
     http::run(|request| handle(&log, request, Timestamp::now())).await
 }

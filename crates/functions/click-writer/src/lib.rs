@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
 use serde_json::json;
+use store::Table;
 use store::clicks::StoredClick;
 use uuid::Uuid;
 
@@ -36,8 +37,8 @@ pub struct Writer {
 
 impl Writer {
     /// A writer with the system's clock and randomness.
-    pub fn new(client: aws_sdk_dynamodb::Client, config: Config) -> Self {
-        let store = store::clicks::ClickWriter::new(client, config.table, config.date_shards, config.retention);
+    pub fn new(table: &Table, config: Config) -> Self {
+        let store = store::clicks::ClickWriter::new(table, config.date_shards, config.retention);
         Self { store, now: Timestamp::now, chance: lambda_kit::id::new_id }
     }
 

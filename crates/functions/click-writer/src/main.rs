@@ -3,14 +3,15 @@
 use aws_sdk_dynamodb::Client;
 use click_writer::{Config, Writer, handle};
 use lambda_kit::{aws, http, telemetry};
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let config = Config::from_env()?;
-    let client = Client::new(&aws::config().await);
+    let table = Table::new(Client::new(&aws::config().await), &config.table);
     // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshake is cheap.
-    config.date_shards.remember(&client, &config.table).await?;
-    let writer = Writer::new(client, config);
+    config.date_shards.remember(&table).await?;
+    let writer = Writer::new(&table, config);
     http::run(|request| handle(&writer, request)).await
 }

@@ -5,6 +5,7 @@ use clicks_watch::handle;
 use domain::journal::Retention;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
+use store::Table;
 use store::journal::{Journal, JournalShards};
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,9 +14,9 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = env::required("JOURNAL_TABLE")?;
     let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
     let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
-    let client = Client::new(&aws::config().await);
+    let table = Table::new(Client::new(&aws::config().await), table);
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
-    store::journal::connect(&client, &table).await?;
-    let journal = Journal::new(client, table, shards, retention);
+    store::journal::connect(&table).await?;
+    let journal = Journal::new(&table, shards, retention);
     stream::run(|event, _| handle(&journal, event, Timestamp::now())).await
 }

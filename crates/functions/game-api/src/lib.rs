@@ -17,6 +17,7 @@ use lambda_kit::page::Listing;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
+use store::Table;
 use store::game::{Allowance, Chat, Clients, Drawings, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
 
@@ -43,15 +44,15 @@ pub struct Api {
 
 impl Api {
     /// The API of the games in `table`, with the system's randomness. `key` signs tickets, player tokens and cursors.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, key: SecretString) -> Self {
+    pub fn new(table: &Table, key: SecretString) -> Self {
         Self {
-            rooms: Rooms::new(client.clone(), table),
-            clients: Clients::new(client.clone(), table),
-            lobby: Lobby::new(client.clone(), table),
-            chat: Chat::new(client.clone(), table),
-            rounds: Rounds::new(client.clone(), table),
-            drawings: Drawings::new(client.clone(), table),
-            strokes: Strokes::new(client, table),
+            rooms: Rooms::new(table),
+            clients: Clients::new(table),
+            lobby: Lobby::new(table),
+            chat: Chat::new(table),
+            rounds: Rounds::new(table),
+            drawings: Drawings::new(table),
+            strokes: Strokes::new(table),
             tickets: Tickets::new(key.clone()),
             cursors: Cursors::new(key),
             new_id: lambda_kit::id::new_id,

@@ -4,15 +4,16 @@ use aws_sdk_dynamodb::Client;
 use game_api::{Api, handle};
 use jiff::Timestamp;
 use lambda_kit::{aws, env, http, telemetry};
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let (table, key_arn) = (env::required("GAME_TABLE")?, env::required("GAME_KEY_SECRET_ARN")?);
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
+    let table = Table::new(Client::new(&sdk), table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::game::connect(&client, &table).await?;
-    let api = Api::new(client, &table, aws::secret(&sdk, &key_arn).await?);
+    store::game::connect(&table).await?;
+    let api = Api::new(&table, aws::secret(&sdk, &key_arn).await?);
     http::run(|request| handle(&api, request, Timestamp::now())).await
 }

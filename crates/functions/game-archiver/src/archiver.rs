@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use lambda_kit::stream::{Progress, StreamEvent, StreamRecord};
 use metrics::counter;
 use store::StoreError;
+use store::Table;
 use store::game::{Archive, Drawing, Drawings, GameChange, GameImage, Rounds, Strokes};
 use store::journal::Journal;
 
@@ -34,12 +35,12 @@ pub(crate) struct Archived {
 
 impl Archiver {
     /// An archiver of the games in `table`, which tells the journal of their ends.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, journal: Journal) -> Self {
+    pub fn new(table: &Table, journal: Journal) -> Self {
         Self {
-            rounds: Rounds::new(client.clone(), table),
-            strokes: Strokes::new(client.clone(), table),
-            drawings: Drawings::new(client.clone(), table),
-            archive: Archive::new(client, table),
+            rounds: Rounds::new(table),
+            strokes: Strokes::new(table),
+            drawings: Drawings::new(table),
+            archive: Archive::new(table),
             journal,
         }
     }

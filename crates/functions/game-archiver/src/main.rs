@@ -5,6 +5,7 @@ use domain::journal::Retention;
 use game_archiver::{Archiver, handle};
 use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
+use store::Table;
 use store::journal::{Journal, JournalShards};
 
 #[tokio::main(flavor = "current_thread")]
@@ -14,9 +15,10 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
     let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
     let client = Client::new(&aws::config().await);
+    let (table, journal) = (Table::new(client.clone(), table), Table::new(client, journal));
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
-    store::game::connect(&client, &table).await?;
-    let journal = Journal::new(client.clone(), journal, shards, retention);
-    let archiver = Archiver::new(client, &table, journal);
+    store::game::connect(&table).await?;
+    let journal = Journal::new(&journal, shards, retention);
+    let archiver = Archiver::new(&table, journal);
     stream::run(|event, _| handle(&archiver, event, Timestamp::now())).await
 }

@@ -17,6 +17,7 @@ use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
 use secrecy::SecretString;
+use store::Table;
 use store::shop::{Products, Reservations, Stock};
 use uuid::Uuid;
 
@@ -41,16 +42,11 @@ pub struct Inventory {
 
 impl Inventory {
     /// The stock of the products in `table`, with the system's clock and randomness.
-    pub fn new(
-        client: aws_sdk_dynamodb::Client,
-        table: &str,
-        cursor_key: SecretString,
-        staff_token: SecretString,
-    ) -> Self {
+    pub fn new(table: &Table, cursor_key: SecretString, staff_token: SecretString) -> Self {
         Self {
-            products: Products::new(client.clone(), table),
-            stock: Stock::new(client.clone(), table),
-            reservations: Reservations::new(client, table),
+            products: Products::new(table),
+            stock: Stock::new(table),
+            reservations: Reservations::new(table),
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             now: Timestamp::now,

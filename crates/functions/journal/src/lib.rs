@@ -16,6 +16,7 @@ use lambda_kit::problem::{NOT_FOUND, Problem, failed};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
+use store::Table;
 use store::journal::{Journal, JournalReader};
 use uuid::Uuid;
 
@@ -37,15 +38,10 @@ pub struct Journals {
 
 impl Journals {
     /// Journals with the system's clock and randomness, whose cursors are signed with `cursor_key`.
-    pub fn new(
-        client: aws_sdk_dynamodb::Client,
-        config: Config,
-        cursor_key: SecretString,
-        staff_token: SecretString,
-    ) -> Self {
+    pub fn new(table: &Table, config: Config, cursor_key: SecretString, staff_token: SecretString) -> Self {
         Self {
-            writer: Journal::new(client.clone(), &config.table, config.shards, config.retention.clone()),
-            reader: JournalReader::new(client, config.table, config.retention),
+            writer: Journal::new(table, config.shards, config.retention.clone()),
+            reader: JournalReader::new(table, config.retention),
             public: config.public,
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),

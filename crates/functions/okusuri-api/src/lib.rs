@@ -26,6 +26,7 @@ use lambda_kit::outbound::Outbound;
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::push::{VapidKey, VapidKeyError};
 use secrecy::SecretString;
+use store::Table;
 use store::okusuri::vault::{Vault, VaultError};
 use store::okusuri::{
     Accesses, Attempts, CodeLimits, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users,
@@ -105,31 +106,30 @@ impl Okusuri {
     /// # Errors
     /// [`KeyError`] when a secret is no key.
     pub fn new(
-        client: aws_sdk_dynamodb::Client,
+        table: &Table,
         mails: aws_sdk_sesv2::Client,
         outbound: Outbound,
         config: &Config,
         secrets: Secrets,
     ) -> Result<Self, KeyError> {
-        let table = &config.table;
         let vault = Vault::new(&secrets.key)?;
         let vapid_key = VapidKey::new(&secrets.vapid_key, config.vapid_subject.as_str())?;
         Ok(Self {
-            sessions: Sessions::new(client.clone(), table),
-            logs: Logs::new(client.clone(), table),
-            notices: Notices::new(&client, table, outbound.clone(), vapid_key),
-            medicines: Medicines::new(client.clone(), table),
-            doses: Doses::new(client.clone(), table),
-            listings: Listings::new(client.clone(), table),
-            accesses: Accesses::new(client.clone(), table),
-            sign_ins: SignIns::new(client.clone(), table),
-            codes: Codes::new(client.clone(), table, vault.clone()),
-            code_limits: CodeLimits::new(client.clone(), table),
-            attempts: Attempts::new(client.clone(), table, vault.clone()),
+            sessions: Sessions::new(table),
+            logs: Logs::new(table),
+            notices: Notices::new(table, outbound.clone(), vapid_key),
+            medicines: Medicines::new(table),
+            doses: Doses::new(table),
+            listings: Listings::new(table),
+            accesses: Accesses::new(table),
+            sign_ins: SignIns::new(table),
+            codes: Codes::new(table, vault.clone()),
+            code_limits: CodeLimits::new(table),
+            attempts: Attempts::new(table, vault.clone()),
             providers: Providers::new(config.providers.clone(), outbound),
             vault,
-            users: Users::new(client.clone(), table),
-            everything: Everything::new(client, table),
+            users: Users::new(table),
+            everything: Everything::new(table),
             mailer: Mailer::new(mails, config.mail_from.clone()),
             public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),

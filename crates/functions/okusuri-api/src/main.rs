@@ -4,15 +4,16 @@ use aws_sdk_dynamodb::Client;
 use lambda_kit::outbound::Outbound;
 use lambda_kit::{aws, http, telemetry};
 use okusuri_api::{Config, Okusuri, Secrets, handle};
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let config = Config::from_env()?;
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
+    let table = Table::new(Client::new(&sdk), &config.table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::okusuri::connect(&client, &config.table).await?;
+    store::okusuri::connect(&table).await?;
     let secrets = Secrets {
         cursor_key: aws::secret(&sdk, &config.cursor_key_arn).await?,
         health_token: aws::secret(&sdk, &config.health_token_arn).await?,
@@ -20,6 +21,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         vapid_key: aws::secret(&sdk, &config.vapid_key_arn).await?,
     };
     let mails = aws_sdk_sesv2::Client::new(&sdk);
-    let okusuri = Okusuri::new(client, mails, Outbound::from_env()?, &config, secrets)?;
+    let okusuri = Okusuri::new(&table, mails, Outbound::from_env()?, &config, secrets)?;
     http::run(|request| handle(&okusuri, request)).await
 }

@@ -12,6 +12,7 @@ use lambda_kit::problem::{INVALID_BODY, Problem};
 use lambda_kit::push::{Message, Push, Sent, Subscriber, SubscriberError, VapidKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::Table;
 use store::okusuri::rows::PushSubscription;
 use store::okusuri::{Notifications, NotificationsOf, Reminders};
 
@@ -36,10 +37,10 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    pub(crate) fn new(client: &aws_sdk_dynamodb::Client, table: &str, outbound: Outbound, key: VapidKey) -> Self {
+    pub(crate) fn new(table: &Table, outbound: Outbound, key: VapidKey) -> Self {
         Self {
-            reminders: Reminders::new(client.clone(), table),
-            notifications: Notifications::new(client.clone(), table),
+            reminders: Reminders::new(table),
+            notifications: Notifications::new(table),
             push: Push::new(outbound, key),
         }
     }

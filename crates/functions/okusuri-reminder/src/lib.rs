@@ -17,6 +17,7 @@ use lambda_runtime::Diagnostic;
 use metrics::{counter, gauge};
 use serde::Serialize;
 use store::StoreError;
+use store::Table;
 use store::okusuri::{DuePartition, Logs, Notifications, Reminders};
 
 pub use bounds::Bounds;
@@ -34,11 +35,11 @@ pub struct Reminding {
 
 impl Reminding {
     /// The reminders in `table`, sent through `push`.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, push: Push) -> Self {
+    pub fn new(table: &Table, push: Push) -> Self {
         Self {
-            reminders: Reminders::new(client.clone(), table),
-            logs: Logs::new(client.clone(), table),
-            notifications: Notifications::new(client, table),
+            reminders: Reminders::new(table),
+            logs: Logs::new(table),
+            notifications: Notifications::new(table),
             push,
             bounds: Bounds::default(),
         }

@@ -8,6 +8,7 @@ use lambda_kit::{aws, env, telemetry};
 use lambda_runtime::{LambdaEvent, service_fn};
 use okusuri_reminder::{Reminding, handle};
 use serde_json::Value;
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -16,10 +17,10 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let (key, subject) = (env::required("VAPID_KEY_SECRET_ARN")?, env::required("VAPID_SUBJECT")?);
     let outbound = Outbound::from_env()?;
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
-    store::okusuri::connect(&client, &table).await?;
+    let table = Table::new(Client::new(&sdk), table);
+    store::okusuri::connect(&table).await?;
     let key = VapidKey::new(&aws::secret(&sdk, &key).await?, subject)?;
-    let reminding = &Reminding::new(client, &table, Push::new(outbound, key));
+    let reminding = &Reminding::new(&table, Push::new(outbound, key));
     let remind = |_: LambdaEvent<Value>| async move {
         let report = handle(reminding, Timestamp::now()).await;
         telemetry::flush();

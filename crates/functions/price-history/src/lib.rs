@@ -15,6 +15,7 @@ use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, NOT_FOUND, Problem};
 use secrecy::SecretString;
+use store::Table;
 use store::shop::{Prices, Products};
 use uuid::Uuid;
 
@@ -40,15 +41,10 @@ pub struct Shop {
 
 impl Shop {
     /// The products in `table`, with the system's clock and randomness.
-    pub fn new(
-        client: aws_sdk_dynamodb::Client,
-        table: &str,
-        cursor_key: SecretString,
-        staff_token: SecretString,
-    ) -> Self {
+    pub fn new(table: &Table, cursor_key: SecretString, staff_token: SecretString) -> Self {
         Self {
-            products: Products::new(client.clone(), table),
-            prices: Prices::new(client, table),
+            products: Products::new(table),
+            prices: Prices::new(table),
             cursors: Cursors::new(cursor_key),
             staff: AccessToken::new(staff_token),
             now: Timestamp::now,

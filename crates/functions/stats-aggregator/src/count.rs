@@ -6,6 +6,7 @@ use backon::{ExponentialBuilder, Retryable};
 use domain::clicks::{Part, SequenceNumber, Standing, parts};
 use jiff::{SignedDuration, Timestamp};
 use store::StoreError;
+use store::Table;
 use store::clicks::{CommitError, KnownClaims, Lane, Lanes, Markers, Quarantine, StatLayout};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
@@ -52,11 +53,11 @@ pub(crate) struct Counted<'a> {
 
 impl Aggregator {
     /// Counts into `table`, in the given layout.
-    pub fn new(client: aws_sdk_dynamodb::Client, table: &str, layout: StatLayout) -> Self {
+    pub fn new(table: &Table, layout: StatLayout) -> Self {
         Self {
-            lanes: Lanes::new(client.clone(), table).in_layout(layout),
-            markers: Markers::new(client.clone(), table),
-            quarantine: Quarantine::new(client, table),
+            lanes: Lanes::new(table).in_layout(layout),
+            markers: Markers::new(table),
+            quarantine: Quarantine::new(table),
             known: Mutex::default(),
         }
     }

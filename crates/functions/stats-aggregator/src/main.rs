@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
 use stats_aggregator::{Aggregator, handle};
+use store::Table;
 use store::clicks::StatLayout;
 
 #[tokio::main(flavor = "current_thread")]
@@ -11,9 +12,9 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("CLICKS_TABLE")?;
     let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or lanes", Some)?;
-    let client = Client::new(&aws::config().await);
+    let table = Table::new(Client::new(&aws::config().await), table);
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
-    store::clicks::connect(&client, &table).await?;
-    let aggregator = Aggregator::new(client, &table, layout);
+    store::clicks::connect(&table).await?;
+    let aggregator = Aggregator::new(&table, layout);
     stream::run(|event, context| handle(&aggregator, event, context.deadline(), Timestamp::now())).await
 }

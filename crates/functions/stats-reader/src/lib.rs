@@ -11,6 +11,7 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem, failed};
 use secrecy::SecretString;
 use store::StoreError;
+use store::Table;
 use store::clicks::ClicksReader;
 
 pub use clicks::{LIMIT_DEFAULT, LIMIT_MAX};
@@ -26,14 +27,9 @@ pub struct Reader {
 
 impl Reader {
     /// A reader whose cursors are signed with `cursor_key`.
-    pub fn new(
-        client: aws_sdk_dynamodb::Client,
-        config: &Config,
-        cursor_key: SecretString,
-        operator_token: SecretString,
-    ) -> Self {
+    pub fn new(table: &Table, config: &Config, cursor_key: SecretString, operator_token: SecretString) -> Self {
         Self {
-            store: ClicksReader::new(client, &config.table, config.date_shards),
+            store: ClicksReader::new(table, config.date_shards),
             cursors: Cursors::new(cursor_key),
             operator: AccessToken::new(operator_token),
         }

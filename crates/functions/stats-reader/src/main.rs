@@ -4,17 +4,18 @@ use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, http, telemetry};
 use stats_reader::{Config, Reader, handle};
+use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let mut config = Config::from_env()?;
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
+    let table = Table::new(Client::new(&sdk), &config.table);
     // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    config.date_shards = config.date_shards.with_earlier(&client, &config.table).await?;
+    config.date_shards = config.date_shards.with_earlier(&table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =
-        Reader::new(client, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);
+        Reader::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);
     http::run(|request| handle(&reader, request, Timestamp::now())).await
 }

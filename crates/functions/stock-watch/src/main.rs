@@ -5,6 +5,7 @@ use domain::journal::Retention;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, stream, telemetry};
 use stock_watch::{Watcher, handle};
+use store::Table;
 use store::journal::{Journal, JournalShards};
 use store::shop::Reservations;
 
@@ -15,9 +16,10 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
     let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
     let client = Client::new(&aws::config().await);
+    let (table, journal) = (Table::new(client.clone(), table), Table::new(client, journal));
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
-    store::shop::connect(&client, &table).await?;
-    let journal = Journal::new(client.clone(), journal, shards, retention);
-    let watcher = Watcher::new(journal, Reservations::new(client, table));
+    store::shop::connect(&table).await?;
+    let journal = Journal::new(&journal, shards, retention);
+    let watcher = Watcher::new(journal, Reservations::new(&table));
     stream::run(|event, _| handle(&watcher, event, Timestamp::now())).await
 }

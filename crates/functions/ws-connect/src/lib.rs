@@ -5,7 +5,6 @@
 //! Nothing is said to anybody here. Until API Gateway has this function's answer, the new connection cannot be posted to; it says
 //! hello when it can, and `ws-message` takes it from there.
 
-use aws_sdk_dynamodb::Client;
 use domain::game::{GameId, PlayerId, PlayerName};
 use jiff::Timestamp;
 use lambda_kit::signed::SignedError;
@@ -13,6 +12,7 @@ use lambda_kit::socket::{SocketEvent, SocketReply};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
 use store::StoreError;
+use store::Table;
 use store::game::{Connections, NewConnection, Role, Rooms};
 
 /// What the function works with.
@@ -60,12 +60,8 @@ impl Refused {
 
 impl Door {
     /// A door to the games in `table`, whose tickets are signed with `ticket_key`.
-    pub fn new(client: Client, table: &str, ticket_key: SecretString) -> Self {
-        Self {
-            rooms: Rooms::new(client.clone(), table),
-            connections: Connections::new(client, table),
-            tickets: Tickets::new(ticket_key),
-        }
+    pub fn new(table: &Table, ticket_key: SecretString) -> Self {
+        Self { rooms: Rooms::new(table), connections: Connections::new(table), tickets: Tickets::new(ticket_key) }
     }
 
     async fn enter(&self, event: &SocketEvent, now: Timestamp) -> Result<(), Refused> {

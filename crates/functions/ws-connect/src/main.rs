@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, socket, telemetry};
+use store::Table;
 use ws_connect::{Door, handle};
 
 #[tokio::main(flavor = "current_thread")]
@@ -10,9 +11,9 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let (table, key_arn) = (env::required("GAME_TABLE")?, env::required("GAME_KEY_SECRET_ARN")?);
     let sdk = aws::config().await;
-    let client = Client::new(&sdk);
+    let table = Table::new(Client::new(&sdk), table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::game::connect(&client, &table).await?;
-    let door = Door::new(client, &table, aws::secret(&sdk, &key_arn).await?);
+    store::game::connect(&table).await?;
+    let door = Door::new(&table, aws::secret(&sdk, &key_arn).await?);
     socket::run(|event| handle(&door, event, Timestamp::now())).await
 }

@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use game_room::{ApiGateway, GameRoom, chance};
 use lambda_kit::{aws, env, socket, telemetry};
+use store::Table;
 use ws_message::handle;
 
 #[tokio::main(flavor = "current_thread")]
@@ -10,10 +11,10 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("GAME_TABLE")?;
     let sdk = aws::config().await;
-    let (client, sockets) = (Client::new(&sdk), ApiGateway::new(&sdk));
+    let (table, sockets) = (Table::new(Client::new(&sdk), table), ApiGateway::new(&sdk));
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    store::game::connect(&client, &table).await?;
+    store::game::connect(&table).await?;
     sockets.connect().await;
-    let room = GameRoom::new(client, table, sockets, chance);
+    let room = GameRoom::new(&table, sockets, chance);
     socket::run(|event| handle(&room, event, socket::now_ms())).await
 }

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::Update;
 use domain::clicks::{Correction, Period, SequenceNumber, Sums};
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, lane_partition, s};
 use super::lanes::{CommitError, Lane, Lanes};
 use super::unfolded::{clicks_attribute, read, total_attribute, users_attribute};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
 /// less the lane.
@@ -40,22 +38,20 @@ impl Unfolded {
 /// Folds. Its requests are `DescribeTable`, `Query` and `GetItem` of lanes, and `TransactWriteItems` of updates of a lane and statistics.
 #[derive(Debug, Clone)]
 pub struct Folder {
-    client: Client,
-    table: String,
+    table: Table,
     lanes: Lanes,
 }
 
 impl Folder {
     /// Folds what lanes keep in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
-        Self { lanes: Lanes::new(client.clone(), &table), client, table }
+    pub fn new(table: &Table) -> Self {
+        Self { lanes: Lanes::new(table), table: table.clone() }
     }
 
     /// The lanes of the table's stream that keep something, as they were a moment ago.
     pub async fn waiting(&self) -> Result<Vec<Unfolded>, StoreError> {
-        let stream_arn = stream_arn(&self.client, &self.table).await?;
-        let query = self.client.query().table_name(&self.table);
+        let stream_arn = stream_arn(&self.table).await?;
+        let query = self.table.query();
         let query = query
             .key_condition_expression("#pk = :pk")
             .filter_expression("attribute_exists(#total)")
@@ -80,7 +76,7 @@ impl Folder {
 
     /// What a lane keeps now; `None` when that is nothing. Consistent.
     pub async fn kept(&self, lane: &Lane) -> Result<Option<Unfolded>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(lane.key())).consistent_read(true);
+        let request = self.table.get_item(lane.key()).consistent_read(true);
         let item = request.send().await?.item.filter(|item| item.contains_key(&total_attribute()));
         item.map(|item| unfolded(lane.clone(), &item)).transpose()
     }
@@ -96,9 +92,9 @@ impl Folder {
         if folded.is_empty() {
             return Ok(None);
         }
-        let mut update = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(unfolded.lane.key()))
+        let mut update = self
+            .table
+            .update(unfolded.lane.key())
             // The first stops a commit's additions since the reading from being thrown away, the second sums from being folded twice: by
             // two folders, or by one whose reply was lost. For as long as the lane does not move, its sums only ever go.
             .condition_expression("sequenceNumber = :read AND attribute_exists(#c0)")
@@ -127,10 +123,10 @@ impl Folder {
 }
 
 /// The ARN of the table's stream.
-pub(super) async fn stream_arn(client: &Client, table: &str) -> Result<String, StoreError> {
-    let description = client.describe_table().table_name(table).send().await?.table;
+pub(super) async fn stream_arn(table: &Table) -> Result<String, StoreError> {
+    let description = table.client().describe_table().table_name(table.name()).send().await?.table;
     let arn = description.and_then(|table| table.latest_stream_arn);
-    arn.ok_or_else(|| StoreError::Refused(format!("the table {table} has no stream")))
+    arn.ok_or_else(|| StoreError::Refused(format!("the table {} has no stream", table.name())))
 }
 
 fn unfolded(lane: Lane, item: &Item) -> Result<Unfolded, StoreError> {

@@ -2,11 +2,8 @@
 
 use std::str::FromStr;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use domain::clicks::{ClickKey, Correction, LaneId, Period, SequenceNumber, StatDelta};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
@@ -15,7 +12,8 @@ use super::keys::{
     DAILY, Item, MONTHLY, PARTITION_KEY, TOTAL, TOTAL_SORT, date_key, key, lane_partition, month_key, n, s,
 };
 use super::unfolded;
-use crate::{StoreError, error};
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// How long a lane is kept after it last moved. Its stream forgets its records after 24 hours, so nothing comes back for it.
 const LANE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -118,15 +116,14 @@ pub enum CommitError {
 /// Reads lanes and moves them. Its requests are `GetItem`, `UpdateItem`, and `TransactWriteItems` of updates.
 #[derive(Debug, Clone)]
 pub struct Lanes {
-    client: Client,
-    table: String,
+    table: Table,
     layout: StatLayout,
 }
 
 impl Lanes {
     /// The lanes in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), layout: StatLayout::default() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone(), layout: StatLayout::default() }
     }
 
     /// The same in another layout, which may change from commit to commit: what a lane keeps is added up with everything else.
@@ -136,7 +133,7 @@ impl Lanes {
 
     /// The last record that this lane has counted; `None` before the first. Consistent.
     pub async fn checkpoint(&self, lane: &Lane) -> Result<Option<SequenceNumber>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(lane.key())).consistent_read(true);
+        let request = self.table.get_item(lane.key()).consistent_read(true);
         let Some(item) = request.send().await?.item else { return Ok(None) };
         let number = item.get("sequenceNumber").and_then(|value| value.as_s().ok());
         let number = number.and_then(|text| text.parse().ok());
@@ -169,20 +166,14 @@ impl Lanes {
     ) -> Result<(), CommitError> {
         let update = self.lane_update(lane, from, to, now);
         let update = unfolded::add(update, additions(delta)).build();
-        let update = update.map_err(|error| StoreError::Refused(error.to_string()))?;
-        let request = self.client.update_item().table_name(update.table_name).set_key(Some(update.key));
+        let update = update.map_err(StoreError::from)?;
+        let request = self.table.update_item(update.key);
         let request = request
             .update_expression(update.update_expression)
             .set_condition_expression(update.condition_expression)
             .set_expression_attribute_names(update.expression_attribute_names)
             .set_expression_attribute_values(update.expression_attribute_values);
-        match request.send().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => CommitError::LaneMoved,
-                _ => CommitError::Store(error.into()),
-            }),
-        }
+        unless_condition_failed(request.send().await)?.map(drop).ok_or(CommitError::LaneMoved)
     }
 
     /// The same, and what else belongs to it.
@@ -221,24 +212,18 @@ impl Lanes {
         let additions = additions.into_iter().map(|addition| self.stat_update(&addition));
         let updates = std::iter::once(lane).chain(also).chain(additions);
         let actions = updates.map(|update| {
-            let update = update.build().map_err(|error| StoreError::Refused(error.to_string()))?;
+            let update = update.build()?;
             Ok(TransactWriteItem::builder().update(update).build())
         });
         let actions: Vec<_> = actions.collect::<Result<_, StoreError>>()?;
-        match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                    // The reasons are in the order of the actions, and the lane's comes first.
-                    let lanes = canceled.cancellation_reasons().first().and_then(|reason| reason.code());
-                    match error::canceled(canceled) {
-                        Ok(()) if lanes == Some("ConditionalCheckFailed") => CommitError::LaneMoved,
-                        Ok(()) => CommitError::Store(StoreError::Refused("a note's condition did not hold".to_owned())),
-                        Err(error) => CommitError::Store(error),
-                    }
-                }
-                _ => CommitError::Store(error.into()),
-            }),
+        match self.table.transact(actions).await? {
+            TransactionOutcome::Written => Ok(()),
+            // The lane's action comes first.
+            TransactionOutcome::ConditionFailed { action: 0, .. } => Err(CommitError::LaneMoved),
+            TransactionOutcome::ConditionFailed { .. } => {
+                Err(CommitError::Store(StoreError::Refused("a note's condition did not hold".to_owned())))
+            }
+            TransactionOutcome::Conflict => Err(CommitError::Store(StoreError::conflict())),
         }
     }
 
@@ -250,9 +235,9 @@ impl Lanes {
         now: Timestamp,
     ) -> UpdateBuilder {
         const SET: &str = "SET sequenceNumber = :to, updatedAt = :now";
-        let update = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(lane.key()))
+        let update = self
+            .table
+            .update(lane.key())
             .expression_attribute_values(":to", s(to.to_string()))
             .expression_attribute_values(":now", s(now.to_string()));
         let update = match lane.expires_at(now) {
@@ -281,9 +266,9 @@ impl Lanes {
             Period::Month(month) => (key(MONTHLY, month.to_string()), month_key(month), MONTHLY),
             Period::Total => (key(TOTAL, TOTAL_SORT), TOTAL.to_owned(), TOTAL_SORT),
         };
-        let update = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(key))
+        let update = self
+            .table
+            .update(key)
             .expression_attribute_values(":dateKey", s(date_key))
             .expression_attribute_values(":recordSort", s(record_sort))
             .expression_attribute_values(":clicks", n(addition.clicks));

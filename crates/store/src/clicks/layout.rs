@@ -1,16 +1,14 @@
 //! Over how many index partitions days have been spread, at the most: `LAYOUT#CLICKS` / `dateShards` keeps that number.
 
-use aws_sdk_dynamodb::Client;
-
 use super::keys::{DateShards, LAYOUT, key};
-use crate::{StoreError, layout};
+use crate::{StoreError, Table, layout};
 
 const SORT: &str = "dateShards";
 
 impl DateShards {
     /// The most that days were ever spread over in `table`, and at least these. For readers. Its request is `GetItem`.
-    pub async fn with_earlier(self, client: &Client, table: &str) -> Result<Self, StoreError> {
-        let Some(shards) = layout::most(client, table, key(LAYOUT, SORT)).await? else { return Ok(self) };
+    pub async fn with_earlier(self, table: &Table) -> Result<Self, StoreError> {
+        let Some(shards) = layout::most(table, key(LAYOUT, SORT)).await? else { return Ok(self) };
         let earlier = Self::new(shards);
         let earlier = earlier.ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {SORT}: {shards} shards")))?;
         Ok(self.max(earlier))
@@ -18,10 +16,10 @@ impl DateShards {
 
     /// Remembers that days are spread over these from now on. For writers, before the first click. Its requests are `GetItem`, and `PutItem`
     /// where the number has grown.
-    pub async fn remember(self, client: &Client, table: &str) -> Result<(), StoreError> {
-        if Self::default().with_earlier(client, table).await? >= self {
+    pub async fn remember(self, table: &Table) -> Result<(), StoreError> {
+        if Self::default().with_earlier(table).await? >= self {
             return Ok(());
         }
-        layout::raise(client, table, key(LAYOUT, SORT), self.get()).await
+        layout::raise(table, key(LAYOUT, SORT), self.get()).await
     }
 }

@@ -5,21 +5,17 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnValue};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use domain::clicks::{Claim, LaneId, SequenceNumber, Standing, Visit};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, key, marker_partition};
-use crate::StoreError;
+use crate::{BATCH_GET_MAX, StoreError, Table};
 
 /// How many requests of one batch are under way at once.
 pub(super) const REQUESTS_MAX: usize = 32;
-
-/// [The most keys of one BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
-pub(super) const BATCH_GET_KEYS_MAX: usize = 100;
 
 /// How many users' months an instance remembers: about ten megabytes.
 const KNOWN_MARKERS_MAX: usize = 50_000;
@@ -96,14 +92,13 @@ impl KnownClaims {
 /// Claims visits. Its requests are `UpdateItem` and `BatchGetItem`.
 #[derive(Debug, Clone)]
 pub struct Markers {
-    pub(super) client: Client,
-    pub(super) table: String,
+    pub(super) table: Table,
 }
 
 impl Markers {
     /// The markers in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Claims for `lane` whatever of the visits nobody has claimed, and tells for each the claims that stand.
@@ -158,8 +153,10 @@ impl Markers {
     /// of what claiming in vain does.
     async fn read_unknown(&self, known: &mut KnownClaims, keys: &[MarkerKey]) -> Result<(), StoreError> {
         let unknown: Vec<_> = keys.iter().filter(|key| !known.markers.contains_key(*key)).collect();
-        let markers: Vec<Vec<Item>> = stream::iter(unknown.chunks(BATCH_GET_KEYS_MAX))
-            .map(|keys| self.read_batch(keys))
+        let markers: Vec<Vec<Item>> = stream::iter(unknown.chunks(BATCH_GET_MAX))
+            .map(|keys| {
+                self.table.batch_get(keys.iter().map(|(partition, month)| key(partition, month)).collect(), false)
+            })
             .buffer_unordered(REQUESTS_MAX)
             .try_collect()
             .await?;
@@ -172,21 +169,12 @@ impl Markers {
         Ok(())
     }
 
-    /// What DynamoDB leaves unprocessed stays unread: it is a hint less, and the write decides anyway.
-    async fn read_batch(&self, keys: &[&MarkerKey]) -> Result<Vec<Item>, StoreError> {
-        let keys = keys.iter().map(|(partition, month)| key(partition, month)).collect();
-        let request = KeysAndAttributes::builder().set_keys(Some(keys)).build();
-        let request = request.map_err(|error| StoreError::Refused(error.to_string()))?;
-        let answer = self.client.batch_get_item().request_items(&self.table, request).send().await?;
-        Ok(answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default())
-    }
-
     pub(super) async fn write(
         &self,
         (partition, month): &MarkerKey,
         claims: &[(Slot, Claim)],
     ) -> Result<Item, StoreError> {
-        let mut request = self.client.update_item().table_name(&self.table).set_key(Some(key(partition, month)));
+        let mut request = self.table.update_item(key(partition, month));
         let mut sets = Vec::with_capacity(claims.len());
         for (slot, claim) in claims {
             let name = attribute(*slot);

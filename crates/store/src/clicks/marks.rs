@@ -1,22 +1,17 @@
 //! Markers as a recount reads them, and as a repair makes them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Duration;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnConsumedCapacity};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 use backon::Retryable;
 use domain::calendar::YearMonth;
 use domain::clicks::{Claim, Period, Visitor};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, is_marker_partition, key, marker_partition};
-use super::markers::{BATCH_GET_KEYS_MAX, MONTH, MarkerKey, Markers, REQUESTS_MAX, Slot, read_claims, slot_of};
+use super::markers::{MONTH, MarkerKey, Markers, REQUESTS_MAX, Slot, read_claims, slot_of};
 use super::repair::patience;
-use crate::StoreError;
-
-/// How often keys that DynamoDB leaves unprocessed are asked for, and how long to wait before the second time; then twice as long each time.
-const UNPROCESSED_TRIES_MAX: u32 = 10;
-const UNPROCESSED_PAUSE: Duration = Duration::from_millis(25);
+use crate::{BATCH_GET_MAX, StoreError};
 
 /// Claims that stand.
 #[derive(Debug, Default)]
@@ -59,32 +54,13 @@ impl Markers {
     ) -> Result<(), StoreError> {
         let keys = users.iter().map(|(user_id, month)| key(marker_partition(user_id), month.to_string()));
         let keys: Vec<_> = keys.collect();
-        let mut answers = stream::iter(keys.chunks(BATCH_GET_KEYS_MAX))
-            .map(|keys| self.read_consistently(keys.to_vec()))
+        let mut answers = stream::iter(keys.chunks(BATCH_GET_MAX))
+            .map(|keys| self.table.batch_get_metered(keys.to_vec(), true, ReturnConsumedCapacity::Total))
             .buffer_unordered(REQUESTS_MAX);
         while let Some((markers, read_units)) = answers.try_next().await? {
             read(&markers, read_units);
         }
         Ok(())
-    }
-
-    async fn read_consistently(&self, mut keys: Vec<Item>) -> Result<(Vec<Item>, f64), StoreError> {
-        let (mut markers, mut read_units) = (Vec::new(), 0.0);
-        for attempt in 0..UNPROCESSED_TRIES_MAX {
-            let request = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            let request = request.map_err(|error| StoreError::Refused(error.to_string()))?;
-            let request = self.client.batch_get_item().request_items(&self.table, request);
-            let answer = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await?;
-            read_units += answer.consumed_capacity().iter().filter_map(|used| used.capacity_units()).sum::<f64>();
-            markers.extend(answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default());
-            let unprocessed = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
-            keys = unprocessed.map(|unprocessed| unprocessed.keys).unwrap_or_default();
-            if keys.is_empty() {
-                return Ok((markers, read_units));
-            }
-            tokio::time::sleep(UNPROCESSED_PAUSE * 2_u32.pow(attempt)).await;
-        }
-        Err(StoreError::Busy("markers stay unprocessed".into()))
     }
 
     /// Makes `claim` for visitors that nobody has claimed, and tells whom somebody else has claimed after all.

@@ -56,8 +56,7 @@ pub use watch::{Watched, WatchedImage};
 pub use writer::{ClickWriter, PutClick};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
-pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let total = keys::key(keys::TOTAL, keys::TOTAL_SORT);
-    client.get_item().table_name(table).set_key(Some(total)).send().await?;
-    Ok(())
+    table.connect(total).await
 }

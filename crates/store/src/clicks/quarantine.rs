@@ -1,9 +1,8 @@
 //! Records that could not be read: kept, with the reason, and out of the way of their shard.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 #[cfg(feature = "recount")]
-use aws_sdk_dynamodb::types::{Update, builders::UpdateBuilder};
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 #[cfg(feature = "recount")]
 use domain::clicks::ClickKey;
 use jiff::Timestamp;
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::keys::{PARTITION_KEY, QUARANTINE, SORT_KEY, key, s};
 use super::lanes::Lane;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How much of a record an item can hold beside its other attributes
 /// ([400 KB in all](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items)).
@@ -131,14 +130,13 @@ impl Kept {
 /// Keeps records, and shows them. The aggregator's request is `PutItem`; an operator's are `GetItem`, `Query` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Quarantine {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Quarantine {
     /// The quarantine in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Keeps a record. The same record again changes nothing.
@@ -162,10 +160,8 @@ impl Quarantine {
         ];
         item.extend(attributes.map(|(name, value)| (name.to_owned(), s(value))));
         let outcome = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item))
+            .table
+            .put_item(item)
             // Stops a batch that is delivered again from undoing what an operator has done to the item meanwhile.
             .condition_expression("attribute_not_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY)
@@ -182,7 +178,7 @@ impl Quarantine {
 
     /// What is in quarantine, by shard and sequence number: one page, and where the next one begins if there is one.
     pub async fn list(&self, after: Option<&str>) -> Result<(Vec<Kept>, Option<String>), StoreError> {
-        let query = self.client.query().table_name(&self.table).key_condition_expression("#pk = :pk");
+        let query = self.table.query().key_condition_expression("#pk = :pk");
         let query = query.expression_attribute_names("#pk", PARTITION_KEY);
         let query = query.expression_attribute_values(":pk", s(QUARANTINE));
         let page = query.set_exclusive_start_key(after.map(|id| key(QUARANTINE, id)));
@@ -194,7 +190,7 @@ impl Quarantine {
 
     /// The record of that id, if it is in quarantine.
     pub async fn get(&self, id: &str) -> Result<Option<Kept>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(QUARANTINE, id)));
+        let request = self.table.get_item(key(QUARANTINE, id));
         let item = request.consistent_read(true).send().await?.item;
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
@@ -202,9 +198,8 @@ impl Quarantine {
     /// The note of how a record ended, to be part of a transaction.
     #[cfg(feature = "recount")]
     pub(super) fn ending(&self, id: &str, ending: Ending, now: Timestamp) -> UpdateBuilder {
-        Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(key(QUARANTINE, id)))
+        self.table
+            .update(key(QUARANTINE, id))
             .update_expression(ENDING)
             // Stops an item from being made of a note: somebody may have deleted the record.
             .condition_expression("attribute_exists(#key)")
@@ -216,7 +211,7 @@ impl Quarantine {
     /// The same on its own, for a record whose click was counted before.
     #[cfg(feature = "recount")]
     pub(super) async fn end(&self, id: &str, ending: Ending, now: Timestamp) -> Result<(), StoreError> {
-        let update = self.client.update_item().table_name(&self.table).set_key(Some(key(QUARANTINE, id)));
+        let update = self.table.update_item(key(QUARANTINE, id));
         let update = update.update_expression(ENDING);
         // As above.
         let update =

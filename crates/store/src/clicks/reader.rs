@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
 use domain::calendar::{DateRange, MonthRange};
 use domain::clicks::{Click, ClickTime};
 use domain::{Moment, TimeRange, UserId};
@@ -15,10 +14,9 @@ use super::keys::{
     CLICK_PREFIX, CLICK_PREFIX_END, DAILY, DATE_INDEX, DateShards, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL,
     TOTAL_SORT, key,
 };
-use crate::StoreError;
-use crate::item::between;
 use crate::row_reader::{RowReader, merge_placed};
 use crate::series::{Direction, Page, Rows};
+use crate::{StoreError, Table};
 
 /// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
@@ -105,20 +103,19 @@ pub struct ClickPosition(String);
 /// Reads the clicks table. Its requests are `GetItem` on the table and `Query` on the table and its index.
 #[derive(Debug, Clone)]
 pub struct ClicksReader {
-    client: Client,
-    table: String,
+    table: Table,
     date_shards: DateShards,
 }
 
 impl ClicksReader {
     /// A reader of `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
-    pub fn new(client: Client, table: impl Into<String>, date_shards: DateShards) -> Self {
-        Self { client, table: table.into(), date_shards }
+    pub fn new(table: &Table, date_shards: DateShards) -> Self {
+        Self { table: table.clone(), date_shards }
     }
 
     /// All clicks ever.
     pub async fn total(&self) -> Result<Stat, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(TOTAL, TOTAL_SORT)));
+        let request = self.table.get_item(key(TOTAL, TOTAL_SORT));
         match request.send().await?.item {
             Some(item) => stat(item),
             None => Ok(Stat::default()),
@@ -139,7 +136,7 @@ impl ClicksReader {
         let (mut by_period, mut reader) = (BTreeMap::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));
         let mut start = None;
         for _ in 0..STAT_PAGES_MAX {
-            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, &from, &to);
+            let query = self.table.query_between([PARTITION_KEY, SORT_KEY], partition, &from, &to);
             let page = query.set_exclusive_start_key(start).send().await?;
             by_period.extend(
                 page.items.unwrap_or_default().into_iter().map(|item| reader.read_placed(item, SORT_KEY, stat)),
@@ -167,7 +164,7 @@ impl ClicksReader {
         let to = range.to().and_then(|to| millisecond_from(to, -1));
         let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
         let to = to.map_or_else(|| LAST_TEXT.to_owned(), |time| time.to_string());
-        let clicks = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
+        let clicks = self.table.query_between([PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
         let answer = clicks
             .scan_index_forward(direction == Direction::Asc)
             .limit(i32::from(limit))
@@ -192,8 +189,7 @@ impl ClicksReader {
         // `recordSort` is unique in a day, so one position serves every partition. The first text after it ends in NUL.
         let from = after.map_or_else(|| CLICK_PREFIX.to_owned(), |ClickPosition(last)| format!("{last}\0"));
         let pages = self.date_shards.date_keys(day).into_iter().map(|date_key| {
-            let query =
-                between(&self.client, &self.table, ["dateKey", "recordSort"], &date_key, &from, CLICK_PREFIX_END);
+            let query = self.table.query_between(["dateKey", "recordSort"], &date_key, &from, CLICK_PREFIX_END);
             query.index_name(DATE_INDEX).limit(i32::from(limit)).send()
         });
         let (mut partitions, mut reader) = (Vec::new(), RowReader::new([PARTITION_KEY, SORT_KEY]));

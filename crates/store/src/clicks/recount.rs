@@ -8,7 +8,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::calendar::YearMonth;
 use domain::clicks::{
@@ -24,7 +23,7 @@ use super::marks::Marks;
 use super::pending::pending;
 use super::quarantine::Quarantine;
 use super::snapshot::{AllLanes, Snapshot};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// Bounds the requests of one query or scan: at a megabyte each, a terabyte.
 const PAGES_MAX: usize = 1_000_000;
@@ -90,26 +89,20 @@ pub enum RecountError {
 /// Recounts. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
 #[derive(Debug, Clone)]
 pub struct Recounter {
-    pub(super) client: Client,
+    pub(super) table: Table,
     streams: aws_sdk_dynamodbstreams::Client,
-    pub(super) table: String,
     date_shards: DateShards,
 }
 
 impl Recounter {
     /// Recounts `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
-    pub fn new(
-        client: Client,
-        streams: aws_sdk_dynamodbstreams::Client,
-        table: impl Into<String>,
-        date_shards: DateShards,
-    ) -> Self {
-        Self { client, streams, table: table.into(), date_shards }
+    pub fn new(table: &Table, streams: aws_sdk_dynamodbstreams::Client, date_shards: DateShards) -> Self {
+        Self { table: table.clone(), streams, date_shards }
     }
 
     /// How large the table is.
     pub async fn size(&self) -> Result<TableSize, StoreError> {
-        let table = self.client.describe_table().table_name(&self.table).send().await?.table;
+        let table = self.table.client().describe_table().table_name(self.table.name()).send().await?.table;
         let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
         let (items, size_bytes) = table.map(|table| (table.item_count, table.table_size_bytes)).unwrap_or_default();
         Ok(TableSize { items: number(items), size_bytes: number(size_bytes) })
@@ -136,7 +129,7 @@ impl Recounter {
 
     /// Compares a scope's statistics with its clicks, once. `progress` hears of each page that is read.
     pub async fn measure(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, StoreError> {
-        let stream_arn = stream_arn(&self.client, &self.table).await?;
+        let stream_arn = stream_arn(&self.table).await?;
         let Snapshot { lanes, stored } = self.snapshot(&stream_arn, scope).await?;
 
         let mut clicks = Vec::new();
@@ -162,7 +155,7 @@ impl Recounter {
         }
         if scope != Scope::All {
             let users = clicks.iter().map(|click| (click.key.0.as_str(), YearMonth::of(click.date))).collect();
-            let markers = Markers::new(self.client.clone(), &self.table);
+            let markers = Markers::new(&self.table);
             markers
                 .read(&users, |items, read_units| {
                     items.iter().for_each(|marker| marks.learn(marker));
@@ -201,7 +194,7 @@ impl Recounter {
 
     /// The clicks whose records lay in quarantine at the moment of those lanes, and had not been redriven.
     async fn waiting(&self, lanes: &AllLanes) -> Result<HashSet<ClickKey>, StoreError> {
-        let quarantine = Quarantine::new(self.client.clone(), &self.table);
+        let quarantine = Quarantine::new(&self.table);
         let (mut waiting, mut after) = (HashSet::new(), None);
         for _ in 0..PAGES_MAX {
             let (kept, next) = quarantine.list(after.as_deref()).await?;
@@ -240,7 +233,7 @@ impl Recounter {
     ) -> Result<(), StoreError> {
         let mut start = None;
         for _ in 0..PAGES_MAX {
-            let scan = self.client.scan().table_name(&self.table).consistent_read(true);
+            let scan = self.table.scan().consistent_read(true);
             let scan = scan.return_consumed_capacity(aws_sdk_dynamodb::types::ReturnConsumedCapacity::Total);
             let page = scan.set_exclusive_start_key(start).send().await?;
             let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units()).unwrap_or_default();
@@ -256,9 +249,8 @@ impl Recounter {
     }
 
     pub(super) fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
-        self.client
+        self.table
             .query()
-            .table_name(&self.table)
             .return_consumed_capacity(aws_sdk_dynamodb::types::ReturnConsumedCapacity::Total)
             .key_condition_expression("#pk = :pk")
             .expression_attribute_names("#pk", partition_key)

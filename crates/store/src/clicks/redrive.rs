@@ -3,7 +3,6 @@
 //! What counts is the click as it lies in the table now, by the rules of now: the record tells which. Each click has a lane of its own,
 //! with room for one: the transaction that counts the click makes the lane, so there is no second one.
 
-use aws_sdk_dynamodb::Client;
 use backon::Retryable;
 use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
 use jiff::Timestamp;
@@ -15,7 +14,7 @@ use super::markers::{KnownClaims, Markers};
 use super::quarantine::{Ending, Kept, Quarantine};
 use super::recount::in_no_shard;
 use super::repair::patience;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// What became of a record that was redriven.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +28,7 @@ pub enum Redriven {
 /// Redrives. Its requests are `GetItem`, `BatchGetItem`, and `UpdateItem` of markers, statistics, lanes and the quarantine, alone and in `TransactWriteItems`.
 #[derive(Debug, Clone)]
 pub struct Redriver {
-    client: Client,
-    table: String,
+    table: Table,
     lanes: Lanes,
     markers: Markers,
     quarantine: Quarantine,
@@ -38,14 +36,12 @@ pub struct Redriver {
 
 impl Redriver {
     /// Redrives what is in quarantine in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
+    pub fn new(table: &Table) -> Self {
         Self {
-            lanes: Lanes::new(client.clone(), &table),
-            markers: Markers::new(client.clone(), &table),
-            quarantine: Quarantine::new(client.clone(), &table),
-            client,
-            table,
+            lanes: Lanes::new(table),
+            markers: Markers::new(table),
+            quarantine: Quarantine::new(table),
+            table: table.clone(),
         }
     }
 
@@ -83,7 +79,7 @@ impl Redriver {
         };
         let lane = Lane::redrive(&click_key);
         let (user_id, time) = &click_key;
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(user_id, time)));
+        let request = self.table.get_item(key(user_id, time));
         let Some(item) = request.consistent_read(true).send().await?.item else {
             return self.end(kept, &lane, &StatDelta::default(), Ending::Gone, now).await;
         };

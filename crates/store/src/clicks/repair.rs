@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use backon::{ExponentialBuilder, Retryable};
 use domain::clicks::{Claim, Correction, SequenceNumber, corrections};
 use jiff::Timestamp;
@@ -14,6 +13,7 @@ use jiff::Timestamp;
 use super::lanes::{CommitError, Lane, Lanes};
 use super::markers::Markers;
 use super::recount::Measured;
+use crate::Table;
 
 /// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
 /// less the lane.
@@ -51,9 +51,8 @@ pub struct Repairer {
 
 impl Repairer {
     /// Repairs `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
-        Self { lanes: Lanes::new(client.clone(), &table), markers: Markers::new(client, table) }
+    pub fn new(table: &Table) -> Self {
+        Self { lanes: Lanes::new(table), markers: Markers::new(table) }
     }
 
     /// Sets right what was measured, however long ago that was; statistics that say too much only if `lowers`. Tells `repaired` of each step.

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
-use aws_sdk_dynamodb::types::{Get, TransactGetItem};
 use backon::Retryable;
 use domain::calendar::{YearMonth, parse_date};
 use domain::clicks::{ClickKey, Period, Scope, SequenceNumber, StoredSums, Sums};
@@ -15,7 +13,7 @@ use super::reader::Stat;
 use super::recount::{Recounter, pages, sorted_between};
 use super::repair::patience;
 use super::unfolded;
-use crate::{StoreError, error};
+use crate::StoreError;
 
 /// How often everything is read until what moved is known, and how long to wait in between.
 const SNAPSHOT_TRIES_MAX: usize = 50;
@@ -96,24 +94,8 @@ impl Recounter {
         if keys.is_empty() {
             return Ok(Items::new());
         }
-        let gets = keys.iter().map(|(partition, sort)| {
-            let get = Get::builder().table_name(&self.table).set_key(Some(key(partition, sort))).build();
-            get.map(|get| TransactGetItem::builder().get(get).build())
-        });
-        let gets = gets.collect::<Result<Vec<_>, _>>()?;
-        let answer = match self.client.transact_get_items().set_transact_items(Some(gets)).send().await {
-            Ok(answer) => answer,
-            Err(error) => {
-                return Err(match error.as_service_error() {
-                    Some(TransactGetItemsError::TransactionCanceledException(why)) => match error::canceled(why) {
-                        Err(error) => error,
-                        Ok(()) => StoreError::unreadable("a read without a condition failed for its condition"),
-                    },
-                    _ => error.into(),
-                });
-            }
-        };
-        let items = answer.responses.unwrap_or_default().into_iter().map(|response| response.item);
+        let items =
+            self.table.transact_get(keys.iter().map(|(partition, sort)| key(partition, sort)).collect()).await?;
         Ok(keys.iter().cloned().zip(items).filter_map(|(key, item)| Some((key, item?))).collect())
     }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
@@ -11,8 +10,7 @@ use domain::clicks::{Click, ClickTime};
 
 use super::keys::{DateShards, Item, PARTITION_KEY, SORT_KEY, key, n, record_sort, s};
 use super::reader::StoredClick;
-use crate::StoreError;
-use crate::item::between;
+use crate::{StoreError, Table};
 
 /// Names the request that has put a click, four random bytes: 9 bytes of an item. The SDK repeats a put whose reply got lost, and would
 /// otherwise take the click that it has stored itself for one that was stored before.
@@ -24,8 +22,7 @@ const LOOK_ITEMS_MAX: i32 = 128;
 /// Puts clicks. Its requests are `PutItem`, and a `Query` of some milliseconds of a user.
 #[derive(Debug, Clone)]
 pub struct ClickWriter {
-    client: Client,
-    table: String,
+    table: Table,
     date_shards: DateShards,
     retention: Option<Duration>,
 }
@@ -41,8 +38,8 @@ pub enum PutClick {
 
 impl ClickWriter {
     /// A writer to `table`. With a `retention`, clicks expire that long after their time.
-    pub fn new(client: Client, table: impl Into<String>, date_shards: DateShards, retention: Option<Duration>) -> Self {
-        Self { client, table: table.into(), date_shards, retention }
+    pub fn new(table: &Table, date_shards: DateShards, retention: Option<Duration>) -> Self {
+        Self { table: table.clone(), date_shards, retention }
     }
 
     /// Stores the click if its key, the user and the millisecond, is free. `click_id` tells a repetition from another click.
@@ -53,10 +50,8 @@ impl ClickWriter {
         let mut item = item(click, click_id, self.date_shards, expires_at);
         item.insert(PUT_ID.to_owned(), put_id.clone());
         let outcome = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item))
+            .table
+            .put_item(item)
             // Stops two clicks of one user in one millisecond from overwriting each other, and a repetition from
             // being stored twice: whoever comes second learns who holds the key.
             .condition_expression("attribute_not_exists(#key)")
@@ -83,7 +78,7 @@ impl ClickWriter {
     /// Who holds a user's milliseconds from one to another, both included. Consistent: a click that was acknowledged is among them.
     pub async fn held(&self, user_id: &UserId, from: ClickTime, to: ClickTime) -> Result<Vec<StoredClick>, StoreError> {
         let (from, to) = (from.to_string(), to.to_string());
-        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
+        let query = self.table.query_between([PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);
         let answer = query.consistent_read(true).limit(LOOK_ITEMS_MAX).send().await?;
         answer.items.unwrap_or_default().into_iter().map(StoredClick::read).collect()
     }

@@ -1,10 +1,5 @@
 //! What happens to a game's items behind the players' backs: old lines of the chat go, and a finished game gets its end.
 
-use std::time::Duration;
-
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use domain::game::{GameId, Room, standings};
 use futures::future::try_join_all;
 
@@ -13,8 +8,8 @@ use super::keys::{
     ROUND_PREFIX, ROUND_PREFIX_END, SECRET, SORT_KEY, TTL, WORDS, expires, game, key, n,
 };
 use super::lobby::finished_seat;
-use crate::StoreError;
-use crate::item::between;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// How many lines of a game's chat are kept.
 pub const CHAT_LINES_MAX: usize = 1_000;
@@ -23,27 +18,19 @@ pub const CHAT_LINES_MAX: usize = 1_000;
 /// lies behind them is what came since the last clean-up.
 const PAGES_MAX: usize = 64;
 
-/// [Requests of one BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
-const BATCH_MAX: usize = 25;
-
-/// How often what DynamoDB left undone of a batch is asked for again, and how long after.
-const BATCH_TRIES_MAX: u32 = 8;
-const BATCH_DELAY: Duration = Duration::from_millis(50);
-
 /// How many updates go out at once.
 const UPDATES_AT_ONCE: usize = 16;
 
 /// Tidies games up. Its requests are `Query`, `PutItem`, `UpdateItem` and `BatchWriteItem` (deletions).
 #[derive(Debug, Clone)]
 pub struct Archive {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Archive {
     /// The archive of `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Deletes all but the newest [`CHAT_LINES_MAX`] lines of a game. Gives the number of deleted ones.
@@ -53,30 +40,9 @@ impl Archive {
     pub async fn trim_chat(&self, game_id: GameId) -> Result<usize, StoreError> {
         let lines = self.keys_between(game_id, CHAT_PREFIX, CHAT_PREFIX_END).await?;
         let old: Vec<_> = lines.into_iter().rev().skip(CHAT_LINES_MAX).map(|(key, _)| key).collect();
-        for batch in old.chunks(BATCH_MAX) {
-            self.delete(batch).await?;
-        }
-        Ok(old.len())
-    }
-
-    async fn delete(&self, keys: &[Item]) -> Result<(), StoreError> {
-        let mut requests = Vec::with_capacity(keys.len());
-        for key in keys {
-            let request = DeleteRequest::builder().set_key(Some(key.clone())).build();
-            let request = request.map_err(|error| StoreError::Refused(error.to_string()))?;
-            requests.push(WriteRequest::builder().delete_request(request).build());
-        }
-        for attempt in 0..BATCH_TRIES_MAX {
-            if attempt > 0 {
-                tokio::time::sleep(BATCH_DELAY * 2_u32.pow(attempt)).await;
-            }
-            let answer = self.client.batch_write_item().request_items(&self.table, requests).send().await?;
-            requests = answer.unprocessed_items.and_then(|mut left| left.remove(&self.table)).unwrap_or_default();
-            if requests.is_empty() {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Busy(format!("{} deletions were left undone", requests.len())))
+        let deleted = old.len();
+        self.table.batch_delete(old).await?;
+        Ok(deleted)
     }
 
     /// Gives a finished game its end: each player's seat says how it went, and everything expires 7 days after.
@@ -87,7 +53,7 @@ impl Archive {
         let ttl = expires(finished_at_ms, GAME_TTL_S);
         try_join_all(standings(room).iter().map(|standing| async move {
             let seat = finished_seat(room, standing, finished_at_ms, ttl)?;
-            self.client.put_item().table_name(&self.table).set_item(Some(seat)).send().await?;
+            self.table.put_item(seat).send().await?;
             Ok::<_, StoreError>(())
         }))
         .await?;
@@ -109,23 +75,15 @@ impl Archive {
 
     async fn expire(&self, key: &Item, ttl: u64) -> Result<(), StoreError> {
         let request = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .set_key(Some(key.clone()))
+            .table
+            .update_item(key.clone())
             .update_expression("SET #ttl = :ttl")
             .expression_attribute_names("#ttl", TTL)
             .expression_attribute_values(":ttl", n(ttl))
             // Stops an item that was deleted since it was listed from coming back as a key and a ttl.
             .condition_expression("attribute_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY);
-        match request.send().await {
-            Ok(_) => Ok(()),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(()),
-                _ => Err(error.into()),
-            },
-        }
+        unless_condition_failed(request.send().await).map(drop)
     }
 
     /// The keys of a game from one sort key to another, in order, with their ttl.
@@ -138,7 +96,7 @@ impl Archive {
         let mut keys = Vec::new();
         let mut start = None;
         for _ in 0..PAGES_MAX {
-            let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), from, to);
+            let query = self.table.query_between([PARTITION_KEY, SORT_KEY], game(game_id), from, to);
             let query = query.projection_expression("#sk, #ttl").expression_attribute_names("#ttl", TTL);
             let page = query.set_exclusive_start_key(start).send().await?;
             for item in page.items.unwrap_or_default() {

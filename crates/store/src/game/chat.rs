@@ -1,6 +1,5 @@
 //! What was said in a game.
 
-use aws_sdk_dynamodb::Client;
 use domain::game::{GameId, Line, LineId, LineKind, PlayerId, PlayerName, SystemText, Talk, TurnId};
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +7,9 @@ use super::keys::{
     ARCHIVE_TTL_S, CHAT_PREFIX, CHAT_PREFIX_END, Item, PARTITION_KEY, SORT_KEY, TTL, chat, expires, game, key, n,
 };
 use super::rows::player_id;
-use crate::StoreError;
-use crate::item::between;
 use crate::row_reader::RowReader;
 use crate::series::Page;
+use crate::{StoreError, Table};
 
 /// A line as it lies in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,20 +80,18 @@ const SYSTEM_TEXTS: [(SystemText, &str); 5] = [
 /// Keeps and reads the chat. Its requests are `PutItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Chat {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Chat {
     /// The chat in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Stores a line. Stored again, it is the same one: its key is made of its time and id.
     pub async fn put(&self, game_id: GameId, line: &StoredLine) -> Result<(), StoreError> {
-        let request = self.client.put_item().table_name(&self.table);
-        request.set_item(Some(line.item(game_id)?)).send().await?;
+        self.table.put_item(line.item(game_id)?).send().await?;
         Ok(())
     }
 
@@ -106,8 +102,7 @@ impl Chat {
         limit: u16,
         after: Option<&ChatPosition>,
     ) -> Result<Page<StoredLine, ChatPosition>, StoreError> {
-        let lines =
-            between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), CHAT_PREFIX, CHAT_PREFIX_END);
+        let lines = self.table.query_between([PARTITION_KEY, SORT_KEY], game(game_id), CHAT_PREFIX, CHAT_PREFIX_END);
         let answer = lines
             .scan_index_forward(false)
             .limit(i32::from(limit))

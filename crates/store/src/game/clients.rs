@@ -1,13 +1,12 @@
 //! How many games and seats a client address has taken.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use domain::game::ClientTag;
 use domain::game::pace::{NEW_GAMES, Pace, TICKETS};
 use serde::Deserialize;
 
 use super::keys::{PARTITION_KEY, TTL, client, expires, key, n};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How often a request that meets another one of the same address tries again. One address that is faster than that is too fast.
 const TRIES_MAX: usize = 4;
@@ -45,21 +44,20 @@ struct Row {
 /// Counts what clients take. Its requests are `GetItem` and `PutItem`.
 #[derive(Debug, Clone)]
 pub struct Clients {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Clients {
     /// The clients in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Takes one. `Some`: so many milliseconds too early.
     pub async fn take(&self, tag: ClientTag, what: Allowance, now_ms: u64) -> Result<Option<u64>, StoreError> {
         for _ in 0..TRIES_MAX {
             let key_of = key(client(tag), what.sort());
-            let read = self.client.get_item().table_name(&self.table).set_key(Some(key_of)).consistent_read(true);
+            let read = self.table.get_item(key_of).consistent_read(true);
             let row: Option<Row> = match read.send().await?.item {
                 Some(item) => Some(serde_dynamo::from_item(item).map_err(StoreError::unreadable)?),
                 None => None,
@@ -71,7 +69,7 @@ impl Clients {
             let mut item = key(client(tag), what.sort());
             item.insert("until".to_owned(), n(until_ms));
             item.insert(TTL.to_owned(), n(expires(until_ms, 1)));
-            let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+            let put = self.table.put_item(item);
             // Stops requests that come at once from all being taken out of one allowance.
             let put = match row {
                 None => put

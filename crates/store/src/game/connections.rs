@@ -5,13 +5,7 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{Delete, Put, ReturnValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
 use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
 use serde::Deserialize;
 
@@ -21,9 +15,8 @@ use super::keys::{
 };
 use super::listeners::{LISTENERS_MAX, Listener, Role, Saying, slot_for};
 use super::rows::player_id;
-use crate::StoreError;
-use crate::error::canceled;
-use crate::item::between;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// How often a hello that meets another one tries again: spectators who come at once take each other's slots.
 const TRIES_MAX: u32 = 8;
@@ -113,20 +106,19 @@ struct PlayerConnectionRow {
 /// Keeps who is connected. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`, `DeleteItem`, and `TransactWriteItems` of those.
 #[derive(Debug, Clone)]
 pub struct Connections {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Connections {
     /// The connections in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Whom a connection belongs to; `None` once it has ended or has been replaced. Consistent.
     pub async fn get(&self, connection_id: &str) -> Result<Option<Connection>, StoreError> {
         let key = key(connection(connection_id), CONN);
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(Connection::read).transpose()
     }
 
@@ -135,13 +127,13 @@ impl Connections {
         let mut item = key(ticket(ticket_id), TICKET);
         item.insert("connectionId".to_owned(), s(connection_id));
         item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
-        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put_item(item);
         // Stops a ticket from opening a second socket; the first one may come again, when the reply to it got lost.
         let put = put
             .condition_expression("attribute_not_exists(#key) OR connectionId = :own")
             .expression_attribute_names("#key", PARTITION_KEY)
             .expression_attribute_values(":own", s(connection_id));
-        met(put.send().await, PutItemError::is_conditional_check_failed_exception)
+        Ok(unless_condition_failed(put.send().await)?.is_some())
     }
 
     /// Remembers whose a connection is that has just begun. It gets nothing yet, and replaces nothing.
@@ -152,7 +144,7 @@ impl Connections {
         item.insert("role".to_owned(), s(role.as_str()));
         item.insert("connectedAt".to_owned(), n(now_ms));
         item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
-        self.client.put_item().table_name(&self.table).set_item(Some(item)).send().await?;
+        self.table.put_item(item).send().await?;
         Ok(())
     }
 
@@ -163,7 +155,7 @@ impl Connections {
 
     async fn of_player(&self, player_id: PlayerId) -> Result<Option<PlayerConnectionRow>, StoreError> {
         let key = key(player(player_id), CONNECTION);
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         let item = request.send().await?.item;
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
@@ -206,7 +198,7 @@ impl Connections {
 
     async fn listeners(&self, game_id: GameId) -> Result<Vec<Listener>, StoreError> {
         let names = [PARTITION_KEY, SORT_KEY];
-        let query = between(&self.client, &self.table, names, game(game_id), LISTENER_PREFIX, LISTENER_PREFIX_END);
+        let query = self.table.query_between(names, game(game_id), LISTENER_PREFIX, LISTENER_PREFIX_END);
         let limit = i32::try_from(LISTENERS_MAX).unwrap_or(i32::MAX);
         let page = query.consistent_read(true).limit(limit).send().await?;
         page.items.unwrap_or_default().into_iter().map(Listener::read).collect()
@@ -245,9 +237,9 @@ impl Connections {
         // Stops two listeners from taking one slot.
         let listens = self.replace(listens, taken.map(|taken| &*taken.connection_id));
         // Stops a hello that comes after its connection's end from making a listener of it.
-        let greeted = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(key(connection(connection_id), CONN)))
+        let greeted = self
+            .table
+            .update(key(connection(connection_id), CONN))
             .update_expression("SET slot = :slot, #ttl = :ttl")
             .condition_expression("attribute_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY)
@@ -262,20 +254,18 @@ impl Connections {
         ];
         if let Some(older) = older.filter(|older| older.connection_id != connection_id) {
             let key = key(connection(&older.connection_id), CONN);
-            writes.push(write().delete(Delete::builder().table_name(&self.table).set_key(Some(key)).build()?).build());
+            writes.push(write().delete(self.table.delete(key).build()?).build());
         }
-        match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(why)) => canceled(why).map(|()| false),
-                _ => Err(error.into()),
-            },
+        match self.table.transact(writes).await? {
+            TransactionOutcome::Written => Ok(true),
+            TransactionOutcome::ConditionFailed { .. } => Ok(false),
+            TransactionOutcome::Conflict => Err(StoreError::conflict()),
         }
     }
 
     /// Puts an item in the place of the one of that connection, or where there is none.
     fn replace(&self, item: Item, older: Option<&str>) -> aws_sdk_dynamodb::types::builders::PutBuilder {
-        let put = Put::builder().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put(item);
         match older {
             None => {
                 put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY)
@@ -305,7 +295,7 @@ impl Connections {
     /// Forgets a connection. `true`: it was its player's connection until now, so the player is away.
     pub async fn disconnect(&self, connection_id: &str, who: &Connection) -> Result<bool, StoreError> {
         let key_of = key(connection(connection_id), CONN);
-        let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key_of));
+        let delete = self.table.delete_item(key_of);
         let old = delete.return_values(ReturnValue::AllOld).send().await?.attributes;
         // It may have said hello since it was read.
         let slot = old.map(Connection::read).transpose()?.and_then(|old| old.slot).or_else(|| who.slot.clone());
@@ -317,28 +307,26 @@ impl Connections {
     /// Forgets a listener's connection.
     pub async fn forget(&self, game_id: GameId, gone: &Listener) -> Result<(), StoreError> {
         let key_of = key(connection(&gone.connection_id), CONN);
-        self.client.delete_item().table_name(&self.table).set_key(Some(key_of)).send().await?;
+        self.table.delete_item(key_of).send().await?;
         self.delete_own(key(game(game_id), listener(&gone.slot)), &gone.connection_id).await?;
         self.delete_own(key(player(gone.who.id()), CONNECTION), &gone.connection_id).await.map(drop)
     }
 
     /// Deletes an item while it is that connection's.
     async fn delete_own(&self, key: Item, connection_id: &str) -> Result<bool, StoreError> {
-        let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key));
+        let delete = self.table.delete_item(key);
         // Stops the late end of an old connection from taking the new one's place away.
         let delete =
             delete.condition_expression("connectionId = :own").expression_attribute_values(":own", s(connection_id));
-        met(delete.send().await, DeleteItemError::is_conditional_check_failed_exception)
+        Ok(unless_condition_failed(delete.send().await)?.is_some())
     }
 
     /// Takes talk or guesses of a listener, up to `until_ms`. `false`: another function has taken some at the same moment, or the connection has ended.
     pub async fn take(&self, game_id: GameId, who: &Listener, what: Saying, until_ms: u64) -> Result<bool, StoreError> {
         let read_ms = who.until_ms(what);
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .set_key(Some(key(game(game_id), listener(&who.slot))))
+            .table
+            .update_item(key(game(game_id), listener(&who.slot)))
             .update_expression("SET #until = :until")
             .expression_attribute_names("#until", what.attribute())
             .expression_attribute_values(":until", n(until_ms))
@@ -347,7 +335,7 @@ impl Connections {
         let update = update
             .condition_expression("connectionId = :own AND #until = :read")
             .expression_attribute_values(":read", n(read_ms));
-        met(update.send().await, UpdateItemError::is_conditional_check_failed_exception)
+        Ok(unless_condition_failed(update.send().await)?.is_some())
     }
 }
 
@@ -372,19 +360,4 @@ fn whose(connection_id: &str, player_id: PlayerId, name: &PlayerName, game_id: G
         ("playerName".to_owned(), s(name.as_str())),
         ("gameId".to_owned(), s(game_id.to_string())),
     ])
-}
-
-/// Whether a write's condition held.
-fn met<T, E>(
-    answer: Result<T, SdkError<E, aws_sdk_dynamodb::config::http::HttpResponse>>,
-    is_unmet: impl Fn(&E) -> bool,
-) -> Result<bool, StoreError>
-where
-    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
-{
-    match answer {
-        Ok(_) => Ok(true),
-        Err(error) if error.as_service_error().is_some_and(is_unmet) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{GameId, TurnId};
@@ -15,7 +14,7 @@ use serde_json::value::RawValue;
 use super::gzip;
 use super::keys::{ARCHIVE_TTL_S, TTL, drawing, expires, game, key, n};
 use super::strokes::Chunk;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// The largest drawing, compressed: 100 KB once it is base64, as the design has it.
 pub const DRAWING_BYTES_MAX: usize = 100 * 1_000 / 4 * 3;
@@ -103,14 +102,13 @@ fn unpack(gzip: &[u8]) -> Result<Box<RawValue>, StoreError> {
 /// Keeps and reads drawings. Its requests are `PutItem` and `GetItem`.
 #[derive(Debug, Clone)]
 pub struct Drawings {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Drawings {
     /// The drawings in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Keeps the drawing of a turn that ended at some time. The same one again changes nothing.
@@ -125,14 +123,14 @@ impl Drawings {
         item.insert("data".to_owned(), AttributeValue::B(Blob::new(kept.gzip.clone())));
         item.insert("batches".to_owned(), n(kept.batches));
         item.insert(TTL.to_owned(), n(expires(ended_at_ms, ARCHIVE_TTL_S)));
-        self.client.put_item().table_name(&self.table).set_item(Some(item)).send().await?;
+        self.table.put_item(item).send().await?;
         Ok(())
     }
 
     /// A drawing's batches as JSON, `[{"seq": 1, "ops": [...]}, ...]`; `None` when it is not kept (yet, or any more).
     pub async fn get(&self, game_id: GameId, turn_id: TurnId) -> Result<Option<Box<RawValue>>, StoreError> {
         let key = key(game(game_id), drawing(turn_id));
-        let item = self.client.get_item().table_name(&self.table).set_key(Some(key)).send().await?.item;
+        let item = self.table.get_item(key).send().await?.item;
         let Some(item) = item else { return Ok(None) };
         let data = item.get("data").and_then(|data| data.as_b().ok());
         let data = data.ok_or_else(|| StoreError::unreadable("a drawing without data"))?;

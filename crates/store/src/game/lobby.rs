@@ -1,7 +1,5 @@
 //! Lists of games: those that wait for strangers, and those that a player has finished.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::KeysAndAttributes;
 use domain::game::{GameId, PlayerId, Room, Stage, Standing};
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +7,12 @@ use super::keys::{
     ACTIVE_INDEX, Item, META, PARTITION_KEY, PLAYER_INDEX, SORT_KEY, TTL, WAITING, game, key, n, player, s,
 };
 use super::room::read_room;
-use crate::StoreError;
 use crate::row_reader::RowReader;
 use crate::series::Page;
+use crate::{StoreError, Table};
 
 /// The most games of a page.
 pub const GAMES_MAX: u16 = 50;
-
-/// How often DynamoDB is asked for the rooms that it left out of a batch.
-const BATCH_TRIES_MAX: u32 = 4;
 
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,14 +48,13 @@ pub struct FinishedGame {
 /// Lists games. Its requests are `Query` on both indexes, and `BatchGetItem`.
 #[derive(Debug, Clone)]
 pub struct Lobby {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Lobby {
     /// The lobby of `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Public games that wait, newest first: at most `limit` of them, and where to go on. The index is some milliseconds behind the rooms, so a
@@ -76,9 +70,8 @@ impl Lobby {
             start
         });
         let answer = self
-            .client
+            .table
             .query()
-            .table_name(&self.table)
             .index_name(ACTIVE_INDEX)
             .key_condition_expression("GSI2PK = :waiting")
             .expression_attribute_values(":waiting", s(WAITING))
@@ -95,27 +88,11 @@ impl Lobby {
         let keys = keys
             .map(|item| item.into_iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&&**name)).collect());
         let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
-        let mut rooms = self.rooms(keys.collect(), &mut reader).await?;
+        let rooms = self.table.batch_get(keys.collect(), false).await?.into_iter();
+        let mut rooms: Vec<_> = rooms.filter_map(|item| reader.read(item, read_room)).collect();
         rooms.retain(|room| room.public && matches!(room.stage, Stage::Waiting));
         rooms.sort_by_key(|room| std::cmp::Reverse((room.created_at_ms, room.id)));
         Ok(Page { items: rooms, next, skipped: reader.skipped() })
-    }
-
-    async fn rooms(&self, mut keys: Vec<Item>, reader: &mut RowReader) -> Result<Vec<Room>, StoreError> {
-        let mut rooms = Vec::with_capacity(keys.len());
-        for _ in 0..BATCH_TRIES_MAX {
-            if keys.is_empty() {
-                return Ok(rooms);
-            }
-            let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).build();
-            let wanted = wanted.map_err(|error| StoreError::Refused(error.to_string()))?;
-            let answer = self.client.batch_get_item().request_items(&self.table, wanted).send().await?;
-            let items = answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default();
-            rooms.extend(items.into_iter().filter_map(|item| reader.read(item, read_room)));
-            let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
-            keys = left.map(|left| left.keys).unwrap_or_default();
-        }
-        if keys.is_empty() { Ok(rooms) } else { Err(StoreError::Busy("rooms were left unread".to_owned())) }
     }
 
     /// Finished games of a player, newest first, and where to go on. A page of `limit` games that the player was in may have
@@ -132,9 +109,8 @@ impl Lobby {
             start
         });
         let answer = self
-            .client
+            .table
             .query()
-            .table_name(&self.table)
             .index_name(PLAYER_INDEX)
             .key_condition_expression("GSI1PK = :player")
             .filter_expression("attribute_exists(finishedAt)")

@@ -70,8 +70,7 @@ pub const PARTITION_BOUNDS: [(&str, usize); 10] = [
 const TURNS_MAX: usize = RoundCount::MOST as usize * TURNS_PER_ROUND_MAX as usize;
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
-pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nobody = keys::key("CONN#", keys::CONN);
-    client.get_item().table_name(table).set_key(Some(nobody)).send().await?;
-    Ok(())
+    table.connect(nobody).await
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::PutBuilder;
-use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
+use aws_sdk_dynamodb::types::{ReturnValuesOnConditionCheckFailure, TransactWriteItem};
 use domain::game::{Game, GameId, Player, Room, Secret, Word};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +14,7 @@ use super::keys::{
 };
 use super::listeners::{LISTENERS_MAX, Listener};
 use super::rows::{AnswerRow, MetaRow, word};
-use crate::StoreError;
-use crate::error::canceled;
-use crate::item::between;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// A day, in milliseconds.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -55,8 +51,7 @@ pub enum Persisted {
 /// Reads and writes rooms. Its requests are `GetItem`, `Query`, `PutItem` and `TransactWriteItems` of puts and deletes.
 #[derive(Debug, Clone)]
 pub struct Rooms {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,21 +61,21 @@ struct WordsRow {
 
 impl Rooms {
     /// The rooms in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// The room alone; `None`: there is no such game. Consistent.
     pub async fn room(&self, game_id: GameId) -> Result<Option<Room>, StoreError> {
         let key = key(game(game_id), META);
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(read_room).transpose()
     }
 
     /// All that a message needs, in one query of bounded size; `None`: there is no such game.
     pub async fn live(&self, game_id: GameId, freshness: Freshness) -> Result<Option<Live>, StoreError> {
         let (mut room, mut secret, mut listeners) = (None, None, Vec::new());
-        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
+        let query = self.table.query_between([PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
         // From the end: room and secret come before the listeners, and are there however many those are. All of them fit a page.
         let query = query.scan_index_forward(false).limit(i32::try_from(LISTENERS_MAX + 2).unwrap_or(i32::MAX));
         let page = query.consistent_read(freshness == Freshness::Consistent).send().await?;
@@ -109,7 +104,7 @@ impl Rooms {
         if room.custom_words == 0 {
             return Ok(Arc::default());
         }
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(game(room.id), WORDS)));
+        let request = self.table.get_item(key(game(room.id), WORDS));
         // Consistent, for it is asked once and remembered: of a game that has just been made, a replica may know nothing yet.
         let item = request.consistent_read(true).send().await?.item;
         let item = item.ok_or_else(|| StoreError::unreadable("a game without its words"))?;
@@ -144,14 +139,14 @@ impl Rooms {
     fn creation(&self, new: &Game) -> Result<Vec<Write>, StoreError> {
         let room = &new.room;
         // Stops a game from being made over another one.
-        let meta = self.put_of(meta(room)?).condition_expression("attribute_not_exists(#key)");
+        let meta = self.table.put(meta(room)?).condition_expression("attribute_not_exists(#key)");
         let mut writes = vec![
             Write::Put(meta.expression_attribute_names("#key", PARTITION_KEY)),
-            Write::Put(self.put_of(answer(new)?)),
+            Write::Put(self.table.put(answer(new)?)),
         ];
-        writes.extend(room.players.iter().map(|player| Write::Put(self.put_of(seat(room, player)))));
+        writes.extend(room.players.iter().map(|player| Write::Put(self.table.put(seat(room, player)))));
         if !new.words.is_empty() {
-            writes.push(Write::Put(self.put_of(words(new)?)));
+            writes.push(Write::Put(self.table.put(words(new)?)));
         }
         Ok(writes)
     }
@@ -160,7 +155,7 @@ impl Rooms {
         let room = &after.room;
         // Stops two who decide at the same time from overwriting each other: the slower one finds another version than it
         // has read, and decides again.
-        let meta = self.put_of(meta(room)?).condition_expression("version = :read");
+        let meta = self.table.put(meta(room)?).condition_expression("version = :read");
         let mut writes = vec![Write::Put(meta.expression_attribute_values(":read", n(before.room.version)))];
         // An item's life counts from its own write: what the room cannot do without is written again on each day on which it changes.
         let is_new_day = before.room.updated_at_ms / DAY_MS != room.updated_at_ms / DAY_MS;
@@ -168,22 +163,18 @@ impl Rooms {
         let is_visited = before.room.is_unvisited() && !room.is_unvisited();
         let is_new_day = is_new_day || is_visited;
         if is_new_day || before.secret != after.secret {
-            writes.push(Write::Put(self.put_of(answer(after)?)));
+            writes.push(Write::Put(self.table.put(answer(after)?)));
         }
         if is_new_day && !after.words.is_empty() {
-            writes.push(Write::Put(self.put_of(words(after)?)));
+            writes.push(Write::Put(self.table.put(words(after)?)));
         }
         let came = room.players.iter().filter(|player| is_visited || before.room.player(player.id).is_none());
-        writes.extend(came.map(|player| Write::Put(self.put_of(seat(room, player)))));
+        writes.extend(came.map(|player| Write::Put(self.table.put(seat(room, player)))));
         for gone in before.room.players.iter().filter(|player| room.player(player.id).is_none()) {
             let key = key(game(room.id), player(gone.id));
-            writes.push(Write::Delete(Delete::builder().table_name(&self.table).set_key(Some(key))));
+            writes.push(Write::Delete(self.table.delete(key)));
         }
         Ok(writes)
-    }
-
-    fn put_of(&self, item: Item) -> PutBuilder {
-        Put::builder().table_name(&self.table).set_item(Some(item))
     }
 
     async fn put(&self, write: Write) -> Result<Persisted, StoreError> {
@@ -191,10 +182,8 @@ impl Rooms {
         let put = put.build().map_err(|error| StoreError::Refused(error.to_string()))?;
         let wanted = put.item.clone();
         let request = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(put.item))
+            .table
+            .put_item(put.item)
             .set_condition_expression(put.condition_expression)
             .set_expression_attribute_names(put.expression_attribute_names)
             .set_expression_attribute_values(put.expression_attribute_values)
@@ -211,15 +200,10 @@ impl Rooms {
     async fn transact(&self, writes: Vec<Write>) -> Result<Persisted, StoreError> {
         let writes = writes.into_iter().map(Write::build).collect::<Result<Vec<_>, _>>()?;
         let wanted = writes.first().and_then(|first| first.put()).map(|put| put.item.clone()).unwrap_or_default();
-        match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
-            Ok(_) => Ok(Persisted::Yes),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(why)) => {
-                    canceled(why)?;
-                    Ok(outcome(&wanted, why.cancellation_reasons().first().and_then(|reason| reason.item())))
-                }
-                _ => Err(error.into()),
-            },
+        match self.table.transact(writes).await? {
+            TransactionOutcome::Written => Ok(Persisted::Yes),
+            TransactionOutcome::ConditionFailed { item, .. } => Ok(outcome(&wanted, item.as_ref())),
+            TransactionOutcome::Conflict => Err(StoreError::conflict()),
         }
     }
 }

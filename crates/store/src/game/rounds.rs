@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use domain::game::{Award, GameId, Phase, Reason, Room, TurnId};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{ARCHIVE_TTL_S, PARTITION_KEY, ROUND_PREFIX, SORT_KEY, TTL, expires, game, key, n, round, s, score};
-use crate::StoreError;
+use crate::error::unless_condition_failed;
 use crate::row_reader::RowReader;
+use crate::{StoreError, Table};
 
 /// How often a round is read again because another writer was faster.
 const TRIES_MAX: u32 = 8;
@@ -192,14 +191,13 @@ impl Round {
 /// Keeps and reads what has been played. Its requests are `GetItem`, `PutItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Rounds {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Rounds {
     /// The rounds in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Adds a turn to its round. The same turn again changes nothing.
@@ -223,7 +221,7 @@ impl Rounds {
 
     async fn get(&self, game_id: GameId, number: u8) -> Result<Option<Round>, StoreError> {
         let key = key(game(game_id), round(number));
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         let item = request.send().await?.item;
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
@@ -232,7 +230,7 @@ impl Rounds {
     async fn put(&self, game_id: GameId, value: &Round, revision: Option<u32>) -> Result<bool, StoreError> {
         let mut item = key(game(game_id), round(value.round_number));
         item.extend(serde_dynamo::to_item::<_, crate::item::Item>(value).map_err(StoreError::unreadable)?);
-        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put_item(item);
         // Stops two deliveries of different turns, read at the same time, from forgetting one of them.
         let put = match revision {
             None => {
@@ -242,13 +240,7 @@ impl Rounds {
                 put.condition_expression("revision = :read").expression_attribute_values(":read", n(revision))
             }
         };
-        match put.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(error.into()),
-            },
-        }
+        Ok(unless_condition_failed(put.send().await)?.is_some())
     }
 
     /// Keeps what a turn brought: an item for each award, named by turn and player, so that one that comes again is the same.
@@ -272,16 +264,15 @@ impl Rounds {
         let mut item = key(game(room.id), score(turn_id, award.player));
         item.extend(serde_dynamo::to_item::<_, crate::item::Item>(row).map_err(StoreError::unreadable)?);
         item.insert(TTL.to_owned(), n(expires(at_ms, ARCHIVE_TTL_S)));
-        self.client.put_item().table_name(&self.table).set_item(Some(item)).send().await?;
+        self.table.put_item(item).send().await?;
         Ok(())
     }
 
     /// The rounds of a game, in order, and how many cannot be read. At most ten of at most 20 turns each, which fit one page.
     pub async fn of_game(&self, game_id: GameId) -> Result<(Vec<Round>, usize), StoreError> {
         let query = self
-            .client
+            .table
             .query()
-            .table_name(&self.table)
             .key_condition_expression("#pk = :pk AND begins_with(#sk, :rounds)")
             .expression_attribute_names("#pk", PARTITION_KEY)
             .expression_attribute_names("#sk", SORT_KEY)

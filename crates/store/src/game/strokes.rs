@@ -3,7 +3,6 @@
 //! Each is written once, one in two seconds, and compressed, so that it costs one write unit. Rewriting one item at each stroke
 //! would bill all of it each time.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -12,7 +11,7 @@ use serde::Deserialize;
 
 use super::gzip;
 use super::keys::{GAME_TTL_S, Item, PARTITION_KEY, SORT_KEY, TTL, expires, game, key, n, s, strokes, strokes_of};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// The pages that a turn's chunks may take, at a megabyte each.
 const PAGES_MAX: usize = 16;
@@ -58,14 +57,13 @@ pub enum PutChunk {
 /// Keeps and reads strokes. Its requests are `PutItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Strokes {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Strokes {
     /// The strokes in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Stores one chunk, numbered from 1 within its turn.
@@ -82,7 +80,7 @@ impl Strokes {
         item.insert("to".to_owned(), n(chunk.to));
         item.insert("gzip".to_owned(), AttributeValue::B(Blob::new(gzip::pack(&chunk.batches)?)));
         item.insert(TTL.to_owned(), n(expires(now_ms, GAME_TTL_S)));
-        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put_item(item);
         // Stops a chunk that comes twice, or late from an older connection, from replacing what is drawn already.
         let put =
             put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY);
@@ -101,9 +99,8 @@ impl Strokes {
         let mut start: Option<Item> = None;
         for _ in 0..PAGES_MAX {
             let page = self
-                .client
+                .table
                 .query()
-                .table_name(&self.table)
                 .key_condition_expression("#pk = :pk AND begins_with(#sk, :turn)")
                 .expression_attribute_names("#pk", PARTITION_KEY)
                 .expression_attribute_names("#sk", SORT_KEY)

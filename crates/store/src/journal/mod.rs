@@ -17,8 +17,7 @@ pub use reader::{JournalPosition, JournalReader, QUERIES_MAX};
 pub use writer::{Appended, Journal};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
-pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nothing = keys::key(keys::days(&domain::journal::Stream::suite()), "connect");
-    client.get_item().table_name(table).set_key(Some(nothing)).send().await?;
-    Ok(())
+    table.connect(nothing).await
 }

@@ -1,6 +1,5 @@
 //! Reading entries, newest first.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::TimeRange;
 use domain::journal::{Entry, EntryId, EntryIdError, Retention, Stream};
@@ -12,10 +11,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::keys::{Day, PARTITION_KEY, SORT_KEY, days, entry, feed};
-use crate::StoreError;
-use crate::item::between;
 use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
+use crate::{StoreError, Table};
 
 /// The most queries of one page, but for a first day that has more shards. A stretch of days with little or nothing in them ends a page early, with
 /// a place to go on from.
@@ -47,8 +45,7 @@ impl TryFrom<String> for JournalPosition {
 /// Reads entries. Its request is `Query`.
 #[derive(Debug, Clone)]
 pub struct JournalReader {
-    client: Client,
-    table: String,
+    table: Table,
     retention: Retention,
 }
 
@@ -87,8 +84,8 @@ impl Span {
 
 impl JournalReader {
     /// A reader of `table`. What is older than its stream keeps is not shown, whether or not it has been deleted yet.
-    pub fn new(client: Client, table: impl Into<String>, retention: Retention) -> Self {
-        Self { client, table: table.into(), retention }
+    pub fn new(table: &Table, retention: Retention) -> Self {
+        Self { table: table.clone(), retention }
     }
 
     /// Entries of a stream, newest first, from where the last page ended; `limit` of them, or fewer where days have little in them.
@@ -183,7 +180,7 @@ impl JournalReader {
 
     /// The rows of a partition between two sort keys, both included, from the last one backwards.
     fn between(&self, partition: &str, from: &str, to: &str) -> QueryFluentBuilder {
-        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, from, to);
+        let query = self.table.query_between([PARTITION_KEY, SORT_KEY], partition, from, to);
         query.scan_index_forward(false).consistent_read(true)
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
@@ -12,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::keys::{Day, Item, JournalShards, PARTITION_KEY, days, entry, feed, item, key, n};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How many days an instance remembers. Somebody who brings in an old log goes through many; everybody else writes today.
 const DAYS_REMEMBERED_MAX: usize = 1_000;
@@ -33,8 +32,7 @@ pub enum Appended {
 /// Appends entries. Its requests are `UpdateItem` of days, `PutItem` of entries, and `GetItem` of entries on days that have grown.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    client: Client,
-    table: String,
+    table: Table,
     shards: JournalShards,
     retention: Retention,
     days: Arc<Mutex<HashMap<(Stream, Date), Day>>>,
@@ -42,8 +40,8 @@ pub struct Journal {
 
 impl Journal {
     /// A journal in `table`, in which a day gets `shards` partitions, unless it has more already.
-    pub fn new(client: Client, table: impl Into<String>, shards: JournalShards, retention: Retention) -> Self {
-        Self { client, table: table.into(), shards, retention, days: Arc::default() }
+    pub fn new(table: &Table, shards: JournalShards, retention: Retention) -> Self {
+        Self { table: table.clone(), shards, retention, days: Arc::default() }
     }
 
     /// Stores the entry, if nothing is stored under its id; the same one again changes nothing.
@@ -67,10 +65,8 @@ impl Journal {
         // Rounded up: an entry that is still shown is never gone.
         let expires_at = self.retention.of(&new.stream).map(|kept| new.id.at().as_second() + 1 + kept.as_secs());
         let outcome = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item(new, shard, expires_at)?))
+            .table
+            .put_item(item(new, shard, expires_at)?)
             // Stops an event that is told twice, at once or after a lost reply, from replacing what it has stored.
             .condition_expression("attribute_not_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY)
@@ -93,7 +89,7 @@ impl Journal {
 
     async fn get(&self, stream: &Stream, id: EntryId, shard: u8) -> Result<Option<Entry>, StoreError> {
         let key = key(feed(stream, id.day(), shard), id.to_string());
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(|item| entry(stream, item)).transpose()
     }
 
@@ -115,10 +111,8 @@ impl Journal {
     async fn open(&self, stream: &Stream, date: Date) -> Result<Day, StoreError> {
         let shards = n(self.shards.get());
         let outcome = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .set_key(Some(key(days(stream), date.to_string())))
+            .table
+            .update_item(key(days(stream), date.to_string()))
             .update_expression("SET shards = :shards ADD counts :count")
             // Stops an instance with a lower number, one of an earlier configuration, from hiding the shards above it.
             .condition_expression("attribute_not_exists(shards) OR shards < :shards")

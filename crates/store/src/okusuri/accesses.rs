@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use aws_sdk_dynamodb::Client;
 use domain::{ShortText, UserId};
 use futures::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::{self, ACCESS_PREFIX, Key, s, sortable};
 use super::rows::{Row, read};
 use super::transaction::{Transaction, WriteError};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How long a record is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
@@ -75,14 +74,13 @@ pub struct Access {
 /// The records of a table. Writing is `TransactWriteItems` of a condition check and a put, reading is `Query`.
 #[derive(Debug, Clone)]
 pub struct Accesses {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Accesses {
     /// The records in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Notes a reading with each of the users it is about. What comes back are the users who are still there: nothing of
@@ -98,7 +96,7 @@ impl Accesses {
                 created_at: access.at,
             };
             // Stops a record from being kept of a user who was deleted meanwhile.
-            let written = Transaction::of_user(&self.table, &user_id)?.put_new(&row)?.write_of_user(&self.client).await;
+            let written = Transaction::of_user(&self.table, &user_id)?.put_new(&row)?.write_of_user().await;
             match written {
                 Ok(true) => Ok(Some(user)),
                 Ok(false) => Err(StoreError::Busy("an access has the id of another".to_owned())),
@@ -112,7 +110,7 @@ impl Accesses {
 
     /// What was read of a user, the newest first.
     pub async fn of(&self, user: &UserId) -> Result<Vec<AccessRecord>, StoreError> {
-        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request = self.table.query().consistent_read(true);
         let request = request.key_condition_expression("PK = :user AND begins_with(SK, :prefix)");
         let request = request.expression_attribute_values(":user", s(keys::user(user)));
         let request = request.expression_attribute_values(":prefix", s(ACCESS_PREFIX));

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use serde_bytes::ByteBuf;
 
-use super::keys::{self, ACCOUNT_PREFIX, s};
-use super::partition::query;
+use super::keys::{self, ACCOUNT_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::rows::{Account, AccountOwner, EmailOwner, Row, User, read};
 use super::sign_ins::{DECISIONS_MAX, Entered, NewSession, NewUser, SignInError, SignIns, check_owner};
 use super::transaction::Transaction;
@@ -155,7 +154,7 @@ impl SignIns {
             let (session, among_users) = session.clone().rows(&user.user_id, now);
             let actions = actions.set(&login.row(vault, &user.user_id, now))?;
             let actions = actions.put_new(&session)?.put_new(&among_users)?;
-            if actions.write(&self.client).await?.is_none() {
+            if actions.write().await?.is_none() {
                 return Ok(Entered { user, session, is_new });
             }
         }
@@ -171,7 +170,8 @@ impl SignIns {
 
     /// The user's logins elsewhere.
     pub async fn logins(&self, user_id: &UserId) -> Result<Vec<Account>, StoreError> {
-        let items = query(&self.client, &self.table, &format!("USER#{user_id}"), ACCOUNT_PREFIX).await?;
+        let items =
+            self.table.query_prefix([PARTITION_KEY, SORT_KEY], &format!("USER#{user_id}"), ACCOUNT_PREFIX).await?;
         items.into_iter().map(read).collect()
     }
 
@@ -195,7 +195,7 @@ impl SignIns {
                 }
             };
             let actions = actions.set(&login.row(vault, &user.user_id, now))?;
-            match actions.write(&self.client).await? {
+            match actions.write().await? {
                 None => return Ok(Linked::Yes),
                 Some(0) => return Ok(Linked::NoUser),
                 Some(_) => {}
@@ -230,7 +230,7 @@ impl SignIns {
                     .delete(&owner, "attribute_not_exists(PK) OR UserId = :user", value)?
                     .delete(&account.key(), "attribute_exists(PK)", Vec::new())?;
             }
-            if actions.write(&self.client).await?.is_none() {
+            if actions.write().await?.is_none() {
                 return Ok(Unlinked::Yes);
             }
         }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::okusuri::Email;
 use futures::future::try_join_all;
@@ -16,16 +15,9 @@ use super::keys::{
     self, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, SORT_KEY, TYPE_INDEX, TYPE_PARTITION, TYPE_SORT, s,
 };
 use super::rows::{EmailOwner, MedicationLog, Row as _, User, read};
-use crate::StoreError;
 use crate::row_reader::RowReader;
 use crate::series::{Direction, Page, Rows, merge};
-
-/// How many items one `BatchGetItem` takes
-/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
-const BATCH_MAX: usize = 100;
-
-/// How often DynamoDB is asked for what it left out of a batched read.
-const READS_MAX: u32 = 5;
+use crate::{StoreError, Table};
 
 /// The types that administrators list.
 pub const LISTED_TYPES: [&str; 10] = [
@@ -61,14 +53,13 @@ struct Entry {
 /// The listings of a table. Their requests are `Query` of the index of types, four at once, `BatchGetItem` and `GetItem`.
 #[derive(Debug, Clone)]
 pub struct Listings {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Listings {
     /// The listings of `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Items of a type, the newest first, as JSON without what is secret or nobody else's matter. The index follows the table within a moment: an item that has just gone
@@ -115,7 +106,7 @@ impl Listings {
     }
 
     async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        let request = self.table.get_item(key.item());
         Ok(request.send().await?.item)
     }
 
@@ -151,7 +142,7 @@ impl Listings {
         after: Option<Entry>,
     ) -> Result<Rows<(u8, Entry)>, StoreError> {
         let partition = keys::type_partition(kind, shard);
-        let request = self.client.query().table_name(&self.table).index_name(TYPE_INDEX);
+        let request = self.table.query().index_name(TYPE_INDEX);
         let mut request = request
             .key_condition_expression(if prefix.is_empty() {
                 "TypePartition = :partition"
@@ -180,26 +171,10 @@ impl Listings {
 
     /// The items of some entries, in their order.
     async fn items(&self, entries: &[Entry]) -> Result<Vec<Item>, StoreError> {
-        let mut found = HashMap::new();
-        for entries in entries.chunks(BATCH_MAX) {
-            let mut wanted: Vec<_> =
-                entries.iter().map(|entry| Key::new(entry.partition.as_str(), entry.sort.as_str()).item()).collect();
-            for _ in 0..READS_MAX {
-                let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).build()?;
-                let answer = self.client.batch_get_item().request_items(&self.table, keys).send().await?;
-                for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
-                    found.insert((text(&item, PARTITION_KEY), text(&item, SORT_KEY)), item);
-                }
-                let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
-                wanted = left.map(|left| left.keys).unwrap_or_default();
-                if wanted.is_empty() {
-                    break;
-                }
-            }
-            if !wanted.is_empty() {
-                return Err(StoreError::Busy("items of a list were left unread".to_owned()));
-            }
-        }
+        let keys = entries.iter().map(|entry| Key::new(entry.partition.as_str(), entry.sort.as_str()).item());
+        let items = self.table.batch_get(keys.collect(), false).await?.into_iter();
+        let mut found: HashMap<_, _> =
+            items.map(|item| ((text(&item, PARTITION_KEY), text(&item, SORT_KEY)), item)).collect();
         Ok(entries.iter().filter_map(|entry| found.remove(&(entry.partition.clone(), entry.sort.clone()))).collect())
     }
 }

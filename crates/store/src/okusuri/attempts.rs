@@ -1,6 +1,5 @@
 //! Attempts to sign in at a provider: what is to be remembered until the browser comes back, once.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
@@ -11,7 +10,7 @@ use serde_with::skip_serializing_none;
 use super::keys::{self, Key, sha256_hex};
 use super::rows::{Row, item, read};
 use super::vault::Vault;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How long somebody may take to sign in at the provider.
 pub const ATTEMPT_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
@@ -89,15 +88,14 @@ impl Attempt {
 /// The attempts of a table. Its requests are `PutItem` and `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Attempts {
-    client: Client,
-    table: String,
+    table: Table,
     vault: Vault,
 }
 
 impl Attempts {
     /// The attempts in `table`, sealed by `vault`.
-    pub fn new(client: Client, table: impl Into<String>, vault: Vault) -> Self {
-        Self { client, table: table.into(), vault }
+    pub fn new(table: &Table, vault: Vault) -> Self {
+        Self { table: table.clone(), vault }
     }
 
     /// Remembers an attempt by its state, which nobody can guess.
@@ -109,7 +107,7 @@ impl Attempts {
         let created_at = now;
         let row =
             OauthState { state_hash, provider, nonce, verifier, return_to, time_zone, link_to, expires_at, created_at };
-        let put = self.client.put_item().table_name(&self.table).set_item(Some(item(&row)?));
+        let put = self.table.put_item(item(&row)?);
         put.send().await?;
         Ok(())
     }
@@ -118,7 +116,7 @@ impl Attempts {
     pub async fn take(&self, state: &str, now: Timestamp) -> Result<Option<Attempt>, StoreError> {
         let state_hash = sha256_hex(state.as_bytes());
         let key = keys::oauth_state(&state_hash).item();
-        let delete = self.client.delete_item().table_name(&self.table).set_key(Some(key));
+        let delete = self.table.delete_item(key);
         let Some(item) = delete.return_values(ReturnValue::AllOld).send().await?.attributes else { return Ok(None) };
         let OauthState { provider, nonce, verifier, return_to, time_zone, link_to, expires_at, .. } = read(item)?;
         // TTL takes days at times.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
@@ -14,10 +13,9 @@ use jiff::tz::TimeZone;
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
 use super::medicines::{Medicines, Unmade};
 use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
-use super::transaction::{Outcome, Transaction, WriteError};
-use crate::StoreError;
-use crate::attempts::Attempts;
-use crate::item::between;
+use super::transaction::{Transaction, WriteError};
+use crate::retry::Retry;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month are four of them.
 const PAGES_MAX: usize = 32;
@@ -54,16 +52,14 @@ pub struct Marked {
 /// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and condition checks, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Doses {
-    client: Client,
-    table: String,
+    table: Table,
     medicines: Medicines,
 }
 
 impl Doses {
     /// The doses in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
-        Self { medicines: Medicines::new(client.clone(), table.clone()), client, table }
+    pub fn new(table: &Table) -> Self {
+        Self { medicines: Medicines::new(table), table: table.clone() }
     }
 
     /// Records something of a dose, over what was recorded before.
@@ -74,7 +70,7 @@ impl Doses {
         recorded: Recorded,
         now: Timestamp,
     ) -> Result<Marked, Unmade> {
-        let mut attempts = Attempts::begin();
+        let mut retry = Retry::new();
         loop {
             let before = self.get(user, name).await?;
             let row = row(user, name, recorded, before.as_ref().map_or(now, |before| before.created_at), now);
@@ -83,19 +79,19 @@ impl Doses {
                 // Stops a dose from being recorded of a medicine that was deleted meanwhile.
                 .check(&medicine, "attribute_exists(PK)", Vec::new())?
                 .set(&row)?;
-            match actions.send(&self.client).await? {
-                Outcome::Done => return Ok(Marked { row, is_new: before.is_none() }),
-                Outcome::Refused(0) => return Err(WriteError::NoUser.into()),
-                Outcome::Refused(_) => return Err(Unmade::NotFound),
-                Outcome::Conflict if attempts.again().await => {}
-                Outcome::Conflict => return Err(WriteError::Conflict.into()),
+            match actions.send().await? {
+                TransactionOutcome::Written => return Ok(Marked { row, is_new: before.is_none() }),
+                TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
+                TransactionOutcome::ConditionFailed { .. } => return Err(Unmade::NotFound),
+                TransactionOutcome::Conflict if retry.wait().await => {}
+                TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
             }
         }
     }
 
     /// Forgets what was recorded of a dose; `false` when nothing was.
     pub async fn unmark(&self, user: &UserId, name: &DoseName) -> Result<bool, StoreError> {
-        let request = self.client.delete_item().table_name(&self.table).set_key(Some(key(user, name).item()));
+        let request = self.table.delete_item(key(user, name).item());
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
     }
 
@@ -129,7 +125,7 @@ impl Doses {
     }
 
     async fn get(&self, user: &UserId, name: &DoseName) -> Result<Option<rows::Dose>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(user, name).item()));
+        let request = self.table.get_item(key(user, name).item());
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
@@ -140,7 +136,7 @@ impl Doses {
             // `~` lies behind the `#` that follows a day.
             let (from, to) = (format!("{DOSE_PREFIX}{}", range.from()), format!("{DOSE_PREFIX}{}~", range.to()));
             let names = [PARTITION_KEY, SORT_KEY];
-            let request = between(&self.client, &self.table, names, keys::user(user), from, to).consistent_read(true);
+            let request = self.table.query_between(names, keys::user(user), from, to).consistent_read(true);
             let page = request.set_exclusive_start_key(start).send().await?;
             rows.extend(page.items.unwrap_or_default().into_iter().map(read).collect::<Result<Vec<_>, _>>()?);
             start = page.last_evaluated_key;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,12 +14,11 @@ use super::keys::{
     self, ACCOUNT_PREFIX, Item, Key, PARTITION_KEY, PROFILE, SESSION_PREFIX, SORT_KEY, TTL, TYPE_PARTITION, TYPE_SORT,
     s,
 };
-use super::partition::{delete_all, query};
 use super::rows::{Account, EmailOwner, Row, User, UserSession, read};
 use super::sign_ins::profile;
 use super::transaction::Transaction;
-use crate::StoreError;
 use crate::series::Page;
+use crate::{StoreError, Table};
 
 /// Attributes that are the table's own, and secrets that open something: nobody takes those along.
 const NOT_EXPORTED: [&str; 15] = [
@@ -50,8 +48,7 @@ const LAST_SESSIONS: usize = 40;
 /// What a user has, and what is left of it.
 #[derive(Debug, Clone)]
 pub struct Everything {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 /// A part of what a user has.
@@ -83,8 +80,8 @@ pub enum Deleted {
 
 impl Everything {
     /// What users have in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Some of a user's items, of one kind or whatever they are, as JSON with the names of attributes in camel case; the position is a sort key. Bytes are base64.
@@ -112,7 +109,7 @@ impl Everything {
         is_time: impl Fn() -> bool,
     ) -> Result<Deleted, StoreError> {
         let key = profile(user_id.as_str());
-        let item = self.client.get_item().table_name(&self.table).set_key(Some(key.item())).consistent_read(true);
+        let item = self.table.get_item(key.item()).consistent_read(true);
         let Some(item) = item.send().await?.item else { return Ok(Deleted::All) };
         let user: User = read(item)?;
         if user.deleting.is_none() {
@@ -123,7 +120,7 @@ impl Everything {
                 "attribute_exists(PK)",
                 vec![("now", s(now.to_string()))],
             )?;
-            if begin.write(&self.client).await?.is_some() {
+            if begin.write().await?.is_some() {
                 return Ok(Deleted::All);
             }
         }
@@ -156,7 +153,7 @@ impl Everything {
                 }
                 keys.push(Key::new(keys::user(user_id), sort));
             }
-            delete_all(&self.client, &self.table, &keys).await?;
+            self.table.batch_delete(keys.iter().map(Key::item)).await?;
             start = next;
             if start.is_none() {
                 return Ok(true);
@@ -169,26 +166,26 @@ impl Everything {
 
     /// Deletes the sessions, and the last of them together with the profile.
     async fn delete_ways_back(&self, user_id: &UserId) -> Result<(), StoreError> {
-        let sessions = query(&self.client, &self.table, &keys::user(user_id), SESSION_PREFIX).await?;
+        let sessions = self.table.query_prefix([PARTITION_KEY, SORT_KEY], &keys::user(user_id), SESSION_PREFIX).await?;
         let mut keys = Vec::new();
         for session in sessions {
             let session: UserSession = read(session)?;
             keys.extend([keys::session(&session.token_hash), session.key()]);
         }
         let last = keys.split_off(keys.len().saturating_sub(LAST_SESSIONS * 2));
-        delete_all(&self.client, &self.table, &keys).await?;
+        self.table.batch_delete(keys.iter().map(Key::item)).await?;
         let begin = Transaction::new(&self.table).forget(&profile(user_id.as_str()))?;
         let actions = last.iter().try_fold(begin, Transaction::forget)?;
-        actions.write(&self.client).await.map(drop)
+        actions.write().await.map(drop)
     }
 
     async fn delete_email(&self, user_id: &UserId, email: &Email) -> Result<(), StoreError> {
         let marker = keys::email(email.as_str());
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(marker.item())).consistent_read(true);
+        let request = self.table.get_item(marker.item()).consistent_read(true);
         let owner: Option<EmailOwner> = request.send().await?.item.map(read).transpose()?;
         // Another user may have the address, and a code for it under way.
         if owner.is_some_and(|owner| owner.user_id == user_id.as_str()) {
-            delete_all(&self.client, &self.table, &[keys::verification(&email.mailbox())]).await?;
+            self.table.batch_delete([keys::verification(&email.mailbox()).item()]).await?;
             self.delete_marker(&marker, user_id).await?;
         }
         Ok(())
@@ -199,7 +196,7 @@ impl Everything {
         let user = vec![("user", s(user_id.as_str()))];
         // Stops a marker from being deleted that has gone to somebody else.
         let transaction = Transaction::new(&self.table).delete(marker, "UserId = :user", user)?;
-        transaction.write(&self.client).await.map(drop)
+        transaction.write().await.map(drop)
     }
 
     /// Some of a user's items, and the key to go on from.
@@ -210,7 +207,7 @@ impl Everything {
         start: Option<Item>,
         limit: i32,
     ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
-        let request = self.client.query().table_name(&self.table).consistent_read(true).limit(limit);
+        let request = self.table.query().consistent_read(true).limit(limit);
         let request = request.set_exclusive_start_key(start);
         let request = request.expression_attribute_values(":user", s(keys::user(user_id)));
         let request = match kind {

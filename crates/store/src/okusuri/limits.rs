@@ -2,8 +2,6 @@
 
 use std::net::IpAddr;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::okusuri::sign_in::{Limits as Numbers, Locked, SERVICE_SENDS_MAX, Sent, WINDOW};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,7 +10,8 @@ use super::counted::{self, Counted, decided};
 use super::keys::{self, Key, n, s};
 use super::rows::{Row, read};
 use super::verifications::{CheckError, IssueError};
-use crate::StoreError;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// How often a change is decided again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
@@ -68,14 +67,13 @@ impl Row for SourceLimit {
 /// The limits of a table. Its requests are `GetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct CodeLimits {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl CodeLimits {
     /// The limits in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Counts a code that a source asks for.
@@ -89,8 +87,7 @@ impl CodeLimits {
     pub async fn send_any(&self, now: Timestamp) -> Result<bool, StoreError> {
         let window = WINDOW.as_secs();
         let window_from = now.as_second().div_euclid(window) * window;
-        let request = self.client.update_item().table_name(&self.table);
-        let request = request.set_key(Some(keys::service_limit(window_from).item()));
+        let request = self.table.update_item(keys::service_limit(window_from).item());
         let request = request.update_expression("SET #TTL = :ttl, #Type = :type ADD Sends :one");
         let request = request.expression_attribute_names("#TTL", keys::TTL).expression_attribute_names("#Type", "Type");
         let request = request.expression_attribute_values(":type", s("service_limit"));
@@ -99,13 +96,7 @@ impl CodeLimits {
         let request = request.expression_attribute_values(":one", n(1));
         let request = request.expression_attribute_values(":max", n(SERVICE_SENDS_MAX));
         let request = request.expression_attribute_values(":ttl", n(window_from + 2 * window));
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(error.into()),
-            },
-        }
+        Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
     /// When [`CodeLimits::send_any`] has room again.
@@ -146,7 +137,7 @@ impl CodeLimits {
             let counted = before.as_ref().map(|before| &before.counted);
             let sent = next(counted.map(Counted::sent).as_ref())?;
             let row = SourceLimit { source: source.0.clone(), counted: Counted::new(sent, counted, now) };
-            if decided(&row, counted)?.send(&self.client, &self.table).await? {
+            if decided(&row, counted)?.send(&self.table).await? {
                 return Ok(());
             }
         }
@@ -155,7 +146,7 @@ impl CodeLimits {
 
     async fn get(&self, source: &Source) -> Result<Option<SourceLimit>, StoreError> {
         let key = keys::source_limit(&source.0).item();
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(read).transpose()
     }
 }

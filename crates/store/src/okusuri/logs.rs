@@ -1,6 +1,5 @@
 //! Logs: one for each day of a user, read by day, by range and as a calendar.
 
-use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use domain::calendar::DateRange;
 use domain::okusuri::{Day, Missing, Status, Stretch, Summary, days};
@@ -9,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{self, Item, Key, MEDICATION_PREFIX, PARTITION_KEY, SORT_KEY};
 use super::rows::{MedicationLog, read};
-use crate::StoreError;
-use crate::item::between;
 use crate::series::{Direction, Page, Rows};
+use crate::{StoreError, Table};
 
 /// The logs of the first page on the way backwards or forwards. Each further page has four times as many.
 const PAGE_LOGS: usize = 8;
@@ -50,14 +48,13 @@ pub struct Calendar {
 /// The logs in a table. Reading is `GetItem` and `Query`; a change is a `TransactWriteItems` of updates, deletes and condition checks.
 #[derive(Debug, Clone)]
 pub struct Logs {
-    pub(super) client: Client,
-    pub(super) table: String,
+    pub(super) table: Table,
 }
 
 impl Logs {
     /// The logs in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// The log of a day, as of the last write.
@@ -171,7 +168,7 @@ impl Logs {
     }
 
     pub(super) async fn item(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        let request = self.table.get_item(key.item());
         Ok(request.consistent_read(true).send().await?.item)
     }
 
@@ -189,7 +186,7 @@ impl Logs {
         // `~` lies behind every digit, and `#` before.
         let from = from.map_or_else(|| MEDICATION_PREFIX.to_owned(), keys::medication);
         let to = to.map_or_else(|| format!("{MEDICATION_PREFIX}~"), keys::medication);
-        let request = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], keys::user(user), from, to);
+        let request = self.table.query_between([PARTITION_KEY, SORT_KEY], keys::user(user), from, to);
         let request = request.limit(i32::try_from(limit).unwrap_or(i32::MAX)).consistent_read(is_consistent);
         let answer = request.scan_index_forward(direction == Direction::Asc).send().await?;
         let rows = answer.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?;

@@ -1,6 +1,5 @@
 //! Medicines of a user, of which there are few.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::ShortText;
 use domain::UserId;
@@ -11,9 +10,9 @@ use uuid::Uuid;
 use super::keys::{self, Key, MEDICINE_PREFIX, s};
 use super::rows::{Former, Medicine, read};
 use super::set::Set;
-use super::transaction::{Outcome, Transaction, WriteError};
-use crate::StoreError;
-use crate::attempts::Attempts;
+use super::transaction::{Transaction, WriteError};
+use crate::retry::Retry;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// Why a medicine is not kept.
 #[derive(Debug, thiserror::Error)]
@@ -38,19 +37,18 @@ impl From<StoreError> for Unmade {
 /// The medicines in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and a condition check, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Medicines {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Medicines {
     /// The medicines in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// All medicines of a user, the oldest first.
     pub async fn all(&self, user: &UserId) -> Result<Vec<Medicine>, StoreError> {
-        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request = self.table.query().consistent_read(true);
         let request = request.key_condition_expression("PK = :user AND begins_with(SK, :prefix)");
         let request = request.expression_attribute_values(":user", s(keys::user(user)));
         // As many as there may be, and some that came at the same moment, are far less than a page of 1 MB.
@@ -103,20 +101,20 @@ impl Medicines {
     /// Deletes a medicine; `false` when there is none. What is recorded of its doses stays, and counts no more.
     pub async fn delete(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let key = Key::new(keys::user(user), keys::medicine(id)).item();
-        let request = self.client.delete_item().table_name(&self.table).set_key(Some(key));
+        let request = self.table.delete_item(key);
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
     }
 
     async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), Unmade> {
-        let mut attempts = Attempts::begin();
+        let mut retry = Retry::new();
         loop {
             let row = Set::new(row)?.when(condition, Vec::new());
-            match Transaction::of_user(&self.table, user)?.change(row)?.send(&self.client).await? {
-                Outcome::Done => return Ok(()),
-                Outcome::Refused(0) => return Err(WriteError::NoUser.into()),
-                Outcome::Refused(_) => return Err(Unmade::NotFound),
-                Outcome::Conflict if attempts.again().await => {}
-                Outcome::Conflict => return Err(WriteError::Conflict.into()),
+            match Transaction::of_user(&self.table, user)?.change(row)?.send().await? {
+                TransactionOutcome::Written => return Ok(()),
+                TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
+                TransactionOutcome::ConditionFailed { .. } => return Err(Unmade::NotFound),
+                TransactionOutcome::Conflict if retry.wait().await => {}
+                TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
             }
         }
     }

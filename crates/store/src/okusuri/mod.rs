@@ -15,7 +15,6 @@ mod limits;
 mod logs;
 mod medicines;
 mod notifications;
-mod partition;
 mod reminders;
 pub mod rows;
 mod sessions;
@@ -49,8 +48,7 @@ pub use users::{OWN_IMAGE, ProfileChange, Users};
 pub use verifications::{CheckError, Codes, IssueError, RightCode, Verification};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
-pub async fn connect(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<(), crate::StoreError> {
+pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nothing = keys::session("connect").item();
-    client.get_item().table_name(table).set_key(Some(nothing)).send().await?;
-    Ok(())
+    table.connect(nothing).await
 }

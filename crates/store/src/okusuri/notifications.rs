@@ -2,16 +2,16 @@
 
 use std::cmp::Reverse;
 
-use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::rows::{NotificationSetting, PushSubscription, Row, User, read};
-use super::set::{Set, taken};
+use super::set::Set;
 use super::transaction::{Transaction, WriteError};
-use crate::StoreError;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// Pages of a user's notifications: one holds far more than a user can have.
 const PAGES_MAX: usize = 4;
@@ -44,14 +44,13 @@ impl NotificationsOf {
 /// The notifications of a table: `Query`, `GetItem`, `UpdateItem`, `DeleteItem`, all below one user.
 #[derive(Debug, Clone)]
 pub struct Notifications {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Notifications {
     /// The notifications in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// All of a user's, as of the last write.
@@ -59,7 +58,7 @@ impl Notifications {
         let mut found = NotificationsOf::default();
         let mut from = None;
         for _ in 0..PAGES_MAX {
-            let page = self.client.query().table_name(&self.table).consistent_read(true);
+            let page = self.table.query().consistent_read(true);
             let page = page.key_condition_expression("#Pk = :Pk AND begins_with(#Sk, :Prefix)");
             let page =
                 page.expression_attribute_names("#Pk", PARTITION_KEY).expression_attribute_names("#Sk", SORT_KEY);
@@ -97,7 +96,7 @@ impl Notifications {
         let platform = platform.as_str().to_owned();
         let user_id = user.to_string();
         let row = NotificationSetting { user_id, platform, is_enabled, created_at: now, updated_at: now };
-        Transaction::of_user(&self.table, user)?.set(&row)?.write_of_user(&self.client).await.map(drop)
+        Transaction::of_user(&self.table, user)?.set(&row)?.write_of_user().await.map(drop)
     }
 
     /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
@@ -109,7 +108,7 @@ impl Notifications {
         let user_id = UserId::new(&user.user_id).map_err(StoreError::unreadable)?;
         let is_new = !self.of(&user_id).await?.subscriptions.iter().any(|one| one.key() == row.key());
         let actions = Transaction::new(&self.table).add_way_in(user, row.updated_at)?;
-        actions.set(row)?.write_of_user(&self.client).await?;
+        actions.set(row)?.write_of_user().await?;
         let mut all = self.of(&user_id).await?.subscriptions;
         // The new one stays, whatever clocks say.
         all.sort_by_key(|one| Reverse((one.endpoint == row.endpoint, one.is_enabled, one.updated_at)));
@@ -128,7 +127,7 @@ impl Notifications {
     }
 
     async fn remove(&self, one: &PushSubscription) -> Result<(), StoreError> {
-        let request = self.client.delete_item().table_name(&self.table).set_key(Some(one.key().item()));
+        let request = self.table.delete_item(one.key().item());
         request.send().await?;
         Ok(())
     }
@@ -155,7 +154,7 @@ impl Notifications {
 
     /// Whether a browser may be sent a test now: it has had none for `TEST_PAUSE`, and counts this one.
     pub async fn begin_test(&self, one: &PushSubscription, now: Timestamp) -> Result<bool, StoreError> {
-        let request = self.client.update_item().table_name(&self.table).set_key(Some(one.key().item()));
+        let request = self.table.update_item(one.key().item());
         let request =
             request.update_expression("SET #TestedAt = :Now").expression_attribute_names("#TestedAt", "TestedAt");
         // Stops many requests at once from each sending one, and a browser that was just forgotten from coming back.
@@ -163,13 +162,14 @@ impl Notifications {
         let request = request.condition_expression(is_free).expression_attribute_names("#Pk", PARTITION_KEY);
         let ago = now.saturating_sub(TEST_PAUSE).unwrap_or(now);
         let request = request.expression_attribute_values(":Now", s(keys::sortable(now)));
-        taken(request.expression_attribute_values(":Ago", s(keys::sortable(ago))).send().await)
+        let request = request.expression_attribute_values(":Ago", s(keys::sortable(ago)));
+        Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
     async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {
         // Stops an answer that is about the old keys from switching off a browser that has just subscribed anew, and one that has just been
         // forgotten from coming back.
         let row = Set::new(&row)?.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]);
-        row.send(&self.client, &self.table).await.map(drop)
+        row.send(&self.table).await.map(drop)
     }
 }

@@ -1,7 +1,6 @@
 //! Reminders: what a user wants, and who is due.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
 use domain::okusuri::{TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
@@ -12,9 +11,10 @@ use super::keys::{
     self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
 };
 use super::rows::{MedicationLog, Reminder, User, read};
-use super::set::{Set, taken};
+use super::set::Set;
 use super::transaction::{Transaction, WriteError};
-use crate::StoreError;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// Hours of a day, each with its partitions in the index.
 const HOURS: i8 = 24;
@@ -27,9 +27,6 @@ const PAGE: i32 = 500;
 
 /// How often a change of settings is tried again that another change got ahead of.
 const CHANGES_MAX: usize = 5;
-
-/// How often keys are asked for again that DynamoDB leaves unanswered.
-const BATCHES_MAX: usize = 5;
 
 /// What changes of a reminder; what is `None` stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,20 +68,19 @@ pub struct DueNext(Item);
 /// `BatchGetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Reminders {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Reminders {
     /// The reminders in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// A user's reminder, as of the last write.
     pub async fn get(&self, user: &UserId) -> Result<Option<Reminder>, StoreError> {
         let key = Key::new(keys::user(user), REMINDER);
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        let request = self.table.get_item(key.item());
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
@@ -129,12 +125,12 @@ impl Reminders {
             None => row.when("attribute_not_exists(PK)", Vec::new()),
             Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
         };
-        Transaction::of_user(&self.table, user)?.change(row)?.write_of_user(&self.client).await
+        Transaction::of_user(&self.table, user)?.change(row)?.write_of_user().await
     }
 
     /// A page of those who are due in a part of the index at `now`, the longest first.
     pub async fn due(&self, part: &DuePartition, now: Timestamp, from: Option<DueNext>) -> Result<Due, StoreError> {
-        let page = self.client.query().table_name(&self.table).index_name(DUE_INDEX).limit(PAGE);
+        let page = self.table.query().index_name(DUE_INDEX).limit(PAGE);
         let page = page.key_condition_expression("#Part = :Part AND #DueAt <= :Now");
         let page = page.expression_attribute_names("#Part", DUE_PARTITION).expression_attribute_names("#DueAt", DUE_AT);
         let page = page.expression_attribute_values(":Part", s(part.0.clone()));
@@ -152,21 +148,15 @@ impl Reminders {
     /// A user's reminder and profile, as of the last write.
     pub async fn with_profile(&self, user: &UserId) -> Result<(Option<Reminder>, Option<User>), StoreError> {
         let keys = [REMINDER, PROFILE].map(|sort| Key::new(keys::user(user), sort).item());
-        let mut wanted = KeysAndAttributes::builder().consistent_read(true).set_keys(Some(keys.to_vec())).build().ok();
         let (mut reminder, mut profile) = (None, None);
-        for _ in 0..BATCHES_MAX {
-            let Some(keys) = wanted.take() else { return Ok((reminder, profile)) };
-            let mut answer = self.client.batch_get_item().request_items(&self.table, keys).send().await?;
-            for item in answer.responses.as_mut().and_then(|tables| tables.remove(&self.table)).unwrap_or_default() {
-                if item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == REMINDER) {
-                    reminder = Some(read(item)?);
-                } else {
-                    profile = Some(read(item)?);
-                }
+        for item in self.table.batch_get(keys.to_vec(), true).await? {
+            if item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == REMINDER) {
+                reminder = Some(read(item)?);
+            } else {
+                profile = Some(read(item)?);
             }
-            wanted = answer.unprocessed_keys.as_mut().and_then(|tables| tables.remove(&self.table));
         }
-        Err(StoreError::Busy("a reminder and its user cannot be read together".to_owned()))
+        Ok((reminder, profile))
     }
 
     /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is. `false` when somebody else has already
@@ -197,24 +187,24 @@ impl Reminders {
             "DueAt = :due AND UpdatedAt = :before",
             vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
         );
-        row.send(&self.client, &self.table).await
+        row.send(&self.table).await
     }
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in every run. Its user brings it back
     /// by changing it.
     pub async fn set_aside(&self, user: &UserId) -> Result<(), StoreError> {
         let key = Key::new(keys::user(user), REMINDER).item();
-        let request = self.client.update_item().table_name(&self.table).set_key(Some(key));
+        let request = self.table.update_item(key);
         let request = request.update_expression("REMOVE #Part").expression_attribute_names("#Part", DUE_PARTITION);
         // Stops a reminder that is gone with its user from coming back empty.
         let request = request.condition_expression("attribute_exists(#Part)");
-        taken(request.send().await).map(drop)
+        unless_condition_failed(request.send().await).map(drop)
     }
 
     /// Whether a user's day is logged as one with the medication, as of the last write.
     pub async fn is_taken(&self, user: &UserId, date: Date) -> Result<bool, StoreError> {
         let key = Key::new(keys::user(user), keys::medication(date)).item();
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         Ok(request.send().await?.item.map(read::<MedicationLog>).transpose()?.is_some_and(|log| log.is_taken))
     }
 }

@@ -1,15 +1,13 @@
 //! Sessions: who is behind a token, and how sessions go on and end.
 
-use aws_sdk_dynamodb::Client;
 use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::keys::{self, Item, Key, SESSION_PREFIX, n, s, sha256_hex};
-use super::partition::{delete_all, query};
+use super::keys::{self, Item, Key, PARTITION_KEY, SESSION_PREFIX, SORT_KEY, n, s, sha256_hex};
 use super::rows::{Session, User, UserSession, read};
 use super::sign_ins::{SESSION_LIFETIME, profile};
 use super::transaction::Transaction;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// A session that is used goes on; noting that more often than once in this time would cost more than it is worth.
 const EXTENDED_EVERY: SignedDuration = SignedDuration::from_hours(24);
@@ -17,14 +15,13 @@ const EXTENDED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 /// The sessions of a table. Reading who is behind a token is `GetItem`, twice.
 #[derive(Debug, Clone)]
 pub struct Sessions {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Sessions {
     /// The sessions in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// The session of a token and its user, unless the session has expired, was ended, or the user is being deleted.
@@ -85,7 +82,7 @@ impl Sessions {
         let transaction = Transaction::new(&self.table)
             .update(&keys::session(&session.token_hash), update, condition, values())?
             .update(&among_users, update, condition, values())?;
-        match transaction.write(&self.client).await? {
+        match transaction.write().await? {
             None => Ok((Session { expires_at, updated_at: now, ..session }, true)),
             Some(_) => Ok((session, false)),
         }
@@ -97,16 +94,15 @@ impl Sessions {
         let Some(item) = self.get(&key).await? else { return Ok(false) };
         let row: UserSession = read(item)?;
         // First what lets in.
-        delete_all(&self.client, &self.table, &[keys::session(&row.token_hash)]).await?;
-        delete_all(&self.client, &self.table, &[key]).await?;
+        self.table.batch_delete([keys::session(&row.token_hash).item()]).await?;
+        self.table.batch_delete([key.item()]).await?;
         Ok(true)
     }
 
     /// Ends all of a user's sessions. The one write that counts is the first: from then on whatever was begun before is refused, also what nobody has found
     /// or deleted yet.
     pub async fn end_all(&self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
-        let request = self.client.update_item().table_name(&self.table);
-        let request = request.set_key(Some(profile(user_id.as_str()).item()));
+        let request = self.table.update_item(profile(user_id.as_str()).item());
         let request = request.update_expression("SET SessionsFrom = :now, UpdatedAt = :now");
         // Stops a user who was deleted meanwhile from coming back as an item of two attributes.
         let request = request.condition_expression("attribute_exists(PK)");
@@ -116,17 +112,17 @@ impl Sessions {
         let keys: Vec<_> = ended
             .flat_map(|row| [keys::session(&row.token_hash), among_users(&row.user_id, &row.session_id)])
             .collect();
-        delete_all(&self.client, &self.table, &keys).await
+        self.table.batch_delete(keys.iter().map(Key::item)).await
     }
 
     async fn rows(&self, user_id: &str) -> Result<Vec<UserSession>, StoreError> {
         let partition = format!("USER#{user_id}");
-        let items = query(&self.client, &self.table, &partition, SESSION_PREFIX).await?;
+        let items = self.table.query_prefix([PARTITION_KEY, SORT_KEY], &partition, SESSION_PREFIX).await?;
         items.into_iter().map(read).collect()
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        let request = self.table.get_item(key.item());
         Ok(request.consistent_read(true).send().await?.item)
     }
 }

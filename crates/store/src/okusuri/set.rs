@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{BuildError, SdkError};
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, TYPE_SORT};
 use super::rows::{Row, item};
-use crate::StoreError;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// Values for a condition or an update, by their name without the colon.
 pub(super) type Values = Vec<(&'static str, AttributeValue)>;
@@ -64,35 +62,24 @@ impl Set {
     }
 
     /// As a request of its own.
-    pub(super) fn request(self, client: &Client, table: &str) -> UpdateItemFluentBuilder {
-        let request = client.update_item().table_name(table).set_key(Some(self.key)).update_expression(self.update);
+    pub(super) fn request(self, table: &Table) -> UpdateItemFluentBuilder {
+        let request = table.update_item(self.key).update_expression(self.update);
         let request = request.set_condition_expression(self.condition);
         let request = request.set_expression_attribute_names(Some(self.names.into_iter().collect()));
         request.set_expression_attribute_values(Some(self.values.into_iter().collect()))
     }
 
     /// Sends it: whether its condition held, and so it was written.
-    pub(super) async fn send(self, client: &Client, table: &str) -> Result<bool, StoreError> {
-        taken(self.request(client, table).send().await)
+    pub(super) async fn send(self, table: &Table) -> Result<bool, StoreError> {
+        Ok(unless_condition_failed(self.request(table).send().await)?.is_some())
     }
 
     /// As a part of a transaction.
-    pub(super) fn action(self, table: &str) -> Result<Update, BuildError> {
-        let update = Update::builder().table_name(table).set_key(Some(self.key)).update_expression(self.update);
+    pub(super) fn action(self, table: &Table) -> Result<Update, BuildError> {
+        let update = table.update(self.key).update_expression(self.update);
         let update = update.set_condition_expression(self.condition);
         let update = update.set_expression_attribute_names(Some(self.names.into_iter().collect()));
         update.set_expression_attribute_values(Some(self.values.into_iter().collect())).build()
-    }
-}
-
-/// Whether a conditional update took place.
-pub(super) fn taken<T>(outcome: Result<T, SdkError<UpdateItemError, HttpResponse>>) -> Result<bool, StoreError> {
-    match outcome {
-        Ok(_) => Ok(true),
-        Err(error) if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) => {
-            Ok(false)
-        }
-        Err(error) => Err(error.into()),
     }
 }
 

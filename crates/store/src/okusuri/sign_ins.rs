@@ -1,6 +1,5 @@
 //! Who comes in: with a code that came by mail, and with it a new user or one who is known.
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
@@ -12,7 +11,7 @@ use super::rows::{EmailOwner, Session, User, UserSession, read};
 use super::transaction::Transaction;
 use super::users::image;
 use super::verifications::RightCode;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How long a session lasts that is not used.
 pub const SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -117,14 +116,13 @@ pub enum SignInError {
 /// Signs in. Its requests are `GetItem` and `TransactWriteItems`.
 #[derive(Debug, Clone)]
 pub struct SignIns {
-    pub(super) client: Client,
-    pub(super) table: String,
+    pub(super) table: Table,
 }
 
 impl SignIns {
     /// Signs in at `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Lets in whoever has the mailbox: the user of the address, or a new one. The code is used up in the same transaction.
@@ -163,7 +161,7 @@ impl SignIns {
                     .remove_ways_in(&user.user_id, &strangers)?,
             };
             let actions = actions.put_new(&session)?.put_new(&among_users)?;
-            match actions.write(&self.client).await? {
+            match actions.write().await? {
                 None => return Ok(Entered { user, session, is_new }),
                 Some(0) => return Err(SignInError::Used),
                 // The address has found or lost its user in between.
@@ -187,7 +185,7 @@ impl SignIns {
     }
 
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item()));
+        let request = self.table.get_item(key.item());
         Ok(request.consistent_read(true).send().await?.item)
     }
 }

@@ -13,10 +13,11 @@ use uuid::Uuid;
 use super::keys::{self, Key, SUMMARY, n};
 use super::logs::{Logs, page_logs, pages_max};
 use super::rows::{LogSummary, MedicationLog, Row as _, read};
-use super::set::{Set, taken};
-use super::transaction::{self, Transaction, WriteError};
-use crate::StoreError;
-use crate::attempts::Attempts;
+use super::set::Set;
+use super::transaction::{Transaction, WriteError};
+use crate::error::unless_condition_failed;
+use crate::retry::Retry;
+use crate::{StoreError, TransactionOutcome};
 
 /// The most logs of one transaction: it takes [100 items](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html), and the user
 /// and the summary are two of them.
@@ -103,7 +104,7 @@ impl Logs {
         let mut all_written = Vec::with_capacity(entries.len());
         let mut summary = None;
         for entries in entries.chunks(LOGS_MAX) {
-            let mut attempts = Attempts::begin();
+            let mut retry = Retry::new();
             loop {
                 let before = self.before(user).await?;
                 let mut rows: BTreeMap<_, _> = self.by_date(user).await?;
@@ -115,7 +116,7 @@ impl Logs {
                     all_written.extend(written);
                     break;
                 }
-                if !attempts.again().await {
+                if !retry.wait().await {
                     return Err(WriteError::Conflict);
                 }
             }
@@ -146,12 +147,12 @@ impl Logs {
     /// anew. To be called before they are written, by whoever makes sure that this user's logs are changed by nobody else meanwhile.
     pub async fn forget_summary(&self, user: &UserId) -> Result<(), StoreError> {
         let key = Key::new(keys::user(user), SUMMARY).item();
-        let request = self.client.update_item().table_name(&self.table).set_key(Some(key));
+        let request = self.table.update_item(key);
         // Without one, all logs are read whenever it is needed. And a summary of nothing but a version would be none.
         let request = request.condition_expression("attribute_exists(PK)");
         // The version stops a change that was decided before this.
         let request = request.update_expression("ADD Version :one REMOVE Logs");
-        taken(request.expression_attribute_values(":one", n(1)).send().await).map(drop)
+        unless_condition_failed(request.expression_attribute_values(":one", n(1)).send().await).map(drop)
     }
 
     async fn change(
@@ -161,7 +162,7 @@ impl Logs {
         decide: impl Fn(Option<MedicationLog>) -> Written,
         now: Timestamp,
     ) -> Result<(Written, Option<Summary>), WriteError> {
-        let mut attempts = Attempts::begin();
+        let mut retry = Retry::new();
         loop {
             let before = self.before(user).await?;
             let Outcome { written, summary } = self.decide(user, &before, change, &decide).await?;
@@ -170,7 +171,7 @@ impl Logs {
                 let [written] = written;
                 return Ok((written, summary));
             }
-            if !attempts.again().await {
+            if !retry.wait().await {
                 return Err(WriteError::Conflict);
             }
         }
@@ -265,10 +266,10 @@ impl Logs {
                 Written::Same(_) | Written::Nothing => actions,
             };
         }
-        match actions.send(&self.client).await? {
-            transaction::Outcome::Done => Ok(true),
-            transaction::Outcome::Refused(0) => Err(WriteError::NoUser),
-            transaction::Outcome::Refused(_) | transaction::Outcome::Conflict => Ok(false),
+        match actions.send().await? {
+            TransactionOutcome::Written => Ok(true),
+            TransactionOutcome::ConditionFailed { action: 0, .. } => Err(WriteError::NoUser),
+            TransactionOutcome::ConditionFailed { .. } | TransactionOutcome::Conflict => Ok(false),
         }
     }
 }

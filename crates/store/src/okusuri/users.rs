@@ -1,7 +1,5 @@
 //! Users: what they are called, where they live, and their pictures.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use jiff::Timestamp;
@@ -12,7 +10,8 @@ use super::rows::{User, UserImage, read};
 use super::sign_ins::{ALIVE, profile};
 use super::transaction::Transaction;
 use super::ways_in::signed_in_still;
-use crate::StoreError;
+use crate::error::unless_condition_failed;
+use crate::{StoreError, Table};
 
 /// What a profile's `Image` begins with when the picture lies in the table.
 pub const OWN_IMAGE: &str = "self:";
@@ -29,14 +28,13 @@ pub struct ProfileChange {
 /// The users of a table. Its requests are `GetItem`, `UpdateItem` and `TransactWriteItems`.
 #[derive(Debug, Clone)]
 pub struct Users {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Users {
     /// The users in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+    pub fn new(table: &Table) -> Self {
+        Self { table: table.clone() }
     }
 
     /// Changes a profile; `None` when there is no such user any more, or the session has ended meanwhile.
@@ -46,8 +44,7 @@ impl Users {
         change: &ProfileChange,
         now: Timestamp,
     ) -> Result<Option<User>, StoreError> {
-        let request = self.client.update_item().table_name(&self.table);
-        let mut request = request.set_key(Some(profile(&user.user_id).item()));
+        let mut request = self.table.update_item(profile(&user.user_id).item());
         let (mut sets, mut remove) = (vec!["UpdatedAt = :now"], "");
         request = request.expression_attribute_values(":now", s(now.to_string()));
         if let Some(name) = &change.name {
@@ -71,13 +68,8 @@ impl Users {
             request = request.expression_attribute_values(format!(":{name}"), value);
         }
         let request = request.condition_expression(condition).return_values(ReturnValue::AllNew);
-        match request.send().await {
-            Ok(answer) => answer.attributes.map(read).transpose(),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(None),
-                _ => Err(error.into()),
-            },
-        }
+        let answer = unless_condition_failed(request.send().await)?;
+        answer.and_then(|answer| answer.attributes).map(read).transpose()
     }
 
     /// Keeps a picture. What comes back is what the profile says of it; `None` when there is no such user any more, or the session has
@@ -102,12 +94,12 @@ impl Users {
         let transaction = Transaction::new(&self.table)
             .update(&profile(&user.user_id), "SET Image = :image, UpdatedAt = :now", &condition, values)?
             .set(&row)?;
-        Ok(transaction.write(&self.client).await?.is_none().then_some(image))
+        Ok(transaction.write().await?.is_none().then_some(image))
     }
 
     /// The picture that [`Users::set_image`] keeps.
     pub async fn image(&self, user_id: &UserId) -> Result<Option<UserImage>, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(image(user_id.as_str()).item()));
+        let request = self.table.get_item(image(user_id.as_str()).item());
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
 
@@ -123,7 +115,7 @@ impl Users {
             )?
             .forget(&image(user_id.as_str()))?;
         // With the user, the picture has gone.
-        transaction.write(&self.client).await.map(drop)
+        transaction.write().await.map(drop)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Codes by e-mail: what is remembered of a mailbox that a code was sent to, or tried for.
 
-use aws_sdk_dynamodb::Client;
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, Sent};
 use jiff::Timestamp;
@@ -12,7 +11,7 @@ use super::counted::{self, Counted, decided};
 use super::keys::{self, Key};
 use super::rows::{Row, read};
 use super::vault::Vault;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// How often a change is decided again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
@@ -104,15 +103,14 @@ pub struct RightCode {
 /// The codes of a table. Its requests are `GetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Codes {
-    client: Client,
-    table: String,
+    table: Table,
     vault: Vault,
 }
 
 impl Codes {
     /// The codes in `table`, hashed under the keys of `vault`.
-    pub fn new(client: Client, table: impl Into<String>, vault: Vault) -> Self {
-        Self { client, table: table.into(), vault }
+    pub fn new(table: &Table, vault: Vault) -> Self {
+        Self { table: table.clone(), vault }
     }
 
     /// Makes `code` the one that the address signs in with, in the place of any other of its mailbox, unless there were too many.
@@ -124,7 +122,7 @@ impl Codes {
             let sent = Sent::again(counted.map(Counted::sent).as_ref(), Limits::MAILBOX, now)?;
             let code_hash = code_hash.clone();
             let row = Verification { email: email.to_string(), code_hash, ..of_mailbox(email, &before, sent, now) };
-            if decided(&row, counted)?.send(&self.client, &self.table).await? {
+            if decided(&row, counted)?.send(&self.table).await? {
                 return Ok(());
             }
         }
@@ -140,7 +138,7 @@ impl Codes {
             let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
             // Where no code is under way the same is written, and the same is compared: nobody can tell.
             let row = of_mailbox(email, &before, sent, now);
-            if decided(&row, counted)?.send(&self.client, &self.table).await? {
+            if decided(&row, counted)?.send(&self.table).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
                 return match (is_right, is_good) {
@@ -155,7 +153,7 @@ impl Codes {
 
     async fn get(&self, email: &Email) -> Result<Option<Verification>, StoreError> {
         let key = keys::verification(&email.mailbox()).item();
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key)).consistent_read(true);
+        let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(read).transpose()
     }
 }

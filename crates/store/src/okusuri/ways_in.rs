@@ -5,8 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::keys::{self, ACCOUNT_PREFIX, Key, NOTIFICATION_PREFIX, SESSION_PREFIX, n, s};
-use super::partition::query;
+use super::keys::{self, ACCOUNT_PREFIX, Key, NOTIFICATION_PREFIX, PARTITION_KEY, SESSION_PREFIX, SORT_KEY, n, s};
 use super::rows::{Account, AccountOwner, PushSubscription, User, UserSession, read};
 use super::set::Values;
 use super::sign_ins::{ALIVE, SignIns, profile};
@@ -62,7 +61,7 @@ impl SignIns {
         let mut ways = Vec::new();
         let partition = format!("USER#{}", user.user_id);
         for prefix in [ACCOUNT_PREFIX, SESSION_PREFIX, NOTIFICATION_PREFIX] {
-            for item in query(&self.client, &self.table, &partition, prefix).await? {
+            for item in self.table.query_prefix([PARTITION_KEY, SORT_KEY], &partition, prefix).await? {
                 let sort = item.get(keys::SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
                 let own = Key::new(partition.clone(), sort);
                 let marker = match prefix {
@@ -87,7 +86,7 @@ impl SignIns {
             let surplus = ways.split_off(ways.len() - REMOVED_AT_ONCE);
             // One that has changed hands since is found by the next attempt.
             let removal = Transaction::new(&self.table).remove_ways_in(&user.user_id, &surplus)?;
-            removal.write(&self.client).await?;
+            removal.write().await?;
         }
         Ok(ways)
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
@@ -15,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, bound, key, read, row, row_id, s};
 use super::suffixes::ActivitySuffixes;
-use crate::StoreError;
-use crate::item::between;
 use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
+use crate::{StoreError, Table};
 
 /// What `EntityType` says.
 const ENTITY: &str = "ACTIVITY";
@@ -126,15 +124,14 @@ fn sort(at: Moment, id: EntryId) -> String {
 /// Stores and lists activities. Its requests are `PutItem`, `Query`, and `DeleteItem` where an id is reused.
 #[derive(Debug, Clone)]
 pub struct Activities {
-    client: Client,
-    table: String,
+    table: Table,
     suffixes: ActivitySuffixes,
 }
 
 impl Activities {
     /// The activities in `table`, whose writers spread a product's day over `suffixes`, or over fewer at some earlier time: [`ActivitySuffixes::remembered`].
-    pub fn new(client: Client, table: impl Into<String>, suffixes: ActivitySuffixes) -> Self {
-        Self { client, table: table.into(), suffixes }
+    pub fn new(table: &Table, suffixes: ActivitySuffixes) -> Self {
+        Self { table: table.clone(), suffixes }
     }
 
     /// Stores an activity, once however often it is told.
@@ -169,7 +166,7 @@ impl Activities {
             Some(holder) if holder != products => {
                 // Another user's activity has this moment and id, and the product's row is theirs.
                 let key = key(users.partition, users.sort);
-                self.client.delete_item().table_name(&self.table).set_key(Some(key)).send().await?;
+                self.table.delete_item(key).send().await?;
                 Ok(Recorded::Reused)
             }
             _ => Ok(recorded),
@@ -179,10 +176,8 @@ impl Activities {
     /// Puts a row, or gives the one that has its key.
     async fn put(&self, row: &ActivityRow) -> Result<Option<ActivityRow>, StoreError> {
         let outcome = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(row.item()?))
+            .table
+            .put_item(row.item()?)
             // Stops a repetition, or another activity of the same moment and id, from overwriting what is there: whoever comes
             // second learns who holds the key.
             .condition_expression("attribute_not_exists(PK)")
@@ -335,7 +330,7 @@ impl Activities {
     ) -> QueryFluentBuilder {
         let bound = |at: Option<Moment>, open: &str| at.map_or_else(|| open.to_owned(), |at| bound(PREFIX, at));
         let (from, to) = (bound(from, PREFIX), bound(to, PREFIX_END));
-        let query = between(&self.client, &self.table, [PARTITION_KEY, SORT_KEY], partition, from, to);
+        let query = self.table.query_between([PARTITION_KEY, SORT_KEY], partition, from, to);
         query.scan_index_forward(direction == Direction::Asc)
     }
 }

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::Moment;
 use domain::shop::{Product, ProductId};
 use serde::Deserialize;
@@ -15,15 +13,11 @@ use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl,
 use super::product::{product_item, read_product};
 use super::refusals::{Memory, Refusal, read_refusal};
 use super::write::Write;
-use crate::StoreError;
-use crate::attempts::Attempts;
-use crate::error::canceled;
+use crate::retry::Retry;
+use crate::{StoreError, Table, TransactionOutcome};
 
 /// What a product has while it is archived.
 const ARCHIVED_AT: &str = "ArchivedAt";
-
-/// How often DynamoDB is asked for what it left out of a batched read.
-const READS_MAX: u32 = 4;
 
 /// What an earlier request had been that used the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,8 +201,7 @@ enum Known<R> {
 /// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates, puts and deletes.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
-    pub(super) client: Client,
-    pub(super) table: String,
+    pub(super) table: Table,
 }
 
 impl Changes {
@@ -220,7 +213,7 @@ impl Changes {
         decide: impl Fn(&Before) -> Result<Decision<T>, ChangeError<R>>,
         known: impl Fn(Item) -> Result<T, StoreError>,
     ) -> Result<Changed<T>, ChangeError<R>> {
-        let mut attempts = Attempts::begin();
+        let mut retry = Retry::new();
         let mut written: Vec<String> = Vec::new();
         let mut is_refused = false;
         loop {
@@ -251,7 +244,7 @@ impl Changes {
             if let Some(outcome) = self.write(&subject, &before, *plan).await? {
                 return Ok(Changed::Now(outcome));
             }
-            if !attempts.again().await {
+            if !retry.wait().await {
                 return Err(ChangeError::Conflict);
             }
         }
@@ -265,27 +258,18 @@ impl Changes {
         let refusal = subject.memory.beside();
         let beside = subject.beside.iter().chain(&refusal).map(String::as_str);
         let sorts = [METADATA].into_iter().chain(markers).chain(beside);
-        let mut keys: Vec<_> = sorts.map(|sort| key(&partition, sort)).collect();
+        let keys = sorts.map(|sort| key(&partition, sort)).collect();
         let mut beside = BTreeMap::new();
-        for _ in 0..READS_MAX {
-            let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-            let answer = self.client.batch_get_item().request_items(&self.table, wanted?).send().await?;
-            for item in answer.responses.and_then(|mut tables| tables.remove(&self.table)).unwrap_or_default() {
-                let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
-                beside.insert(sort.unwrap_or_default(), item);
-            }
-            let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.table));
-            keys = left.map(|left| left.keys).unwrap_or_default();
-            if keys.is_empty() {
-                let item = beside.remove(METADATA);
-                return Ok(Before { product: item.clone().map(read_product).transpose()?, item, beside });
-            }
+        for item in self.table.batch_get(keys, true).await? {
+            let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned();
+            beside.insert(sort.unwrap_or_default(), item);
         }
-        Err(StoreError::Busy("items of a product were left unread".to_owned()))
+        let item = beside.remove(METADATA);
+        Ok(Before { product: item.clone().map(read_product).transpose()?, item, beside })
     }
 
     async fn row(&self, product_id: &ProductId, sort: &str) -> Result<Item, StoreError> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(product(product_id), sort)));
+        let request = self.table.get_item(key(product(product_id), sort));
         let item = request.consistent_read(true).send().await?.item;
         item.ok_or_else(|| StoreError::unreadable(format!("{product_id} {sort} is remembered and is not there")))
     }
@@ -306,18 +290,11 @@ impl Changes {
 
     /// Writes all of it; `None` when a condition failed or another transaction was at it, and nothing was written.
     pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<Option<()>, StoreError> {
-        match self.client.transact_write_items().set_transact_items(Some(actions)).send().await {
-            Ok(_) => Ok(Some(())),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(why)) => match canceled(why) {
-                    Ok(()) => Ok(None),
-                    // Another change of the product is being written at this very moment.
-                    Err(StoreError::Busy(codes)) if codes.contains("TransactionConflict") => Ok(None),
-                    Err(error) => Err(error),
-                },
-                _ => Err(error.into()),
-            },
-        }
+        Ok(match self.table.transact(actions).await? {
+            TransactionOutcome::Written => Some(()),
+            // Another change of the product was faster, or is being written at this moment.
+            TransactionOutcome::ConditionFailed { .. } | TransactionOutcome::Conflict => None,
+        })
     }
 
     /// Sets what differs. Attributes that this version of the code does not know stay.
@@ -325,9 +302,9 @@ impl Changes {
         let key = before.iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&name.as_str()));
         let version =
             before.get("Version").cloned().ok_or_else(|| StoreError::unreadable("a product without a version"))?;
-        let mut update = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(key.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        let mut update = self
+            .table
+            .update(key.map(|(name, value)| (name.clone(), value.clone())).collect())
             // Stops a change that was decided on an older state. The version, as a value may come back; and the values, as a client of the
             // original design changes them and knows of no version.
             .condition_expression("attribute_exists(PK) AND #Version = :read AND #Stock = :stock AND #Price = :price")

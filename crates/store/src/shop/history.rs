@@ -16,7 +16,6 @@
 
 use std::fmt::Display;
 
-use aws_sdk_dynamodb::Client;
 use domain::calendar::parse_date;
 use domain::shop::{ProductId, RowId};
 use domain::{Moment, TimeRange};
@@ -24,9 +23,9 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{self, Item, PARTITION_KEY, SORT_KEY, key, product, row, row_id, s};
-use crate::StoreError;
 use crate::row_reader::RowReader;
 use crate::series::{Direction, Page};
+use crate::{StoreError, Table};
 
 /// The pages that DynamoDB may take to fill one of ours. A thousand rows fit the first
 /// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
@@ -108,8 +107,7 @@ pub struct LedgerPosition(String);
 /// One kind of rows in products' partitions.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
-    pub(super) client: Client,
-    pub(super) table: String,
+    pub(super) table: Table,
     /// What its sort keys begin with; ends with `#`.
     pub(super) prefix: &'static str,
 }
@@ -199,9 +197,8 @@ impl Ledger {
         let mut reader = RowReader::new([PARTITION_KEY, SORT_KEY]);
         for _ in 0..PAGES_MAX {
             let query = self
-                .client
+                .table
                 .query()
-                .table_name(&self.table)
                 .key_condition_expression(condition)
                 .expression_attribute_values(":pk", s(&partition))
                 .expression_attribute_values(":a", s(&a))

@@ -1,6 +1,5 @@
 //! Prices: how they change, and what they have been.
 
-use aws_sdk_dynamodb::Client;
 use domain::ShortText;
 use domain::shop::{
     Amount, Currency, CurrencyMismatch, Money, Price, PriceChange, Product, ProductId, RequestKey, lowest, window_start,
@@ -17,8 +16,8 @@ use super::keys::{self, Item, PRICE_PREFIX, SORT_KEY, key, read};
 use super::product::Products;
 use super::refusals::{Memory, Refusal};
 use super::write::Write;
-use crate::StoreError;
 use crate::series::{Direction, Page};
+use crate::{StoreError, Table};
 
 /// The price rows of a query that reads all of a window.
 const ROWS_AT_ONCE: usize = 1_000;
@@ -168,11 +167,10 @@ pub struct Prices {
 
 impl Prices {
     /// The prices in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
-        let ledger = Ledger { client: client.clone(), table: table.clone(), prefix: PRICE_PREFIX };
-        let products = Products::new(client.clone(), table.clone());
-        Self { changes: Changes { client, table }, ledger, products }
+    pub fn new(table: &Table) -> Self {
+        let ledger = Ledger { table: table.clone(), prefix: PRICE_PREFIX };
+        let products = Products::new(table);
+        Self { changes: Changes { table: table.clone() }, ledger, products }
     }
 
     /// Gives a product a price. What came to nothing is remembered under the request's key as well: a refusal, and a price that it had already.

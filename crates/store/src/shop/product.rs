@@ -1,6 +1,5 @@
 //! Products: what they are, and the list of them.
 
-use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::ShortText;
 use domain::shop::{
@@ -16,9 +15,9 @@ use super::prices::{PriceEntry, price_item};
 use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, stock_item};
 use super::write::Write;
-use crate::StoreError;
 use crate::row_reader::RowReader;
 use crate::series::Page;
+use crate::{StoreError, Table};
 
 /// A product's row. Moments are texts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -146,14 +145,14 @@ pub struct Products {
 
 impl Products {
     /// The products of `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { changes: Changes { client, table: table.into() } }
+    pub fn new(table: &Table) -> Self {
+        Self { changes: Changes { table: table.clone() } }
     }
 
     /// A product; `None` when there is none.
     pub async fn get(&self, id: &ProductId) -> Result<Option<Product>, StoreError> {
-        let Changes { client, table } = &self.changes;
-        let request = client.get_item().table_name(table).set_key(Some(key(product(id), METADATA)));
+        let Changes { table } = &self.changes;
+        let request = table.get_item(key(product(id), METADATA));
         request.send().await?.item.map(read_product).transpose()
     }
 
@@ -226,8 +225,8 @@ impl Products {
         limit: u16,
         after: Option<&ProductPosition>,
     ) -> Result<Page<Listed, ProductPosition>, StoreError> {
-        let Changes { client, table } = &self.changes;
-        let query = client.query().table_name(table).key_condition_expression("PK = :pk");
+        let Changes { table } = &self.changes;
+        let query = table.query().key_condition_expression("PK = :pk");
         let query = query.expression_attribute_values(":pk", s(list(are_archived))).limit(i32::from(limit) + 1);
         let start = after.map(|ProductPosition(id)| key(list(are_archived), id));
         // A thousand names are less than the megabyte at which a page ends.

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 
-use aws_sdk_dynamodb::types::{ConditionCheck, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::shop::{Currency, CurrencyMismatch, StockLevel, StockRefusal};
 
 use super::change::{Before, ChangeError, Changed, Changes, Marker, Subject, Unrecorded, meaning};
@@ -15,8 +15,8 @@ use super::prices::PriceRefusal;
 use super::reservations::Unsettled;
 use super::stock::Unmoved;
 use crate::StoreError;
-use crate::attempts::Attempts;
 use crate::item::Item;
+use crate::retry::Retry;
 
 /// How long the refusal of a request without a key holds, seconds. The API gives up on an attempt after 30 seconds, and Lambda ends
 /// it after 10.
@@ -74,7 +74,7 @@ impl Changes {
     where
         F: Future<Output = Result<Changed<T>, ChangeError<R>>>,
     {
-        let mut attempts = Attempts::begin();
+        let mut retry = Retry::new();
         loop {
             match change().await {
                 Err(ChangeError::Refused(why)) => {
@@ -84,7 +84,7 @@ impl Changes {
                 }
                 outcome => return outcome,
             }
-            if !attempts.again().await {
+            if !retry.wait().await {
                 return Err(ChangeError::Conflict);
             }
         }
@@ -103,13 +103,12 @@ impl Changes {
         if let Memory::Apart(_) = subject.memory {
             item.extend([("Until".to_owned(), n(now_s + HOLDS_S)), (TTL.to_owned(), n(now_s + HOLDS_S))]);
         }
-        let put = Put::builder().table_name(&self.table).set_item(Some(item)).condition_expression(NOT_REFUSED);
+        let put = self.table.put(item).condition_expression(NOT_REFUSED);
         let put = put.expression_attribute_names("#Until", "Until").expression_attribute_values(":now", n(now_s));
         // Stops a refusal that was decided on an older read from standing beside what a copy of the request has done since.
         let effects = subject.markers.iter().map(|marker| &marker.sort).chain(subject.beside);
         let effects = effects.filter(|effect| **effect != sort).map(|effect| {
-            let check = ConditionCheck::builder().table_name(&self.table);
-            let check = check.set_key(Some(key(product(subject.product_id), effect)));
+            let check = self.table.condition_check(key(product(subject.product_id), effect));
             let check = check.condition_expression("attribute_not_exists(PK)").build()?;
             Ok(TransactWriteItem::builder().condition_check(check).build())
         });
@@ -121,9 +120,9 @@ impl Changes {
     /// The part of a transaction that fails where the request was refused. A marker's own condition does that.
     pub(super) fn unless_refused(&self, subject: &Subject<'_>) -> Result<Option<TransactWriteItem>, StoreError> {
         let Some(sort) = subject.memory.beside() else { return Ok(None) };
-        let check = ConditionCheck::builder()
-            .table_name(&self.table)
-            .set_key(Some(key(product(subject.product_id), sort)))
+        let check = self
+            .table
+            .condition_check(key(product(subject.product_id), sort))
             .condition_expression(NOT_REFUSED)
             .expression_attribute_names("#Until", "Until")
             .expression_attribute_values(":now", n(subject.now.timestamp().as_second()));

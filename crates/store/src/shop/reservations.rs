@@ -5,7 +5,6 @@
 
 use std::future::Future;
 
-use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::shop::{
     ChangeType, HoldTime, Movement, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId,
@@ -19,7 +18,7 @@ use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TT
 use super::refusals::{Memory, Refusal};
 use super::stock::{StockEntry, Unmoved, order_marker, stock_item, unmoved};
 use super::write::Write;
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// The overdue reservations that one transaction settles. It takes 100 items.
 const SETTLED_AT_ONCE: i32 = 50;
@@ -129,15 +128,15 @@ pub struct Reservations {
 
 impl Reservations {
     /// The reservations in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { changes: Changes { client, table: table.into() } }
+    pub fn new(table: &Table) -> Self {
+        Self { changes: Changes { table: table.clone() } }
     }
 
     /// A reservation as of its last write; `None` when there is none, or it was settled more than 30 days ago.
     pub async fn get(&self, product_id: &ProductId, order_id: &OrderId) -> Result<Option<Reservation>, StoreError> {
-        let Changes { client, table } = &self.changes;
+        let Changes { table } = &self.changes;
         let key = key(keys::product(product_id), keys::reservation(order_id));
-        let answer = client.get_item().table_name(table).set_key(Some(key)).consistent_read(true).send().await?;
+        let answer = table.get_item(key).consistent_read(true).send().await?;
         answer.item.map(|item| read_reservation(item).map(|(_, reservation)| reservation)).transpose()
     }
 
@@ -347,10 +346,9 @@ impl Reservations {
     /// The sort keys of reservations that are open and overdue, at most [`SETTLED_AT_ONCE`]: those that are due first come first. The index has open
     /// ones only. It is some milliseconds behind, and a reservation is open for a second at least.
     async fn overdue(&self, product_id: &ProductId, now: Moment) -> Result<Vec<String>, StoreError> {
-        let Changes { client, table } = &self.changes;
-        let answer = client
+        let Changes { table } = &self.changes;
+        let answer = table
             .query()
-            .table_name(table)
             .index_name(OPEN_INDEX)
             .key_condition_expression("OpenOf = :product AND ExpiresAt <= :now")
             .expression_attribute_values(":product", s(keys::product(product_id)))

@@ -1,6 +1,5 @@
 //! Stock: how goods move, and the ledger of it.
 
-use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::ShortText;
 use domain::shop::{ChangeType, Moved, Movement, OrderId, Product, ProductId, RequestKey, RowId, StockRefusal};
@@ -15,8 +14,8 @@ use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
 use super::refusals::{Memory, Refusal};
 use super::reservations::Reservations;
 use super::write::Write;
-use crate::StoreError;
 use crate::series::{Direction, Page};
+use crate::{StoreError, Table};
 
 /// A row of the ledger. It begins with the stock that the row before it has left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,11 +174,10 @@ pub struct Stock {
 
 impl Stock {
     /// The stock in `table`.
-    pub fn new(client: Client, table: impl Into<String>) -> Self {
-        let table = table.into();
-        let ledger = Ledger { client: client.clone(), table: table.clone(), prefix: INVENTORY_PREFIX };
-        let reservations = Reservations::new(client.clone(), table.clone());
-        Self { changes: Changes { client, table }, ledger, reservations }
+    pub fn new(table: &Table) -> Self {
+        let ledger = Ledger { table: table.clone(), prefix: INVENTORY_PREFIX };
+        let reservations = Reservations::new(table);
+        Self { changes: Changes { table: table.clone() }, ledger, reservations }
     }
 
     /// Moves goods. Where too few are free, overdue reservations are given back first. What is refused stays refused: under a key as long as the

@@ -1,11 +1,10 @@
 //! Over how many partitions a product's activities are spread, and that the table remembers the most.
 
-use aws_sdk_dynamodb::Client;
 use domain::journal::EntryId;
 
 use super::keys::key;
 use crate::series::shard;
-use crate::{StoreError, layout};
+use crate::{StoreError, Table, layout};
 
 /// Where the table remembers the most suffixes that there have been.
 const LAYOUT: &str = "LAYOUT#ACTIVITIES";
@@ -30,13 +29,13 @@ impl ActivitySuffixes {
 
     /// These, or as many as the activities of `table` were ever spread over, if those are more; the table remembers it. Its requests are
     /// `GetItem`, and `PutItem` where the number has grown.
-    pub async fn remembered(self, client: &Client, table: &str) -> Result<Self, StoreError> {
+    pub async fn remembered(self, table: &Table) -> Result<Self, StoreError> {
         let place = || key(LAYOUT, LAYOUT_SORT);
-        match layout::most(client, table, place()).await? {
+        match layout::most(table, place()).await? {
             Some(most) if most >= self.0 => {
                 Self::new(most).ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {LAYOUT_SORT}: {most}")))
             }
-            _ => layout::raise(client, table, place(), self.0).await.map(|()| self),
+            _ => layout::raise(table, place(), self.0).await.map(|()| self),
         }
     }
 

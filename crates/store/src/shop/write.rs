@@ -1,9 +1,9 @@
 //! What a transaction does beside changing the product.
 
-use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use super::keys::{Item, s};
-use crate::StoreError;
+use crate::{StoreError, Table};
 
 /// An item to be put or deleted, and what it depends on beyond the product's version.
 #[derive(Debug)]
@@ -41,20 +41,19 @@ impl Write {
         Self { item: key, on: Condition::Delete }
     }
 
-    pub(super) fn build(self, table: &str) -> Result<TransactWriteItem, StoreError> {
-        let put = Put::builder().table_name(table);
+    pub(super) fn build(self, table: &Table) -> Result<TransactWriteItem, StoreError> {
+        if matches!(self.on, Condition::Delete) {
+            return Ok(TransactWriteItem::builder().delete(table.delete(self.item).build()?).build());
+        }
+        let put = table.put(self.item);
         let put = match self.on {
             Condition::NothingThere => put.condition_expression("attribute_not_exists(PK)"),
-            Condition::Always => put,
+            Condition::Always | Condition::Delete => put,
             Condition::State(state) => put
                 .condition_expression("#State = :state")
                 .expression_attribute_names("#State", "State")
                 .expression_attribute_values(":state", s(state)),
-            Condition::Delete => {
-                let delete = Delete::builder().table_name(table).set_key(Some(self.item)).build()?;
-                return Ok(TransactWriteItem::builder().delete(delete).build());
-            }
         };
-        Ok(TransactWriteItem::builder().put(put.set_item(Some(self.item)).build()?).build())
+        Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
 }

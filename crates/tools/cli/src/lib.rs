@@ -37,7 +37,7 @@ enum What {
 
 /// Which table, and where.
 #[derive(Debug, Clone, Args)]
-pub struct Table {
+pub struct TableArguments {
     /// The clicks table.
     #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
     pub table: String,

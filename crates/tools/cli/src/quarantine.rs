@@ -9,7 +9,7 @@ use serde_json::json;
 use store::clicks::{Kept, Quarantine, Redriven, Redriver};
 
 use crate::terminal::{self, confirm, progress_bar};
-use crate::{Outcome, Table};
+use crate::{Outcome, TableArguments};
 
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
 const PAGES_MAX: usize = 1_000;
@@ -33,14 +33,14 @@ enum What {
     /// All of them, a line each.
     List {
         #[command(flatten)]
-        table: Table,
+        table: TableArguments,
     },
     /// One of them, whole.
     Show {
         /// As the list names it.
         id: String,
         #[command(flatten)]
-        table: Table,
+        table: TableArguments,
     },
     /// Counts their clicks as they lie in the table now, each once, however often and from wherever it is called. What still cannot be read stays: exit
     /// code 1.
@@ -56,14 +56,14 @@ enum What {
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
-        table: Table,
+        table: TableArguments,
     },
     /// Says of one that its click is not to be counted: it was put anew and counted, or it is none.
     Dismiss {
         /// As the list names it.
         id: String,
         #[command(flatten)]
-        table: Table,
+        table: TableArguments,
     },
 }
 
@@ -72,8 +72,8 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
     use What::{Dismiss, List, Redrive, Show};
     let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.what;
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(table.endpoint.as_deref()).await);
-    let quarantine = Quarantine::new(client.clone(), &table.table);
-    let redriver = Redriver::new(client, &table.table);
+    let clicks = store::Table::new(client, &table.table);
+    let (quarantine, redriver) = (Quarantine::new(&clicks), Redriver::new(&clicks));
     let mut out = std::io::stdout().lock();
     match &arguments.what {
         List { .. } => {

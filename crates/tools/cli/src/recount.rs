@@ -9,10 +9,11 @@ use domain::clicks::{Correction, Difference, Period, Scope, Sums, corrections};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::json;
+use store::Table;
 use store::clicks::{DateShards, Measured, REPAIR_STATS_MAX, Recounter, RepairError, Repaired, Repairer, TableSize};
 
 use crate::terminal::{confirm, count, progress_bar};
-use crate::{Outcome, Table};
+use crate::{Outcome, TableArguments};
 
 /// How often a repair that another one overtakes is measured and begun again.
 const REPAIRS_MAX: usize = 5;
@@ -59,7 +60,7 @@ pub struct Arguments {
     #[arg(long, env = "CLICK_DATE_SHARDS", value_parser = date_shards)]
     date_shards: Option<DateShards>,
     #[command(flatten)]
-    table: Table,
+    table: TableArguments,
 }
 
 fn date_shards(text: &str) -> Result<DateShards, String> {
@@ -263,12 +264,12 @@ async fn report(arguments: &Arguments) -> Result<Report> {
         );
     }
     let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
-    let client = aws_sdk_dynamodb::Client::new(&config);
+    let dynamodb = Table::new(aws_sdk_dynamodb::Client::new(&config), table);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
-    let date_shards = arguments.date_shards.unwrap_or_default().with_earlier(&client, table).await;
+    let date_shards = arguments.date_shards.unwrap_or_default().with_earlier(&dynamodb).await;
     let date_shards = date_shards.with_context(|| format!("the table {table}"))?;
-    let recounter = Recounter::new(client.clone(), streams, table, date_shards);
-    let repairer = Repairer::new(client, table);
+    let recounter = Recounter::new(&dynamodb, streams, date_shards);
+    let repairer = Repairer::new(&dynamodb);
 
     let size = recounter.size().await.with_context(|| format!("the table {table}"))?;
     let cost = Cost::estimate(scope, size, stored_by_days(&recounter, scope).await?, date_shards);

@@ -70,7 +70,7 @@ fn named(suffixes: u8) -> String {
 }
 
 fn activities(client: aws_sdk_dynamodb::Client, table: &str, suffixes: u8) -> Activities {
-    Activities::new(client, table, ActivitySuffixes::new(suffixes).unwrap_or_default())
+    Activities::new(&store::Table::new(client, table), ActivitySuffixes::new(suffixes).unwrap_or_default())
 }
 
 /// The `n`th activity of the day, each of another user, a tenth of a second after the one before.

@@ -187,7 +187,7 @@ impl Table {
         let meter = Arc::new(Meter::new(engine.url()));
         let client = wire::client(meter.clone());
         let shards = JournalShards::new(4).context("a number of shards")?;
-        let journal = Journal::new(client.clone(), journal.name, shards, Retention::default());
+        let journal = Journal::new(&store::Table::new(client.clone(), journal.name), shards, Retention::default());
         let settings = Settings {
             round_count: RoundCount::new(rounds)?,
             player_count: PlayerCount::new(PLAYERS.into())?,
@@ -204,7 +204,7 @@ impl Table {
             seed: 7,
         };
         let mut game = Game::new(new, BEGIN_MS)?;
-        let rooms = Rooms::new(client.clone(), table_name);
+        let rooms = Rooms::new(&store::Table::new(client.clone(), table_name));
         ensure!(rooms.create(&game).await? == Persisted::Yes);
         for seat in 1..PLAYERS {
             let join = Command::Join { name: name(seat)? };
@@ -215,12 +215,12 @@ impl Table {
         let limit_ms = u64::from(settings.time_limit.get()) * 1_000;
         let posted = Counted::default();
         let mut table = Self {
-            room: GameRoom::new(client.clone(), table_name, posted.clone(), || 7),
+            room: GameRoom::new(&store::Table::new(client.clone(), table_name), posted.clone(), || 7),
             posted,
             meter,
-            rooms: Rooms::new(past_meter, table_name),
+            rooms: Rooms::new(&store::Table::new(past_meter, table_name)),
             stream,
-            archiver: Archiver::new(client.clone(), table_name, journal),
+            archiver: Archiver::new(&store::Table::new(client.clone(), table_name), journal),
             game_id,
             rng: Rng::with_seed(7),
             hand: Hand::new(limit_ms),
@@ -232,7 +232,7 @@ impl Table {
             taken_at_ms: BEGIN_MS,
             played: Played::default(),
         };
-        let connections = Connections::new(client, table_name);
+        let connections = Connections::new(&store::Table::new(client, table_name));
         for seat in 0..PLAYERS {
             let (connection_id, player_id, name) = (&*connection(seat), player(seat), name(seat)?);
             let new = NewConnection { connection_id, player_id, game_id, role: Role::Player, name: &name };

@@ -44,7 +44,8 @@ async fn clicks_in_a_second(shards: u8) -> anyhow::Result<f64> {
     engine.faults().set(EngineFaults { throttle: true, ..EngineFaults::default() });
     let config = client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
-    let writer = ClickWriter::new(client, table.name, DateShards::new(shards).unwrap_or_default(), None);
+    let writer =
+        ClickWriter::new(&store::Table::new(client, table.name), DateShards::new(shards).unwrap_or_default(), None);
     let mut stored = 0;
     for user in 0..CLICKS_MAX {
         let click = Click {

@@ -54,7 +54,7 @@ async fn of_a_page(days: u32) -> Result<Consumed> {
     let table = stack::table("JournalTable")?;
     local::tables::ensure(&stack::client(&engine), &table).await?;
     let (shards, retention) = (JournalShards::new(4).context("4 shards")?, "default=0".parse()?);
-    let journal = Journal::new(stack::client(&engine), &table.name, shards, retention);
+    let journal = Journal::new(&store::Table::new(stack::client(&engine), &table.name), shards, retention);
     let stream = Stream::suite();
     let today: Timestamp = "2026-11-21T00:00:00Z".parse()?;
     let mut newest = Vec::new();
@@ -75,7 +75,7 @@ async fn of_a_page(days: u32) -> Result<Consumed> {
         newest.truncate(PAGE.into());
     }
     let meter = Arc::new(Meter::new(engine.url()));
-    let reader = JournalReader::new(wire::client(meter.clone()), &table.name, "default=0".parse()?);
+    let reader = JournalReader::new(&store::Table::new(wire::client(meter.clone()), &table.name), "default=0".parse()?);
     let now = today + SignedDuration::from_hours(12);
     let page = reader.page(&stream, TimeRange::default(), PAGE, None, now).await?;
     ensure!(page.items == newest, "another page comes back from {days} days");

@@ -120,7 +120,7 @@ impl Own {
         for row in [item(&user)?, item(&session)?, item(&owner)?] {
             direct.put_item().table_name(&table.name).set_item(Some(row)).send().await?;
         }
-        let store = Logs::new(direct, &table.name);
+        let store = Logs::new(&store::Table::new(direct, &table.name));
         let entries: Vec<_> = logs(days)
             .zip(1..)
             .map(|(log, n)| Entry { log, is_taken: true, note: None, id: Uuid::from_u128(n) })
@@ -133,21 +133,23 @@ impl Own {
     }
 
     async fn streak(&self) -> Result<Consumed> {
-        let status = Logs::new(self.client.clone(), &self.table.name).status(&user_id()?, today()).await?;
+        let status =
+            Logs::new(&store::Table::new(self.client.clone(), &self.table.name)).status(&user_id()?, today()).await?;
         ensure!(status.is_some_and(|status| status.streak > 0), "no streak: {status:?}");
         Ok(self.meter.take())
     }
 
     async fn month(&self) -> Result<Consumed> {
         let range = LogRange { from: Some(today().saturating_sub(29.days())), to: Some(today()) };
-        let logs = Logs::new(self.client.clone(), &self.table.name);
+        let logs = Logs::new(&store::Table::new(self.client.clone(), &self.table.name));
         let page = logs.page(&user_id()?, range, Direction::Desc, 31, None).await?;
         ensure!(page.items.len() == 30, "{} logs of 30 days", page.items.len());
         Ok(self.meter.take())
     }
 
     async fn token(&self) -> Result<Consumed> {
-        let found = Sessions::new(self.client.clone(), &self.table.name).of_token(TOKEN, now()).await?;
+        let found =
+            Sessions::new(&store::Table::new(self.client.clone(), &self.table.name)).of_token(TOKEN, now()).await?;
         ensure!(found.is_some(), "the token is nobody's");
         Ok(self.meter.take())
     }

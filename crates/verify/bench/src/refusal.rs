@@ -40,9 +40,9 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     let (name, stock) = (ShortText::new("Cup")?, Some(Counted::new(5)?));
     let form = ProductForm { name, price: Some(price), stock, low_stock_threshold: None, archived: None };
     let put = Put { id: id.clone(), form, changed_by: None, now, row_id: Uuid::from_u128(1) };
-    Products::new(client.clone(), &table.name).put(&put).await.map_err(failed)?;
+    Products::new(&store::Table::new(client.clone(), &table.name)).put(&put).await.map_err(failed)?;
 
-    let reservations = Reservations::new(client.clone(), &table.name);
+    let reservations = Reservations::new(&store::Table::new(client.clone(), &table.name));
     let reserve = |n: u32| -> Result<ReservationRequest> {
         let (order_id, quantity) = (OrderId::new(&format!("order-{n}"))?, Quantity::new(5)?);
         Ok(ReservationRequest { product_id: id.clone(), order_id, quantity, hold_time: HoldTime::default(), now })
@@ -65,7 +65,7 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
         now,
         row_id: Uuid::from_u128(2),
     };
-    let outcome = Stock::new(wire::client(meter.clone()), &table.name).change(&refused).await;
+    let outcome = Stock::new(&store::Table::new(wire::client(meter.clone()), &table.name)).change(&refused).await;
     ensure!(outcome.is_err(), "goods that are kept for an order were given away");
     let consumed = meter.take();
     engine.shutdown().await;

@@ -124,7 +124,7 @@ async fn consumed(subject: Subject, layout: StatLayout, shape: &Shape) -> anyhow
     meter.take();
     count(10_000, &mut (0..shape.records).map(|record| record % shape.users)).await?;
     let consumed = meter.take();
-    stats_folder::handle(&Folder::new(client.clone(), TABLE)).await?;
+    stats_folder::handle(&Folder::new(&store::Table::new(client.clone(), TABLE))).await?;
     let folded = meter.take();
     let counted = stack::total(&stack::client(&engine), TABLE).await?;
     ensure!(counted == shape.known + shape.records, "{subject:?} counted {counted} in {}", shape.what);

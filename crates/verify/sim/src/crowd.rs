@@ -55,7 +55,7 @@ impl Crowd {
             let clicks = rng.usize(1..80);
             Self {
                 sim: sim.clone(),
-                writer: ClickWriter::new(client, TABLE, shards, None),
+                writer: ClickWriter::new(&store::Table::new(client, TABLE), shards, None),
                 clicks,
                 users: if rng.bool() { rng.usize(1..8) } else { rng.usize(8..80) },
                 days_apart: rng.i64(1..60),

@@ -7,7 +7,6 @@ use store::clicks::Folder;
 
 use crate::mutations::fold_apart;
 use crate::subject::{Layout, Subject};
-use crate::table::TABLE;
 use crate::wire::Wire;
 use crate::world::Sim;
 
@@ -46,7 +45,7 @@ impl Folding {
     /// Folds what is left when all has been counted, and tells how many lanes were folded in all.
     pub(crate) async fn finish(self) -> anyhow::Result<u64> {
         if self.layout == Layout::Lanes {
-            let folder = Folder::new(Wire::new(self.sim.clone()).client(), TABLE);
+            let folder = Folder::new(&Wire::new(self.sim.clone()).table());
             for _ in 0..LAST_RUNS_MAX {
                 let report = stats_folder::handle(&folder).await?;
                 self.folds.fetch_add(report.lanes, Ordering::Relaxed);
@@ -63,7 +62,7 @@ impl Folding {
             if self.subject == Subject::FoldApart {
                 return fold_apart(wire.client()).await;
             }
-            Ok(stats_folder::handle(&Folder::new(wire.client(), TABLE)).await?.lanes)
+            Ok(stats_folder::handle(&Folder::new(&wire.table())).await?.lanes)
         };
         let outcome = tokio::select! {
             biased;

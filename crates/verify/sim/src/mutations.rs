@@ -42,7 +42,8 @@ pub(crate) struct Mutant {
 
 impl Mutant {
     pub(crate) fn new(client: Client, rule: Rule) -> Self {
-        let (lanes, markers) = (Lanes::new(client.clone(), TABLE), Markers::new(client, TABLE));
+        let (lanes, markers) =
+            (Lanes::new(&store::Table::new(client.clone(), TABLE)), Markers::new(&store::Table::new(client, TABLE)));
         Self { rule, lanes, markers, known: Mutex::default(), commits: AtomicU64::new(0) }
     }
 
@@ -110,17 +111,17 @@ pub(crate) async fn redrive_unmarked(client: Client, kept: &Kept, now: Timestamp
     let Ok(Some(click)) = image.click(first) else { return Ok(()) };
     let lane = Lane::new("operator", format!("redrive#{}", fastrand::u64(..)));
     for part in parts([click], first) {
-        let markers = Markers::new(client.clone(), TABLE);
+        let markers = Markers::new(&store::Table::new(client.clone(), TABLE));
         let standing = markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await?;
         let delta = part.delta(lane.id(), None, &standing);
-        Lanes::new(client.clone(), TABLE).commit(&lane, None, part.through, &delta, now).await?;
+        Lanes::new(&store::Table::new(client.clone(), TABLE)).commit(&lane, None, part.through, &delta, now).await?;
     }
     Ok(())
 }
 
 /// A folder that adds in one request and takes away in another.
 pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
-    let waiting = Folder::new(client.clone(), TABLE).waiting().await?;
+    let waiting = Folder::new(&store::Table::new(client.clone(), TABLE)).waiting().await?;
     let s = |text: &str| AttributeValue::S(text.to_owned());
     for kept in &waiting {
         let key = [
@@ -150,7 +151,7 @@ pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
         }
         // A lane that nobody else has makes a transaction of the sums alone.
         let alone = Lane::new("folds", fastrand::u64(..).to_string());
-        Lanes::new(client.clone(), TABLE)
+        Lanes::new(&store::Table::new(client.clone(), TABLE))
             .commit(&alone, None, SequenceNumber::behind(None), &delta, Timestamp::UNIX_EPOCH)
             .await?;
         let names: HashMap<_, _> =

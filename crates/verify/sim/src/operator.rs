@@ -12,7 +12,6 @@ use crate::faults::Fault;
 use crate::ledger::{Error, Ledger, scope_of};
 use crate::mutations::redrive_unmarked;
 use crate::subject::Subject;
-use crate::table::TABLE;
 use crate::wire::Wire;
 use crate::world::{Sim, World};
 
@@ -253,7 +252,7 @@ fn stat_key(period: Period) -> Value {
 }
 
 fn recounter(wire: &Wire) -> Recounter {
-    Recounter::new(wire.client(), wire.streams_client(), TABLE, DateShards::new(DATE_SHARDS).unwrap_or_default())
+    Recounter::new(&wire.table(), wire.streams_client(), DateShards::new(DATE_SHARDS).unwrap_or_default())
 }
 
 /// One look. The simulated stream has a click as soon as the table has it, so one is enough.
@@ -271,16 +270,16 @@ async fn repair(
 ) -> anyhow::Result<Repaired> {
     match subject {
         Subject::RepairUnconditioned => {
-            measured.repaired_to = Lanes::new(wire.client(), TABLE).checkpoint(&Lane::repair()).await?;
+            measured.repaired_to = Lanes::new(&wire.table()).checkpoint(&Lane::repair()).await?;
         }
         Subject::RepairUnclaimed => measured.unmarked.clear(),
         _ => {}
     }
-    Ok(Repairer::new(wire.client(), TABLE).repair(&measured, lowers, now, |_| {}).await?)
+    Ok(Repairer::new(&wire.table()).repair(&measured, lowers, now, |_| {}).await?)
 }
 
 async fn redrive_all(wire: Wire, subject: Subject, now: Timestamp) -> anyhow::Result<()> {
-    let (quarantine, redriver) = (Quarantine::new(wire.client(), TABLE), Redriver::new(wire.client(), TABLE));
+    let (quarantine, redriver) = (Quarantine::new(&wire.table()), Redriver::new(&wire.table()));
     let (mut kept, mut after): (Vec<Kept>, Option<String>) = (Vec::new(), None);
     loop {
         let (page, next) = quarantine.list(after.as_deref()).await?;

@@ -92,7 +92,9 @@ impl Counter {
             | Subject::RepairUnconditioned
             | Subject::RepairUnclaimed
             | Subject::RedriveUnmarked
-            | Subject::FoldApart => Kind::Function(Box::new(Aggregator::new(client, TABLE, layout))),
+            | Subject::FoldApart => {
+                Kind::Function(Box::new(Aggregator::new(&store::Table::new(client, TABLE), layout)))
+            }
             Subject::SeedHandler => Kind::Baseline(Baseline { client, claims: false }),
             Subject::ClaimPerRecord => Kind::Baseline(Baseline { client, claims: true }),
             Subject::Unweakened => Kind::Mutant(Mutant::new(client, Rule::Unweakened)),

@@ -23,6 +23,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
 use crate::faults::Fault;
+use crate::table::TABLE;
 use crate::world::{Moment, Sim, World};
 
 /// How long a caller waits for a reply that is late.
@@ -67,6 +68,11 @@ impl Wire {
     /// The wire of a client that a fault does not kill.
     pub(crate) fn immortal(sim: Sim) -> Self {
         Self { is_immortal: true, ..Self::new(sim) }
+    }
+
+    /// The table behind this wire, as the store reads and writes it.
+    pub(crate) fn table(&self) -> store::Table {
+        store::Table::new(self.client(), TABLE)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.

@@ -125,7 +125,7 @@ impl Clicks {
         }
 
         let mut recounted = Check::of("`tidemark recount` finds no difference");
-        let recounter = Recounter::new(stack.dynamodb(), stack.streams(), Database::CLICKS, DateShards::default());
+        let recounter = Recounter::new(&stack.table(Database::CLICKS), stack.streams(), DateShards::default());
         let measured = recounter.check(Scope::All, |_| {}).await?;
         recounted.compared = measured.clicks;
         for difference in &measured.differences {

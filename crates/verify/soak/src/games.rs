@@ -107,8 +107,7 @@ impl Games {
         for line in &*self.contradictions.lock().unwrap_or_else(PoisonError::into_inner) {
             told.mistake(line.clone());
         }
-        let (rooms, rounds) =
-            (Rooms::new(stack.dynamodb(), Database::GAMES), Rounds::new(stack.dynamodb(), Database::GAMES));
+        let (rooms, rounds) = (Rooms::new(&stack.table(Database::GAMES)), Rounds::new(&stack.table(Database::GAMES)));
         for (game, scores) in &finished {
             let room = rooms.room(*game).await?.with_context(|| format!("there is no game {game}"))?;
             let in_room: Scores = room.players.iter().map(|player| (player.id.to_string(), player.score)).collect();

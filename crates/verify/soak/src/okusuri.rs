@@ -70,7 +70,7 @@ impl Okusuri {
         let mut logged = Check::of("the logs of each user are those that were answered");
         let mut streaks = Check::of("the streak of each user is the one of the logs");
         let mut taken = Check::of("the doses of each user are those that were answered");
-        let logs = Logs::new(stack.dynamodb(), Database::OKUSURI);
+        let logs = Logs::new(&stack.table(Database::OKUSURI));
         for (user, diary) in &diaries {
             let id = UserId::new(user)?;
             let rows = logs.page(&id, LogRange::default(), Direction::Asc, 1_000, None).await?.items;

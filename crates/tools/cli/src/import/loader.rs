@@ -3,12 +3,12 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use backon::{ExponentialBuilder, Retryable};
 use domain::Moment;
 use domain::journal::Entry;
 use domain::shop::{Activity, ProductForm};
 use jiff::Timestamp;
+use store::Table;
 use store::journal::{Appended, Journal};
 use store::shop::{
     Activities, ChangeError, Changed, PriceRefusal, PriceRequest, Prices, Products, Put, Recorded, Repriced, Reused,
@@ -74,14 +74,8 @@ pub(super) struct Loader {
 
 impl Loader {
     /// A loader of the shop's table and a journal.
-    pub(super) fn new(client: Client, shop_table: &str, activities: Activities, journal: Journal) -> Self {
-        Self {
-            products: Products::new(client.clone(), shop_table),
-            prices: Prices::new(client.clone(), shop_table),
-            stock: Stock::new(client, shop_table),
-            activities,
-            journal,
-        }
+    pub(super) fn new(shop: &Table, activities: Activities, journal: Journal) -> Self {
+        Self { products: Products::new(shop), prices: Prices::new(shop), stock: Stock::new(shop), activities, journal }
     }
 
     /// Loads a line, and has patience where the database asks for it.

@@ -20,6 +20,7 @@ use futures::future::{try_join, try_join_all};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde_json::json;
+use store::Table;
 use store::journal::{Journal, JournalShards};
 use store::shop::{Activities, ActivitySuffixes};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -139,13 +140,14 @@ async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
     }
     let Arguments { shop_table, activity_suffixes, journal_table, journal_shards, .. } = arguments;
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(arguments.endpoint.as_deref()).await);
+    let (shop, journal) = (Table::new(client.clone(), shop_table), Table::new(client, journal_table));
     let suffixes = match arguments.kind {
-        Kind::Activities => activity_suffixes.remembered(&client, shop_table).await?,
+        Kind::Activities => activity_suffixes.remembered(&shop).await?,
         _ => *activity_suffixes,
     };
-    let activities = Activities::new(client.clone(), shop_table, suffixes);
-    let journal = Journal::new(client.clone(), journal_table, *journal_shards, arguments.journal_retention.clone());
-    Ok(Some(Loader::new(client, shop_table, activities, journal)))
+    let activities = Activities::new(&shop, suffixes);
+    let journal = Journal::new(&journal, *journal_shards, arguments.journal_retention.clone());
+    Ok(Some(Loader::new(&shop, activities, journal)))
 }
 
 /// Reads the lines and hands each to a loader; lines of one product go to the same loader.

@@ -216,7 +216,7 @@ impl Dynamo {
     /// The service keeps a summary of a user's logs, which will not be that of what is written now.
     async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
         let user = built(UserId::new(user))?;
-        Ok(Logs::new(self.client.clone(), &self.table).forget_summary(&user).await?)
+        Ok(Logs::new(&store::Table::new(self.client.clone(), &self.table)).forget_summary(&user).await?)
     }
 
     async fn transact(

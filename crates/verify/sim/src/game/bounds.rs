@@ -16,7 +16,7 @@ const PAGES_MAX: usize = 100;
 
 /// What the archiver does with the chat, which nothing here does on the way.
 pub(super) fn trim_chat(world: &World, game_id: GameId) -> anyhow::Result<()> {
-    let archive = Archive::new(Wire::perfect(world.clone()).client(), TABLE);
+    let archive = Archive::new(&Wire::perfect(world.clone()).table());
     let mut trimming = std::pin::pin!(archive.trim_chat(game_id));
     match trimming.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(trimmed) => trimmed.map(drop).map_err(Into::into),

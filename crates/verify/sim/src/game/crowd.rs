@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::net::{end, send};
 use super::wire::Wire;
-use super::world::{Socket, TABLE, World, name, player};
+use super::world::{Socket, World, name, player};
 
 /// The seats of the bots end long before.
 const FIRST: u8 = 100;
@@ -23,7 +23,7 @@ pub(super) fn look_on(world: &World, game_id: GameId) {
             sleep(Duration::from_millis(world.with(|state| state.rng.u64(5_000..9_000)))).await;
             let connection_id = format!("looks-on-{seat}");
             let (Ok(name), now_ms) = (name(seat), world.with(|state| state.now_ms())) else { return };
-            let connections = Connections::new(Wire::new(world.clone()).client(), TABLE);
+            let connections = Connections::new(&Wire::new(world.clone()).table());
             let (player_id, role) = (player(seat), Role::Spectator);
             let new = NewConnection { connection_id: &connection_id, player_id, game_id, role, name: &name };
             if connections.connect(&new, now_ms).await.is_err() {

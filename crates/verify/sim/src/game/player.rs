@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::net::{end, send};
 use super::wire::Wire;
-use super::world::{Socket, TABLE, World, name, player};
+use super::world::{Socket, World, name, player};
 
 /// Letters of which the drawers make words that nobody would say by chance.
 fn letters(language: Language) -> [char; 10] {
@@ -102,7 +102,7 @@ impl Bot {
         self.opened.set(self.opened.get() + 1);
         let connection_id = format!("c{}-{}", self.seat, self.opened.get());
         let (Ok(name), now_ms) = (name(self.seat), self.world.with(|state| state.now_ms())) else { return };
-        let connections = Connections::new(Wire::new(self.world.clone()).client(), TABLE);
+        let connections = Connections::new(&Wire::new(self.world.clone()).table());
         let (player_id, game_id, role) = (player(self.seat), self.game_id, Role::Player);
         let new = NewConnection { connection_id: &connection_id, player_id, game_id, role, name: &name };
         if self.world.with(|state| state.strikes("stayed silent")) {

@@ -17,7 +17,7 @@ use aws_smithy_types::body::SdkBody;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::world::World;
+use super::world::{TABLE, World};
 
 /// One end of the wire.
 #[derive(Debug, Clone)]
@@ -34,6 +34,11 @@ impl Wire {
 
     pub(super) fn perfect(world: World) -> Self {
         Self { world, is_perfect: true }
+    }
+
+    /// The table behind this wire, as the store reads and writes it.
+    pub(super) fn table(self) -> store::Table {
+        store::Table::new(self.client(), TABLE)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.

@@ -157,7 +157,7 @@ impl World {
     /// An instance of the functions.
     pub(super) fn instance(&self) -> GameRoom<Net> {
         let chance = || fastrand::u64(..);
-        GameRoom::new(Wire::new(self.clone()).client(), TABLE, Net(self.clone()), chance)
+        GameRoom::new(&Wire::new(self.clone()).table(), Net(self.clone()), chance)
     }
 
     /// A game with all its seats taken, as the HTTP API makes it.
@@ -179,7 +179,7 @@ impl World {
         for seat in 1..seats {
             game = game.apply(&Participant::Player(player(seat)), Command::Join { name: name(seat)? }, BEGIN_MS).game;
         }
-        let rooms = Rooms::new(Wire::new(self.clone()).client(), TABLE);
+        let rooms = Rooms::new(&Wire::new(self.clone()).table());
         anyhow::ensure!(rooms.create(&game).await? == Persisted::Yes);
         self.with(|state| (state.is_stormy, state.game_id) = (true, Some(id)));
         Ok(id)
@@ -189,7 +189,7 @@ impl World {
     pub(super) fn live(&self, game_id: GameId) -> anyhow::Result<Live> {
         // The store's own reading, over a wire that takes no time and has no faults: it is done at the first look.
         let client = Wire::perfect(self.clone()).client();
-        let rooms = Rooms::new(client, TABLE);
+        let rooms = Rooms::new(&store::Table::new(client, TABLE));
         let mut reading = std::pin::pin!(rooms.live(game_id, Freshness::Consistent));
         let live = match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(live) => live?,

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::weakness::{is_dropped, weaken};
-use super::world::{State, World};
+use super::world::{State, TABLE, World};
 
 /// How long a caller waits for a reply that is late.
 const PATIENCE_MS: u64 = 1_000;
@@ -44,6 +44,11 @@ impl Wire {
 
     pub(super) fn perfect(world: World) -> Self {
         Self { is_perfect: true, ..Self::new(world) }
+    }
+
+    /// The table behind this wire, as the store reads and writes it.
+    pub(super) fn table(&self) -> store::Table {
+        store::Table::new(self.client(), TABLE)
     }
 
     /// An SDK client that speaks over this wire, with the SDK's own retries as in a function.

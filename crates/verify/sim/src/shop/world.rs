@@ -360,8 +360,8 @@ impl World {
         }] });
         let wire = Wire::new(self.clone());
         let shards = JournalShards::new(1).context("one is a number of shards")?;
-        let journal = Journal::new(wire.client(), "journal", shards, Retention::default());
-        let watcher = Watcher::new(journal, Reservations::new(wire.client(), TABLE));
+        let journal = Journal::new(&store::Table::new(wire.client(), "journal"), shards, Retention::default());
+        let watcher = Watcher::new(journal, Reservations::new(&wire.table()));
         let now = self.with(|state| (state.clock())());
         let handled = stock_watch::handle(&watcher, RawValue::from_string(event.to_string())?, now);
         let reply = match self.unless_killed(&wire, handled).await {
@@ -394,8 +394,8 @@ impl Instance {
     fn new(wire: Wire, clock: fn() -> Timestamp) -> Self {
         let client = wire.client();
         let (key, token) = (SecretString::from("key"), SecretString::from(TOKEN));
-        let shop = Shop::new(client.clone(), TABLE, key.clone(), token.clone()).with(clock, new_id);
-        let inventory = Inventory::new(client, TABLE, key, token).with(clock, new_id);
+        let shop = Shop::new(&store::Table::new(client.clone(), TABLE), key.clone(), token.clone()).with(clock, new_id);
+        let inventory = Inventory::new(&store::Table::new(client, TABLE), key, token).with(clock, new_id);
         Self { wire, shop, inventory }
     }
 
