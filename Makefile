@@ -27,7 +27,7 @@ SEED ?=
 SUBJECT ?= tidemark
 # How long `make soak` hurts the stack.
 MINUTES ?= 10
-# Where `make sim` has it count to: sums or lanes.
+# Where `make sim` has it count to: sums or buffers.
 LAYOUT ?= sums
 # Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
 WEAKENED ?=
@@ -61,7 +61,7 @@ test: page ## Run every test; does its own set-up
 test-quick: ## Run the tests nearest to what has changed since the last commit
 	scripts/test-quick
 
-test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB
+test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB_URL
 	scripts/test-engine
 
 test-deploy: page ## Test the template, and deploy and delete stages on an AWS that runs on this machine
@@ -83,7 +83,7 @@ soak: ## Hurt the whole stack under traffic, and look whether every promise was 
 attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
 	scripts/attack $(EXAMPLES) $(SEED)
 
-scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/scale.md
+scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/capacity.md
 	cargo run --locked --quiet --package tidemark-scale
 
 fuzz: ## Fuzz what reads texts from outside: SECONDS=60 for each target, or TARGETS="csv_import ..."

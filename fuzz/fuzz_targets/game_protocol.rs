@@ -11,7 +11,7 @@ use domain::game::drawing::{Batch, check_chunk};
 use domain::game::{
     Choice, Command, Game, GameId, NewGame, Outcome, Participant, Phase, PlayerId, PlayerName, Settings,
 };
-use game_room::protocol::{MESSAGE_BYTES_MAX, Message, decode};
+use game_room::protocol::{MESSAGE_BYTES_MAX, ClientMessage, decode};
 use libfuzzer_sys::fuzz_target;
 use uuid::Uuid;
 
@@ -69,7 +69,7 @@ fn keeps_its_secret(game: &Game, now_ms: u64) {
 fn apply(game: Game, who: &Participant, command: Command, now_ms: u64) -> Game {
     let Outcome { game: after, refusal, .. } = game.apply(who, command, now_ms);
     if refusal.is_some() {
-        assert_eq!(after, game.bring_to(now_ms).game, "what is refused does nothing");
+        assert_eq!(after, game.advance_to(now_ms).game, "what is refused does nothing");
     }
     assert!(after.room.version >= game.room.version);
     assert_eq!(after.room.version == game.room.version, after.room == game.room);
@@ -100,22 +100,22 @@ fuzz_target!(|lines: &str| {
         assert!(text.len() <= MESSAGE_BYTES_MAX && echo.action.is_some());
         assert_eq!(decode(&text), Ok((message.clone(), echo)), "a message is read the same twice");
         match message {
-            Message::Command(command) => {
+            ClientMessage::Command(command) => {
                 if let Command::Choose { choice: Choice::Word(word), .. } = &command {
                     assert_eq!(domain::game::Word::read(word.as_str()).as_ref(), Ok(word));
                 }
                 game = apply(game, &who, command, now_ms);
             }
-            Message::Draw { batch, .. } => {
+            ClientMessage::Draw { batch, .. } => {
                 assert_eq!(Batch::new(batch.seq(), batch.ops().to_vec()).as_ref(), Ok(&batch));
             }
-            Message::Save { chunk, batches, .. } => assert_eq!(check_chunk(chunk, &batches), Ok(())),
-            Message::Rematch => {
+            ClientMessage::Save { chunk, batches, .. } => assert_eq!(check_chunk(chunk, &batches), Ok(())),
+            ClientMessage::Rematch => {
                 let command = Command::Rematch { game: GameId(Uuid::from_u128(2)) };
                 game = apply(game, &who, command, now_ms);
             }
-            Message::Hello => game = apply(game, &who, Command::Connect, now_ms),
-            Message::Ping | Message::CatchUp { .. } => {}
+            ClientMessage::Hello => game = apply(game, &who, Command::Connect, now_ms),
+            ClientMessage::Ping | ClientMessage::CatchUp { .. } => {}
         }
     }
 });

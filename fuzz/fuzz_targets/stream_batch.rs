@@ -8,7 +8,7 @@ use lambda_kit::stream::{Progress, Read, StreamEvent, StreamRecord, StreamReply}
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 use serde_json::{Value, to_value};
-use store::clicks::{ClickImage, Watched, WatchedImage};
+use store::clicks::{ClickImage, OperatorEvent, OperatorEventImage};
 use store::game::{GameChange, GameImage};
 use store::shop::{ShopChange, ShopImage};
 
@@ -60,8 +60,8 @@ fuzz_target!(|event: &[u8]| {
     let Ok(event) = StreamEvent::parse::<String>(&event) else { return };
     let records = event.records.len();
     nothing_is_lost(records, event.read(click));
-    let watched = |record: &StreamRecord<'_, WatchedImage, WatchedImage>| {
-        Watched::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
+    let watched = |record: &StreamRecord<'_, OperatorEventImage, OperatorEventImage>| {
+        OperatorEvent::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
     };
     nothing_is_lost(records, event.read(watched));
     let shop = |record: &StreamRecord<'_, ShopImage, ShopImage>| {

@@ -1,4 +1,4 @@
-//! An engine that holds the template's tables: the embedded one in memory, or another one that `TIDEMARK_DYNAMODB` names.
+//! An engine that holds the template's tables: the embedded one in memory, or another one that `TIDEMARK_DYNAMODB_URL` names.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::{Engine, Options};
 use local::dynamodb::{Identity, client, streams_client};
-use local::esm::filter::Filters;
-use local::esm::record::StreamRecord;
+use local::event_source_mapping::filter::Filters;
+use local::event_source_mapping::record::StreamRecord;
 use uuid::Uuid;
 
 /// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the tables of each access key apart.
-const ELSEWHERE: &str = "TIDEMARK_DYNAMODB";
+const ELSEWHERE: &str = "TIDEMARK_DYNAMODB_URL";
 
 /// The URL of the engine that tests run on, unless it is the embedded one.
 pub(crate) fn elsewhere() -> Option<String> {

@@ -9,7 +9,7 @@ use domain::game::{
     PlayerName, RoundCount, Settings, Stage, Talk, TurnId, VOTER_SEATED_MS, Word,
 };
 use store::game::{
-    Chat, Chunk, Connections, Freshness, Greeted, NewConnection, Persisted, Role, Rooms, StoredLine, Strokes,
+    Chat, Chunk, Connections, Freshness, GreetOutcome, NewConnection, PersistOutcome, Role, Rooms, StoredLine, Strokes,
 };
 use uuid::Uuid;
 
@@ -77,7 +77,7 @@ impl Play {
         let new = NewGame { id, host: player(0), name: name(0), settings, public, words, seed: 7 };
         let game = Game::new(new, now_ms)?;
         let rooms = Rooms::new(&store::Table::new(client.clone(), table));
-        ensure!(rooms.create(&game).await? == Persisted::Yes, "the game is there");
+        ensure!(rooms.create(&game).await? == PersistOutcome::Yes, "the game is there");
         let (chat, strokes) = (
             Chat::new(&store::Table::new(client.clone(), table)),
             Strokes::new(&store::Table::new(client.clone(), table)),
@@ -146,7 +146,7 @@ impl Play {
     pub async fn wait(&mut self) -> Result<()> {
         if let Some(next_ms) = self.game.room.next_at_ms() {
             self.now_ms = next_ms;
-            let outcome = self.game.bring_to(next_ms);
+            let outcome = self.game.advance_to(next_ms);
             self.persist(outcome.game, &outcome.effects).await?;
         }
         Ok(())
@@ -157,12 +157,12 @@ impl Play {
             if let Effect::Chat { line, audience: Audience::Everyone } = effect {
                 self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), in_the_know: None }).await?;
             }
-            if let Effect::Chat { line, audience: Audience::InTheKnow(turn) } = effect {
+            if let Effect::Chat { line, audience: Audience::KnowsAnswer(turn) } = effect {
                 self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), in_the_know: Some(*turn) }).await?;
             }
         }
         if after.room.version != self.game.room.version {
-            ensure!(self.rooms.persist(&self.game, &after).await? == Persisted::Yes, "somebody else plays");
+            ensure!(self.rooms.persist(&self.game, &after).await? == PersistOutcome::Yes, "somebody else plays");
         }
         self.game = after;
         Ok(())
@@ -275,7 +275,7 @@ pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_m
     let live = rooms.live(new.game_id, Freshness::Consistent).await?;
     let (Some(connection), Some(live)) = (connection, live) else { anyhow::bail!("no connection, or no game") };
     let greeted = connections.greet(new.connection_id, &connection, &live.listeners, &live.room, now_ms).await?;
-    ensure!(greeted == Greeted::Yes, "{} is {greeted:?}", new.connection_id);
+    ensure!(greeted == GreetOutcome::Yes, "{} is {greeted:?}", new.connection_id);
     Ok(())
 }
 

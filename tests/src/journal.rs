@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
-use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message};
 use domain::{Attributes, TimeRange};
 use jiff::{SignedDuration, Timestamp};
 use store::journal::{Journal, JournalReader, JournalShards};
@@ -23,7 +23,7 @@ pub fn midnight(days_ago: i64) -> Timestamp {
 ///
 /// # Errors
 /// When the message is none.
-pub fn entry(stream: &Stream, id: EntryId, message: &str) -> Result<Entry> {
+pub fn entry(stream: &JournalStream, id: EntryId, message: &str) -> Result<Entry> {
     let attributes = Attributes::new([("kind".to_owned(), "test".to_owned())].into())?;
     Ok(Entry { stream: stream.clone(), id, message: Message::new(message)?, attributes })
 }
@@ -51,7 +51,7 @@ pub fn reader(client: &Client, retention: &str) -> JournalReader {
 ///
 /// # Errors
 /// When the store fails, a page has too much in it, or leads to itself.
-pub async fn read_all(client: &Client, stream: &Stream, range: TimeRange, limit: u16) -> Result<Vec<Entry>> {
+pub async fn read_all(client: &Client, stream: &JournalStream, range: TimeRange, limit: u16) -> Result<Vec<Entry>> {
     let reader = reader(client, "default=0");
     let (mut read, mut after) = (Vec::new(), None);
     loop {

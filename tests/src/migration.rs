@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
-use okusuri_migrate::{Command, Failure, Outcome, work};
+use okusuri_migrate::{Command, Failure, PhaseOutcome, run_quietly};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -52,7 +52,7 @@ impl Migration {
             "transform" => all.extend(how),
             "load" => all.extend(table.into_iter().chain(["--rate", "1000000"].map(str::to_owned))),
             "check" => all.extend(table),
-            "shift" | "rollback" => all.extend(source.into_iter().chain(how).chain(table)),
+            "cutover" | "rollback" => all.extend(source.into_iter().chain(how).chain(table)),
             _ => {}
         }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
@@ -63,17 +63,17 @@ impl Migration {
     ///
     /// # Errors
     /// When it could not be done.
-    pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<Outcome, Failure> {
-        self.give(self.arguments(phase, flags)).await
+    pub async fn phase(&self, phase: &str, flags: &[&str]) -> Result<PhaseOutcome, Failure> {
+        self.run_arguments(self.arguments(phase, flags)).await
     }
 
     /// Gives the tool these arguments.
     ///
     /// # Errors
     /// As above.
-    pub async fn give(&self, arguments: Vec<String>) -> Result<Outcome, Failure> {
+    pub async fn run_arguments(&self, arguments: Vec<String>) -> Result<PhaseOutcome, Failure> {
         let command = Command::parse_from(["okusuri-migrate".to_owned()].into_iter().chain(arguments));
-        work(command).await.map(|report| report.outcome)
+        run_quietly(command).await.map(|report| report.outcome)
     }
 
     /// A file of the run.

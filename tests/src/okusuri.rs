@@ -23,7 +23,7 @@ pub async fn user(client: &Client, id: &str, time_zone: &str) -> Result<UserId> 
         image: None,
         time_zone: time_zone.to_owned(),
         sessions_from: None,
-        ways_in_added: None,
+        sign_in_grants_added: None,
         deleting: None,
         created_at,
         updated_at: created_at,

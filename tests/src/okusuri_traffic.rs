@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
-use okusuri_migrate::shift::{Reader, Sides, WriteError, Writer};
+use okusuri_migrate::cutover::{Reader, Sides, WriteError, Writer};
 use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, Table, Time, User};
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 /// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a mountain of changes.
-const SLACK: u64 = 40;
+const WRITES_AHEAD_MAX: u64 = 40;
 
 /// The ids of rows made here begin there.
 const FIRST_ID: i64 = 1_000_000;
 
 /// What one row may be now.
 #[derive(Debug, Clone, Default)]
-struct Told {
+struct KnownRow {
     /// What was answered last: the row, or none when it was deleted, or never made.
     answered: Option<Row>,
     /// What was tried since, and never answered.
@@ -30,7 +30,7 @@ struct Told {
 /// What the writers were told, by table and id.
 #[derive(Debug, Default)]
 pub struct Oracle {
-    rows: BTreeMap<(Table, String), Told>,
+    rows: BTreeMap<(Table, String), KnownRow>,
     /// The time of the newest row: later ones are newer.
     tick: i64,
     /// Writes that were answered.
@@ -132,7 +132,7 @@ impl LiveWriter {
     async fn run(mut self, stop: Arc<AtomicBool>, answered: Arc<AtomicU64>, goal: Arc<AtomicU64>) -> Result<Oracle> {
         let created = Row::User(self.profile());
         while !stop.load(Ordering::Relaxed) {
-            if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + SLACK {
+            if answered.load(Ordering::Relaxed) >= goal.load(Ordering::Relaxed) + WRITES_AHEAD_MAX {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 continue;
             }
@@ -160,7 +160,7 @@ impl LiveWriter {
         let now = (!is_gone).then_some(row);
         match result {
             Ok(Ok(_)) => {
-                *told = Told { answered: now, maybe: Vec::new() };
+                *told = KnownRow { answered: now, maybe: Vec::new() };
                 self.oracle.answered += 1;
                 return Ok(true);
             }
@@ -268,7 +268,7 @@ impl Oracle {
     ///
     /// # Errors
     /// Naming the row that is lost, doubled or changed.
-    pub async fn prove(&self, client: &Client) -> Result<()> {
+    pub async fn verify(&self, client: &Client) -> Result<()> {
         let mut found = BTreeMap::new();
         for (table, filter) in [
             (Table::User, "email LIKE 'live-%'".to_owned()),
@@ -291,8 +291,8 @@ impl Oracle {
         Ok(())
     }
 
-    fn of_user(&self, user: &str) -> BTreeMap<(Table, String), Told> {
-        let is_theirs = |told: &Told| {
+    fn of_user(&self, user: &str) -> BTreeMap<(Table, String), KnownRow> {
+        let is_theirs = |told: &KnownRow| {
             let rows = told.answered.iter().chain(told.maybe.iter().flatten());
             rows.clone().next().is_some_and(|row| row.user_id() == Some(user))
         };

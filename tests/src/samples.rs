@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{
     Choice, Command, Game, GameId, NewGame, Participant, PlayerName, Settings, TimeLimit, TurnId, VOTER_SEATED_MS, Word,
 };
-use domain::journal::{Entry, EntryId, Message, Retention, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message, Retention};
 use domain::shop::{Action, Activity, ProductId};
 use domain::{Attributes, Moment, UserId};
 use jiff::{SignedDuration, Timestamp};
@@ -17,7 +17,7 @@ use store::game::{NewConnection, Role, Rooms};
 
 use crate::games::listen;
 use store::journal::{Journal, JournalShards};
-use store::shop::{Activities, ActivitySuffixes, Recorded};
+use store::shop::{Activities, ActivitySuffixes, RecordOutcome};
 
 use crate::{Database, Stack, repository, sample_event};
 
@@ -51,7 +51,7 @@ pub async fn journal(stack: &Stack) {
     for (seconds_ago, message) in [(2 * 24 * 60 * 60, "oldest"), (2, "older"), (1, "newest")] {
         let at = now - SignedDuration::from_secs(seconds_ago);
         let entry = Entry {
-            stream: Stream::new("samples").unwrap(),
+            stream: JournalStream::new("samples").unwrap(),
             id: EntryId::derived(at, message),
             message: Message::new(message).unwrap(),
             attributes: Attributes::new([("kind".to_owned(), "sample".to_owned())].into()).unwrap(),
@@ -80,7 +80,7 @@ pub async fn activities(stack: &Stack) {
             at: Moment::parse(at).unwrap(),
             id: EntryId::derived(at.parse().unwrap(), &n.to_string()),
         };
-        assert_eq!(store.record(&activity).await.unwrap(), Recorded::New);
+        assert_eq!(store.record(&activity).await.unwrap(), RecordOutcome::New);
     }
 }
 
@@ -127,7 +127,7 @@ async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     }
     if case == "rematch" {
         // Time plays a game to its end.
-        game = game.bring_to(now_ms + 24 * 60 * 60 * 1_000).game;
+        game = game.advance_to(now_ms + 24 * 60 * 60 * 1_000).game;
     }
     // Long enough at the table to vote.
     for player in &mut game.room.players {

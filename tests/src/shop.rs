@@ -5,10 +5,11 @@ use aws_sdk_dynamodb::Client;
 use domain::Moment;
 use domain::ShortText;
 use domain::shop::{
-    Amount, Counted, Currency, HoldTime, Money, Movement, OrderId, ProductForm, ProductId, Quantity, RequestKey,
+    Amount, Currency, HoldTime, IdempotencyKey, Money, OrderId, ProductForm, ProductId, Quantity, StockCount,
+    StockMovement,
 };
 use store::shop::{
-    ChangeError, PriceRequest, Prices, Products, Put, ReservationRequest, Reservations, Stock, StockRequest,
+    ChangeError, PriceRequest, Prices, Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest,
 };
 use uuid::Uuid;
 
@@ -41,10 +42,11 @@ impl Shop {
     /// When it cannot be stored.
     pub async fn product(&self, id: &str, count: i64) -> Result<()> {
         let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
-        let (name, threshold) = (ShortText::new(id)?, Counted::new(3)?);
+        let (name, threshold) = (ShortText::new(id)?, StockCount::new(3)?);
         let form =
             ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Some(threshold), archived: None };
-        let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
+        let put =
+            PutProduct { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
         self.products.put(&put).await.map_err(why)?;
         if count > 0 { self.move_goods(id, "COUNT", count, None).await } else { Ok(()) }
     }
@@ -56,7 +58,8 @@ impl Shop {
     pub async fn archive(&self, id: &str) -> Result<()> {
         let name = ShortText::new(id)?;
         let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
-        let put = Put { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
+        let put =
+            PutProduct { id: ProductId::new(id)?, form, changed_by: None, now: self.now, row_id: Uuid::from_u128(1) };
         self.products.put(&put).await.map_err(why)?;
         Ok(())
     }
@@ -68,7 +71,7 @@ impl Shop {
     pub async fn reprice(&self, id: &str, cents: u64, row_id: u128) -> Result<()> {
         let request = PriceRequest {
             product_id: ProductId::new(id)?,
-            key: RequestKey::new(&format!("sample-row-{row_id}"))?,
+            key: IdempotencyKey::new(&format!("sample-row-{row_id}"))?,
             price: Money { amount: Amount::new(cents)?, currency: Currency::new("EUR")? },
             reason: Some(ShortText::new("season")?),
             changed_by: Some(ShortText::new("Ann")?),
@@ -86,8 +89,8 @@ impl Shop {
     pub async fn move_goods(&self, id: &str, change_type: &str, number: i64, order_id: Option<&str>) -> Result<()> {
         let request = StockRequest {
             product_id: ProductId::new(id)?,
-            key: Some(RequestKey::new(&format!("{change_type}-{}", self.now))?),
-            movement: Movement::new(change_type.parse()?, number)?,
+            key: Some(IdempotencyKey::new(&format!("{change_type}-{}", self.now))?),
+            movement: StockMovement::new(change_type.parse()?, number)?,
             order_id: order_id.map(OrderId::new).transpose()?,
             reason: None,
             changed_by: None,

@@ -101,7 +101,7 @@ impl Stack {
             .args(["--health-token", HEALTH_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)
-            .args(elsewhere().map(|url| format!("--dynamodb={url}")))
+            .args(elsewhere().map(|url| format!("--dynamodb-url={url}")))
             .current_dir(crate::repository())
             .stdout(Stdio::piped())
             .stderr(File::create(&log)?);

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, ensure};
 use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerCount, PlayerId, PlayerName, Settings, Word};
-use game_room::{GameRoom, Handled};
+use game_room::{GameRoom, MessageOutcome};
 use serde_json::{Value, json};
-use store::game::{Connections, Freshness, Live, NewConnection, Persisted, Role, Rooms};
+use store::game::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
 
 use crate::{Database, FakeSockets};
 
@@ -58,7 +58,7 @@ impl Table {
         let words: Arc<[Word]> = words.iter().map(|word| Word::read(word)).collect::<Result<_, _>>()?;
         let new = NewGame { id: game_id, host: player(0), name: name(0), settings, public: true, words, seed: 7 };
         let game = Game::new(new, BEGIN_MS)?;
-        ensure!(Rooms::new(&db.table(Database::GAMES)).create(&game).await? == Persisted::Yes);
+        ensure!(Rooms::new(&db.table(Database::GAMES)).create(&game).await? == PersistOutcome::Yes);
         let sockets = FakeSockets::default();
         let room = instance(&db, &sockets);
         Ok(Self { db, sockets, room, game_id, now_ms: AtomicU64::new(BEGIN_MS) })
@@ -85,7 +85,7 @@ impl Table {
         let before = self.game().await?;
         let outcome =
             before.apply(&Participant::Player(player(seat)), Command::Join { name: name(seat) }, self.now_ms());
-        ensure!(rooms.persist(&before, &outcome.game).await? == Persisted::Yes);
+        ensure!(rooms.persist(&before, &outcome.game).await? == PersistOutcome::Yes);
         Ok(())
     }
 
@@ -103,12 +103,12 @@ impl Table {
     }
 
     /// Says hello.
-    pub async fn say_hello(&self, connection_id: &str) -> Handled {
+    pub async fn say_hello(&self, connection_id: &str) -> MessageOutcome {
         self.send(connection_id, &json!({"action": "hello", "protocol": 1})).await
     }
 
     /// Sends a message of a connection.
-    pub async fn send(&self, connection_id: &str, message: &Value) -> Handled {
+    pub async fn send(&self, connection_id: &str, message: &Value) -> MessageOutcome {
         self.room.message(connection_id, &message.to_string(), self.now_ms()).await
     }
 
@@ -132,7 +132,7 @@ impl Table {
     }
 
     /// Lets somebody say something.
-    pub async fn say(&self, seat: u8, text: &str) -> Handled {
+    pub async fn say(&self, seat: u8, text: &str) -> MessageOutcome {
         let id = uuid::Uuid::now_v7().to_string();
         self.send(&connection(seat), &json!({"action": "say", "id": id, "text": text})).await
     }
@@ -171,7 +171,7 @@ impl Table {
 }
 
 fn instance(db: &Database, sockets: &FakeSockets) -> GameRoom<FakeSockets> {
-    GameRoom::new(&db.table(Database::GAMES), sockets.clone(), game_room::chance)
+    GameRoom::new(&db.table(Database::GAMES), sockets.clone(), game_room::random_u64)
 }
 
 /// The player of a seat.

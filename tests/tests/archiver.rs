@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::TimeRange;
 use domain::game::{Command, GameId, Line, LineId, LineKind, Stage, SystemText, Talk};
-use domain::journal::{Entry, Retention, Stream};
+use domain::journal::{Entry, JournalStream, Retention};
 use engine::{Chance, EngineFaults};
 use game_archiver::Archiver;
 use jiff::Timestamp;
@@ -43,7 +43,7 @@ async fn deliver(db: &Database, records: &[Value]) -> Result<Value, BatchError<S
 /// What the journal says of games.
 async fn told(db: &Database) -> Vec<Entry> {
     let reader = JournalReader::new(&db.table(Database::JOURNAL), Retention::default());
-    let page = reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap();
+    let page = reader.page(&JournalStream::suite(), TimeRange::default(), 100, None, now()).await.unwrap();
     assert_eq!(page.next, None);
     page.items
 }

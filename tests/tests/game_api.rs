@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::game::pace::{NEW_GAMES, TICKETS};
+use domain::game::rate_limit::{NEW_GAMES, TICKETS};
 use domain::game::{Command, GameId, Phase, SPECTATORS_MAX, VOTER_SEATED_MS};
 use futures::future::join_all;
 use game_api::{Api, handle};

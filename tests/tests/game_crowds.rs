@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::SPECTATORS_MAX;
-use domain::game::pace::{GUESSES, SPECTATOR_TALK};
+use domain::game::rate_limit::{GUESSES, SPECTATOR_TALK};
 use futures::future::join_all;
 use game_room::HELLO_WAIT_MS;
 use serde_json::{Value, json};

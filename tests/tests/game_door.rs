@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde_json::json;
 use tidemark_tests::table::player;
 use tidemark_tests::{Database, Table, sample_event};
-use ws_connect::{Door, handle};
+use ws_connect::{ConnectHandler, handle};
 
 const KEY: &str = "key";
 
@@ -30,13 +30,13 @@ async fn outcome_of(
     query: Option<String>,
     now: Timestamp,
 ) -> (serde_json::Value, &'static str) {
-    let door = Door::new(&table.db.table(Database::GAMES), SecretString::from(KEY));
+    let handler = ConnectHandler::new(&table.db.table(Database::GAMES), SecretString::from(KEY));
     let mut event = sample_event("ws-connect", "ticket-missing");
     event["requestContext"]["connectionId"] = json!(connection_id);
     if let Some(ticket) = query {
         event["queryStringParameters"] = json!({ "ticket": ticket });
     }
-    let (reply, outcome) = handle(&door, serde_json::from_value(event).unwrap(), now).await;
+    let (reply, outcome) = handle(&handler, serde_json::from_value(event).unwrap(), now).await;
     (serde_json::to_value(reply).unwrap()["statusCode"].clone(), outcome)
 }
 

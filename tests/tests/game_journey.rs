@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use bots::{Ending, Lost, Manner, NAMES, Note, Pace, Seat, Server, Socket, Standing, Whispers, play};
+use bots::{
+    BotMessage, BotOptions, Ending, NAMES, Pace, PlayError, Seat, Server, SharedAnswers, Socket, Standing, play,
+};
 use domain::game::GameId;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -41,27 +43,27 @@ struct Life {
     player_id: String,
     token: String,
     name: String,
-    notes: UnboundedReceiver<Note>,
+    notes: UnboundedReceiver<BotMessage>,
     /// What was taken out of `notes`.
-    read: Vec<Note>,
-    task: JoinHandle<Result<Ending, Lost>>,
+    read: Vec<BotMessage>,
+    task: JoinHandle<Result<Ending, PlayError>>,
 }
 
 impl Life {
-    fn begin(server: &Server, number: usize, seat: Seat, whispers: &Whispers) -> Self {
-        let (journal, notes) = unbounded_channel();
+    fn begin(server: &Server, number: usize, seat: Seat, shared_answers: &SharedAnswers) -> Self {
+        let (transcript, notes) = unbounded_channel();
         let name = NAMES[number].to_owned();
-        let manner = Manner {
+        let options = BotOptions {
             name: name.clone(),
             seed: number as u64,
-            pace: Pace::brisk(),
+            pace: Pace::fast(),
             start_with: NAMES.len(),
-            whispers: Some(whispers.clone()),
-            journal: Some(journal),
+            shared_answers: Some(shared_answers.clone()),
+            transcript: Some(transcript),
         };
         let (player_id, token) = (seat.player_id.clone(), seat.player_token.clone());
         let (server, game) = (server.clone(), seat.game_id.parse::<GameId>().unwrap());
-        let task = tokio::spawn(async move { play(&server, game, seat, manner, CancellationToken::new()).await });
+        let task = tokio::spawn(async move { play(&server, game, seat, options, CancellationToken::new()).await });
         Self { player_id, token, name, notes, read: Vec::new(), task }
     }
 
@@ -71,7 +73,7 @@ impl Life {
             loop {
                 let note = self.notes.recv().await.expect("the bot has ended");
                 self.read.push(note.clone());
-                if let Note::Heard(text) = note {
+                if let BotMessage::Received(text) = note {
                     let room = serde_json::from_str::<Value>(&text).unwrap()["room"].take();
                     if room.is_object() && holds(&room) {
                         return room;
@@ -87,7 +89,7 @@ impl Life {
     }
 
     /// Its ending, and all that it heard and said.
-    async fn end(mut self) -> (Option<Ending>, Vec<Note>) {
+    async fn end(mut self) -> (Option<Ending>, Vec<BotMessage>) {
         let ended = tokio::time::timeout(PATIENCE, &mut self.task).await.expect("the bot plays on and on");
         // One that was killed has no ending.
         let ending = ended.ok().map(|ended| ended.unwrap());
@@ -103,8 +105,8 @@ fn score(room: &Value, player_id: &str) -> u64 {
     players.iter().find(|player| player["playerId"] == player_id).unwrap()["score"].as_u64().unwrap()
 }
 
-fn heard(note: &Note) -> Option<(&str, Value)> {
-    let Note::Heard(text) = note else { return None };
+fn heard(note: &BotMessage) -> Option<(&str, Value)> {
+    let BotMessage::Received(text) = note else { return None };
     Some((text.as_str(), serde_json::from_str(text).unwrap()))
 }
 
@@ -112,15 +114,15 @@ fn heard(note: &Note) -> Option<(&str, Value)> {
 async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_tab() {
     let stack = Stack::start().await.unwrap();
     let server = Server::at(stack.url(), None).await.unwrap();
-    let whispers = Whispers::default();
+    let shared_answers = SharedAnswers::default();
     let settings = json!({"timeLimit": 30, "roundCount": 1, "playerCount": 10, "words": "custom"});
     let wanted = json!({"name": NAMES[0], "settings": settings, "words": WORDS});
-    let seat = server.make_game(&wanted).await.unwrap();
+    let seat = server.create_game(&wanted).await.unwrap();
     let game: GameId = seat.game_id.parse().unwrap();
-    let mut lives = vec![Life::begin(&server, 0, seat, &whispers)];
+    let mut lives = vec![Life::begin(&server, 0, seat, &shared_answers)];
     for (number, name) in NAMES.iter().enumerate().skip(1) {
-        let seat = server.sit_down(game, name, None).await.unwrap();
-        lives.push(Life::begin(&server, number, seat, &whispers));
+        let seat = server.join_game(game, name, None).await.unwrap();
+        lives.push(Life::begin(&server, number, seat, &shared_answers));
     }
 
     let silent = silent_sockets(&stack, &server, game).await;
@@ -131,17 +133,17 @@ async fn ten_bots_play_a_whole_game_while_one_is_killed_and_one_opens_a_second_t
     items(&stack, game, "LIVE#CONN#", NAMES.len()).await;
     lives[4].task.abort();
     lives[0].until(|room| room["players"][4]["connected"] == false).await;
-    let seat = server.sit_down(game, &lives[4].name, Some(&lives[4].token)).await.unwrap();
+    let seat = server.join_game(game, &lives[4].name, Some(&lives[4].token)).await.unwrap();
     assert_eq!(seat.player_id, lives[4].player_id);
-    let mut back = Life::begin(&server, 4, seat, &whispers);
+    let mut back = Life::begin(&server, 4, seat, &shared_answers);
     let room = back.until(|_| true).await;
     assert!(before > 0 && score(&room, &back.player_id) >= before, "{room}");
     assert_eq!((room["players"].as_array().unwrap().len(), &room["spectators"]), (10, &json!(0)));
 
     // Another one opens a second tab in the sixth.
     lives[0].until_drawing("01.06").await;
-    let seat = server.sit_down(game, &lives[7].name, Some(&lives[7].token)).await.unwrap();
-    let second_tab = Life::begin(&server, 7, seat, &whispers);
+    let seat = server.join_game(game, &lives[7].name, Some(&lives[7].token)).await.unwrap();
+    let second_tab = Life::begin(&server, 7, seat, &shared_answers);
 
     let token = lives[0].token.clone();
     let players: Vec<_> = lives.iter().map(|life| life.player_id.clone()).collect();
@@ -235,7 +237,7 @@ async fn what_was_drawn_is_there_to_replay(
     game: GameId,
     token: &str,
     turns: &[Value],
-    journals: &[(String, Vec<Note>)],
+    journals: &[(String, Vec<BotMessage>)],
 ) {
     items(stack, game, "DRAWING#", turns.len()).await;
     let mut drawn = BTreeMap::new();
@@ -243,7 +245,7 @@ async fn what_was_drawn_is_there_to_replay(
         let (turn_id, drawer) = (turn["id"].as_str().unwrap(), &turn["drawerId"]);
         let notes = journals.iter().filter(|(player_id, _)| player_id == drawer).flat_map(|(_, notes)| notes);
         let said = notes.filter_map(|note| match note {
-            Note::Said(said) if said["action"] == "draw" && said["turnId"] == *turn_id => Some(said),
+            BotMessage::Sent(said) if said["action"] == "draw" && said["turnId"] == *turn_id => Some(said),
             _ => None,
         });
         let batches: Vec<_> = said.map(|said| json!({"seq": said["seq"], "ops": said["ops"]})).collect();
@@ -269,7 +271,7 @@ async fn what_was_drawn_is_there_to_replay(
     assert_eq!(seen, drawn);
 }
 
-fn nobody_heard_an_answer_early(turns: &[Value], journals: &[(String, Vec<Note>)]) {
+fn nobody_heard_an_answer_early(turns: &[Value], journals: &[(String, Vec<BotMessage>)]) {
     let answers: BTreeMap<_, _> =
         turns.iter().map(|turn| (turn["id"].as_str().unwrap(), turn["answer"].as_str().unwrap())).collect();
     let (mut unaware, mut aware) = (0, 0);
@@ -277,7 +279,7 @@ fn nobody_heard_an_answer_early(turns: &[Value], journals: &[(String, Vec<Note>)
         let (mut room, mut guessed) = (Value::Null, BTreeSet::new());
         for note in notes {
             // Who says the right word knows it before the server says so: lines and rooms overtake each other.
-            if let Note::Said(said) = note {
+            if let BotMessage::Sent(said) = note {
                 guessed.extend(said["text"].as_str());
             }
             let Some((text, mut message)) = heard(note) else { continue };

@@ -53,7 +53,7 @@ async fn one_date_shard_takes_a_thousand_clicks_a_second_and_the_index_holds_up_
     }
     assert_eq!(db.number("user-999", TIME, "clickCount").await.unwrap(), 1);
     assert_eq!(db.number("user-1000", TIME, "clickCount").await.unwrap(), 0);
-    assert_eq!(db.engine().faults().struck()["throttle"], 500);
+    assert_eq!(db.engine().faults().injected()["throttle"], 500);
     // A tenth of a second brings a tenth of the units.
     db.engine().throttle_clock().advance(Duration::from_millis(100));
     assert_eq!(offer(&db, 1, 1_000..1_200).await.len(), 100);
@@ -63,7 +63,7 @@ async fn one_date_shard_takes_a_thousand_clicks_a_second_and_the_index_holds_up_
 async fn four_date_shards_take_what_one_does_not() {
     let db = throttling_database().await;
     assert_eq!(offer(&db, 4, OFFERED).await.len(), 0);
-    assert_eq!(db.engine().faults().struck().get("throttle"), None);
+    assert_eq!(db.engine().faults().injected().get("throttle"), None);
 }
 
 #[tokio::test]

@@ -8,12 +8,12 @@ use clap::Parser;
 use domain::shop::ProductId;
 use engine::{Chance, EngineFaults};
 use store::Direction;
-use store::shop::{Prices, Products, Slice, Stock};
+use store::shop::{LedgerQuery, Prices, Products, Stock};
 use tempfile::TempDir;
-use tidemark_cli::{Command, Outcome, run};
+use tidemark_cli::{Command, CommandOutcome, run};
 use tidemark_tests::{Database, repository};
 
-async fn import(db: &Database, kind: &str, file: &Path, flags: &[&str]) -> anyhow::Result<Outcome> {
+async fn import(db: &Database, kind: &str, file: &Path, flags: &[&str]) -> anyhow::Result<CommandOutcome> {
     let (endpoint, file) = (db.url(), file.to_str().unwrap());
     let arguments = [&["tidemark", "import", kind, file, "--endpoint", &endpoint], flags].concat();
     run(Command::try_parse_from(arguments)?).await
@@ -34,7 +34,7 @@ fn product(id: &str) -> ProductId {
     ProductId::new(id).unwrap()
 }
 
-/// What lies in both tables, in some fixed order. Markers of requests come and go: those of old lines are about to expire when they are written.
+/// What lies in both tables, in some fixed order. FirstSeenRecords of requests come and go: those of old lines are about to expire when they are written.
 async fn everything(db: &Database) -> Vec<String> {
     let mut all = Vec::new();
     for table in [Database::SHOP, Database::JOURNAL] {
@@ -64,7 +64,7 @@ fn is_marker(item: &HashMap<String, AttributeValue>) -> bool {
     sort.starts_with("REQUEST#") || sort.starts_with("ORDER#")
 }
 
-async fn import_examples(db: &Database) -> Vec<Outcome> {
+async fn import_examples(db: &Database) -> Vec<CommandOutcome> {
     let mut outcomes = Vec::new();
     for kind in ["products", "prices", "stock", "activities", "journal"] {
         outcomes.push(import(db, kind, &example(kind), &[]).await.unwrap());
@@ -75,9 +75,9 @@ async fn import_examples(db: &Database) -> Vec<Outcome> {
 #[tokio::test]
 async fn the_examples_are_loaded_and_loading_them_again_changes_nothing() {
     let db = Database::start().await.unwrap();
-    assert_eq!(import_examples(&db).await, [Outcome::Fine; 5]);
+    assert_eq!(import_examples(&db).await, [CommandOutcome::Success; 5]);
     let loaded = everything(&db).await;
-    assert_eq!(import_examples(&db).await, [Outcome::Fine; 5]);
+    assert_eq!(import_examples(&db).await, [CommandOutcome::Success; 5]);
     assert_eq!(everything(&db).await, loaded);
 
     // Without any marker, the histories themselves say what is known.
@@ -87,7 +87,7 @@ async fn the_examples_are_loaded_and_loading_them_again_changes_nothing() {
         let delete = db.client.delete_item().table_name(Database::SHOP).key("PK", marker["PK"].clone());
         delete.key("SK", marker["SK"].clone()).send().await.unwrap();
     }
-    assert_eq!(import_examples(&db).await, [Outcome::Fine; 5]);
+    assert_eq!(import_examples(&db).await, [CommandOutcome::Success; 5]);
     assert_eq!(everything(&db).await, loaded);
 }
 
@@ -99,7 +99,7 @@ async fn each_line_is_a_row_of_its_own_time_and_the_ledger_chains() {
     let (prices, stock) = (Prices::new(&db.table(Database::SHOP)), Stock::new(&db.table(Database::SHOP)));
     for id in ["p-umbrella", "p-lamp", "p-teapot"] {
         let id = product(id);
-        let all = Slice::Range(domain::TimeRange::default());
+        let all = LedgerQuery::Range(domain::TimeRange::default());
         let rows = prices.page(&id, all, Direction::Asc, 1_000, None).await.unwrap().items;
         // The first is the product's own.
         let imported: Vec<_> = rows[1..]
@@ -157,7 +157,7 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
         p-lamp,4900,EUR,2026-01-20T10:00:00Z\n\
         p-lamp,5500,EUR,2026-02-04T10:00:00Z\n";
     let (path, rejects) = file(&folder, text);
-    assert_eq!(import(&db, "prices", &path, &["--map", "sku=productId"]).await.unwrap(), Outcome::Rejected);
+    assert_eq!(import(&db, "prices", &path, &["--map", "sku=productId"]).await.unwrap(), CommandOutcome::Rejected);
     let kept = std::fs::read_to_string(&rejects).unwrap();
     assert_eq!(
         kept,
@@ -175,7 +175,7 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
     // Mended, the reject file goes in as it is; what it has of the first run's is not in the way.
     let mended = "sku,price,currency,time,line,problem\np-lamp,5600,EUR,2026-02-05T10:00:00Z,3,`price`: ...\n";
     std::fs::write(&rejects, mended).unwrap();
-    assert_eq!(import(&db, "prices", &rejects, &["--map", "sku=productId"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(import(&db, "prices", &rejects, &["--map", "sku=productId"]).await.unwrap(), CommandOutcome::Success);
     let now = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(now.price.amount.get(), 5_600);
 }
@@ -188,7 +188,10 @@ async fn columns_that_are_not_known_are_refused_before_anything_is_loaded() {
     let error = import(&db, "activities", &path, &[]).await.unwrap_err().to_string();
     assert!(error.contains("`colour`") && error.contains("attributes.<name>"), "{error}");
     assert_eq!(everything(&db).await, Vec::<String>::new());
-    assert_eq!(import(&db, "activities", &path, &["--map", "colour=attributes.colour"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(
+        import(&db, "activities", &path, &["--map", "colour=attributes.colour"]).await.unwrap(),
+        CommandOutcome::Success
+    );
     // The activity, and over how many partitions a product's day is spread.
     assert_eq!(everything(&db).await.len(), 2);
     assert!(!rejects.exists());
@@ -202,9 +205,9 @@ async fn a_dry_run_tells_what_is_bad_and_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let good = "productId,type,quantity,time\np-1,IN,5,2026-01-01\np-1,OUT,2,2026-01-02\n";
     let (path, rejects) = file(&folder, good);
-    assert_eq!(import(&db, "stock", &path, &["--dry-run"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(import(&db, "stock", &path, &["--dry-run"]).await.unwrap(), CommandOutcome::Success);
     let (path, _) = file(&folder, &format!("{good}p-1,OUT,2,2026-01-01\n"));
-    assert_eq!(import(&db, "stock", &path, &["--dry-run", "--json"]).await.unwrap(), Outcome::Rejected);
+    assert_eq!(import(&db, "stock", &path, &["--dry-run", "--json"]).await.unwrap(), CommandOutcome::Rejected);
     assert!(!rejects.exists());
     assert_eq!(everything(&db).await, Vec::<String>::new());
 }
@@ -242,7 +245,7 @@ async fn an_import_that_is_killed_goes_on_from_there() {
             let now = rows(&db, prefix).await;
             assert!(before < now && now < 3 + lines, "{before} rows, then {now}");
         }
-        assert_eq!(import(&db, kind, &file, &[]).await.unwrap(), Outcome::Fine);
+        assert_eq!(import(&db, kind, &file, &[]).await.unwrap(), CommandOutcome::Success);
         // Of each product's first row the product itself knows.
         assert_eq!(rows(&db, prefix).await, 3 + lines);
     }
@@ -259,7 +262,7 @@ async fn replies_that_are_lost_neither_double_a_line_nor_lose_it() {
             EngineFaults { fail_after: chance(), ..EngineFaults::default() },
         ] {
             db.engine().faults().set(faults);
-            assert_eq!(import(&db, kind, &example(kind), &[]).await.unwrap(), Outcome::Fine);
+            assert_eq!(import(&db, kind, &example(kind), &[]).await.unwrap(), CommandOutcome::Success);
         }
         let lines = csv_lines(&std::fs::read_to_string(example(kind)).unwrap()).len();
         assert_eq!(rows(&db, prefix).await, 3 + lines);
@@ -279,7 +282,7 @@ async fn an_import_never_overtakes_what_the_shop_does_meanwhile() {
     let prices = Prices::new(&db.table(Database::SHOP));
     let request = store::shop::PriceRequest {
         product_id: product("p-lamp"),
-        key: domain::shop::RequestKey::new("live").unwrap(),
+        key: domain::shop::IdempotencyKey::new("live").unwrap(),
         price: domain::shop::Money {
             amount: domain::shop::Amount::new(1).unwrap(),
             currency: domain::shop::Currency::new("EUR").unwrap(),
@@ -292,7 +295,7 @@ async fn an_import_never_overtakes_what_the_shop_does_meanwhile() {
     prices.change(&request).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = file(&folder, "productId,price,currency,time\np-lamp,7000,EUR,2026-02-01\n");
-    assert_eq!(import(&db, "prices", &path, &[]).await.unwrap(), Outcome::Rejected);
+    assert_eq!(import(&db, "prices", &path, &[]).await.unwrap(), CommandOutcome::Rejected);
     let lamp = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(lamp.price.amount.get(), 1);
     let rows =

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::journal::{Entry, EntryId, Stream};
+use domain::journal::{Entry, EntryId, JournalStream};
 use domain::{Moment, TimeRange};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use store::journal::{Appended, Journal, JournalPosition};
+use store::journal::{AppendOutcome, Journal, JournalPosition};
 use tidemark_tests::Database;
 use tidemark_tests::journal::{entry, journal, midnight, now, read_all, reader};
 use tokio::runtime::Runtime;
@@ -46,7 +46,7 @@ fn step(days: Range<i64>) -> impl Strategy<Value = Step> {
 /// The journal, and beside it the vector that it has to agree with.
 struct History<'a> {
     db: &'a Database,
-    stream: Stream,
+    stream: JournalStream,
     shards: u8,
     journal: Journal,
     /// In no order.
@@ -68,14 +68,14 @@ impl History<'_> {
                 let at = midnight(days_ago) + SignedDuration::from_millis(millisecond);
                 let entry =
                     entry(&self.stream, EntryId::derived(at, &number.to_string()), &format!("entry {number}")).unwrap();
-                assert_eq!(self.journal.append(&entry, now()).await.unwrap(), Appended::New);
+                assert_eq!(self.journal.append(&entry, now()).await.unwrap(), AppendOutcome::New);
                 self.stored.push(entry);
             }
             Step::Repeat { index } if !self.stored.is_empty() => {
                 let known = &self.stored[index % self.stored.len()];
-                assert_eq!(self.journal.append(known, now()).await.unwrap(), Appended::Known);
+                assert_eq!(self.journal.append(known, now()).await.unwrap(), AppendOutcome::Known);
                 let other = entry(&self.stream, known.id, "another one").unwrap();
-                assert_eq!(self.journal.append(&other, now()).await.unwrap(), Appended::Different);
+                assert_eq!(self.journal.append(&other, now()).await.unwrap(), AppendOutcome::Different);
             }
             Step::Repeat { .. } => {}
             Step::Grow { by } => {
@@ -110,7 +110,7 @@ impl History<'_> {
     }
 }
 
-async fn sweep(db: &Database, stream: &Stream, day: &str, shards: u8) {
+async fn sweep(db: &Database, stream: &JournalStream, day: &str, shards: u8) {
     for shard in 0..shards {
         let partition = AttributeValue::S(format!("FEED#{stream}#{day}#{shard}"));
         let query = db.client.query().table_name(Database::JOURNAL).key_condition_expression("PK = :pk");
@@ -131,7 +131,7 @@ fn a_reader_gets_what_a_sorted_vector_has_whatever_happens_between_its_pages() {
     let histories = (prop::collection::vec(step(0..65), 1..100), 1..4_u8, 0..70_i64, 0..70_i64);
     let outcome = runner.run(&histories, |(steps, shards, from, to)| {
         histories_begun.set(histories_begun.get() + 1);
-        let stream = Stream::new(&format!("history-{}", histories_begun.get())).unwrap();
+        let stream = JournalStream::new(&format!("history-{}", histories_begun.get())).unwrap();
         runtime.block_on(async {
             let journal = journal(&db.client, shards, "default=0");
             let mut history =

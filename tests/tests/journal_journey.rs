@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_cli::{Command, Outcome, run};
+use tidemark_cli::{Command, CommandOutcome, run};
 use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack, games};
 use uuid::Builder;
 
@@ -59,7 +59,7 @@ async fn what_happens_in_the_suite_is_told_once_though_every_batch_comes_twice()
     let total = total.key("createDateTime", text("METADATA")).update_expression("SET totalClicks = :zero");
     total.expression_attribute_values(":zero", AttributeValue::N("0".into())).send().await.unwrap();
     let repair = ["tidemark", "recount", "--all", "--yes", "--repair", "--endpoint", stack.dynamodb_url()];
-    assert_eq!(run(Command::parse_from(repair)).await.unwrap(), Outcome::Fine);
+    assert_eq!(run(Command::parse_from(repair)).await.unwrap(), CommandOutcome::Success);
     stack.wait_for("/stats/total", &json!({ "totalClicks": 2 })).await.unwrap();
     kinds(&stack, "statistics-repaired", 1).await;
 

@@ -5,8 +5,8 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
-use domain::journal::article::{inverted, negative_unix_day};
-use domain::journal::{EntryId, News, Retention};
+use domain::journal::descending_keys::{inverted, negative_unix_day};
+use domain::journal::{EntryId, Retention, SuiteEvent};
 use engine::EngineFaults;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
@@ -81,7 +81,7 @@ async fn refused(shards: u8, entries: u32) -> usize {
     let now = Timestamp::now();
     let mut refused = 0;
     for number in 0..entries {
-        match journal.append(&News::StatisticsRepaired.entry(now, &number.to_string()), now).await {
+        match journal.append(&SuiteEvent::StatisticsRepaired.entry(now, &number.to_string()), now).await {
             Ok(_) => {}
             Err(StoreError::Busy(_)) => refused += 1,
             Err(error) => panic!("{error}"),

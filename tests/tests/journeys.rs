@@ -313,7 +313,7 @@ async fn the_sharded_layout_counts_and_lists_as_the_plain_one() {
 
 #[tokio::test]
 async fn lanes_keep_their_sums_until_the_folder_takes_them_to_the_statistics() {
-    let stack = Stack::with(&["--parameter", "StatLayout=lanes"]).await.unwrap();
+    let stack = Stack::with(&["--parameter", "StatLayout=buffers"]).await.unwrap();
     let client = stack.dynamodb();
     let (mut posted, mut is_kept) = (0, false);
     // The schedule may fold at any moment; one of so many clicks is seen in its lane.
@@ -331,7 +331,7 @@ async fn lanes_keep_their_sums_until_the_folder_takes_them_to_the_statistics() {
     assert!(is_kept, "no lane keeps anything");
     let mut total = json!(null);
     for _ in 0..200 {
-        stack.invoke("stats-folder", &json!({})).await.unwrap().unwrap();
+        stack.invoke("stats-merger", &json!({})).await.unwrap().unwrap();
         total = stack.get("/stats/total").await.unwrap().json();
         if total == json!({"totalClicks": posted}) {
             break;

@@ -26,13 +26,13 @@ mod journeys;
 #[cfg(feature = "postgres")]
 mod migrate;
 #[cfg(feature = "postgres")]
+mod migrate_cutover;
+#[cfg(feature = "postgres")]
 mod migrate_faults;
 #[cfg(feature = "postgres")]
 mod migrate_folder;
 #[cfg(feature = "postgres")]
 mod migrate_kill;
-#[cfg(feature = "postgres")]
-mod migrate_shift;
 mod okusuri_api;
 mod okusuri_logs;
 mod okusuri_oidc;

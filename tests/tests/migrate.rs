@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use okusuri_migrate::Outcome;
+use okusuri_migrate::PhaseOutcome;
 use store::okusuri::sha256_hex;
 use tidemark_tests::Migration;
 use tokio_postgres::Client;
@@ -34,13 +34,13 @@ fn text(item: &BTreeMap<String, AttributeValue>, name: &str) -> String {
 async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     let mut migration = Migration::new(1, users()).await.unwrap();
     let start = std::time::Instant::now();
-    assert_eq!(migration.phase("export", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("export", &[]).await.unwrap(), PhaseOutcome::Done);
     println!("exported after {:?}", start.elapsed());
-    assert_eq!(migration.phase("transform", &[]).await.unwrap(), Outcome::Look);
+    assert_eq!(migration.phase("transform", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
     println!("transformed after {:?}", start.elapsed());
-    assert_eq!(migration.phase("load", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
     println!("loaded after {:?}", start.elapsed());
-    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
     println!("checked after {:?}", start.elapsed());
 
     let items = migration.items().await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use engine::{Chance, EngineFaults};
-use okusuri_migrate::{Kind, Outcome};
+use okusuri_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::{Database, Migration};
 
 fn s(text: &str) -> AttributeValue {
@@ -16,7 +16,7 @@ async fn sql(migration: &mut Migration, statement: &str) {
     migration.postgres.client().await.unwrap().batch_execute(statement).await.unwrap();
 }
 
-async fn kind(migration: &Migration, phase: &str, flags: &[&str]) -> Kind {
+async fn kind(migration: &Migration, phase: &str, flags: &[&str]) -> FailureKind {
     migration.phase(phase, flags).await.unwrap_err().kind
 }
 
@@ -30,27 +30,30 @@ async fn a_schema_that_is_not_the_known_one_is_refused_by_name_and_a_column_is_l
     .await;
     for flags in [&[][..], &["--dry-run"], &["--ignore-column", "user.nickname"]] {
         let failure = migration.phase("export", flags).await.unwrap_err();
-        assert_eq!(failure.kind, Kind::ExtraColumn);
+        assert_eq!(failure.kind, FailureKind::ExtraColumn);
         assert!(failure.detail.contains("session.activeOrganizationId"), "{failure}");
     }
     assert!(!migration.path("manifest.json").exists());
     let both = ["--ignore-column", "user.nickname", "--ignore-column", "session.activeOrganizationId"];
-    assert_eq!(migration.phase("export", &both).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("export", &both).await.unwrap(), PhaseOutcome::Done);
     let manifest = migration.json("manifest.json").unwrap();
     assert_eq!(manifest["ignoredColumns"], serde_json::json!(["session.activeOrganizationId", "user.nickname"]));
     assert_eq!(manifest["tablesLeftBehind"], serde_json::json!(["schema_migrations"]));
 
     sql(&mut migration, r#"ALTER TABLE "user" DROP COLUMN nickname; ALTER TABLE medication_logs RENAME COLUMN has_bleeding TO bleeding"#).await;
     let failure = migration.phase("export", &["--again"]).await.unwrap_err();
-    assert_eq!((failure.kind, failure.detail.contains("medication_logs.has_bleeding")), (Kind::MissingColumn, true));
+    assert_eq!(
+        (failure.kind, failure.detail.contains("medication_logs.has_bleeding")),
+        (FailureKind::MissingColumn, true)
+    );
     sql(&mut migration, "ALTER TABLE medication_logs RENAME COLUMN bleeding TO has_bleeding; ALTER TABLE medication_logs ALTER has_bleeding TYPE text").await;
     assert_eq!(
         kind(&migration, "export", &["--again", "--ignore-column", "session.activeOrganizationId"]).await,
-        Kind::ColumnType
+        FailureKind::ColumnType
     );
     sql(&mut migration, "DROP TABLE verification").await;
     let failure = migration.phase("export", &["--again"]).await.unwrap_err();
-    assert_eq!((failure.kind, failure.detail.as_str()), (Kind::MissingTable, "there is no public.verification"));
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::MissingTable, "there is no public.verification"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,12 +73,12 @@ async fn a_postgresql_that_goes_in_mid_export_leaves_no_export_and_the_next_one_
         migration.postgres.crash().unwrap();
     };
     let failure = tokio::join!(export, crash).0.unwrap_err();
-    assert_eq!(failure.kind, Kind::SourceGone, "{failure}");
-    assert_eq!(kind(&migration, "transform", &[]).await, Kind::RunIncomplete);
-    assert_eq!(kind(&migration, "export", &[]).await, Kind::SourceUnreachable);
+    assert_eq!(failure.kind, FailureKind::SourceGone, "{failure}");
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
+    assert_eq!(kind(&migration, "export", &[]).await, FailureKind::SourceUnreachable);
     migration.postgres.restart().await.unwrap();
-    assert_eq!(migration.phase("export", &[]).await.unwrap(), Outcome::Done);
-    assert_eq!(kind(&migration, "export", &[]).await, Kind::RunExists);
+    assert_eq!(migration.phase("export", &[]).await.unwrap(), PhaseOutcome::Done);
+    assert_eq!(kind(&migration, "export", &[]).await, FailureKind::RunExists);
     migration.phase("transform", &[]).await.unwrap();
 }
 
@@ -137,7 +140,7 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
     let put = client.put_item().table_name(Database::OKUSURI).item("PK", made_up.clone()).item("SK", made_up);
     put.item("MigratedVersion", AttributeValue::N("1".to_owned())).send().await.unwrap();
 
-    assert_eq!(migration.phase("check", &[]).await.unwrap(), Outcome::Look);
+    assert_eq!(migration.phase("check", &[]).await.unwrap(), PhaseOutcome::NeedsReview);
     let report = migration.json("report-check.json").unwrap();
     let differences = &report["differences"];
     assert_eq!(
@@ -153,12 +156,12 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
 
     // Loaded once more from another folder: the load of this one is done, and says so.
     let before = migration.items().await.unwrap();
-    assert_eq!(migration.phase("load", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap(), before);
     std::fs::remove_file(migration.path("load.json")).unwrap();
-    assert_eq!(kind(&migration, "load", &[]).await, Kind::TableNotEmpty);
+    assert_eq!(kind(&migration, "load", &[]).await, FailureKind::TableNotEmpty);
     assert_eq!(migration.items().await.unwrap(), before);
-    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-load.json").unwrap();
     assert_eq!((&report["new"], &report["kept"]), (&1.into(), &2.into()), "{report}");
     let after = migration.items().await.unwrap();
@@ -188,13 +191,13 @@ async fn a_later_export_brings_what_has_changed_since_and_an_earlier_one_takes_n
         migration.phase(phase, flags).await.unwrap();
     }
     let later = migration.items().await.unwrap();
-    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
     assert_ne!(earlier, later);
 
     std::fs::rename(migration.path(""), migration.folder.path().join("later")).unwrap();
     std::fs::rename(&copy, migration.path("")).unwrap();
     std::fs::remove_file(migration.path("load.json")).unwrap();
-    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap(), later);
 }
 
@@ -229,16 +232,16 @@ async fn what_a_live_writer_does_during_the_load_survives_it() {
         written
     });
     // Refused once: whether anybody has written before it began is a matter of luck.
-    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
     let written = writer.await.unwrap();
     let items = migration.items().await.unwrap();
     for (key, now) in &written {
         assert_eq!(items[key]["Note"], s(now));
     }
-    assert_eq!(migration.phase("check", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("check", &[]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-check.json").unwrap();
     assert_eq!(report["newer"].as_u64().unwrap() + report["own"].as_u64().unwrap(), written.len() as u64);
-    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), Outcome::Look);
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::NeedsReview);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,26 +257,26 @@ async fn requests_and_answers_that_are_lost_change_nothing() {
     };
     let faults = EngineFaults { fail_before: chances(), fail_after: chances(), ..EngineFaults::default() };
     migration.database.engine().faults().set(faults);
-    assert_eq!(migration.phase("load", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
     migration.database.engine().faults().set(EngineFaults::default());
-    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_files_were_touched_and_a_table_that_is_not_there_are_told() {
     let migration = Migration::new(9, 10).await.unwrap();
-    assert_eq!(kind(&migration, "transform", &[]).await, Kind::RunIncomplete);
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
     migration.phase("export", &[]).await.unwrap();
-    assert_eq!(kind(&migration, "load", &[]).await, Kind::RunIncomplete);
+    assert_eq!(kind(&migration, "load", &[]).await, FailureKind::RunIncomplete);
     let file = migration.path("export/session.jsonl");
     let sessions = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, sessions.replace("2099", "2098")).unwrap();
-    assert_eq!(kind(&migration, "transform", &[]).await, Kind::RunChanged);
+    assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunChanged);
     std::fs::write(&file, sessions).unwrap();
     migration.phase("transform", &[]).await.unwrap();
-    assert_eq!(kind(&migration, "load", &["--table", "nowhere"]).await, Kind::TableRefused);
-    assert_eq!(kind(&migration, "check", &["--table", "nowhere"]).await, Kind::TableRefused);
+    assert_eq!(kind(&migration, "load", &["--table", "nowhere"]).await, FailureKind::TableRefused);
+    assert_eq!(kind(&migration, "check", &["--table", "nowhere"]).await, FailureKind::TableRefused);
     std::fs::write(migration.folder.path().join("key"), "short").unwrap();
-    assert_eq!(kind(&migration, "transform", &["--again"]).await, Kind::Options);
-    assert_eq!(migration.phase("status", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(kind(&migration, "transform", &["--again"]).await, FailureKind::Options);
+    assert_eq!(migration.phase("status", &[]).await.unwrap(), PhaseOutcome::Done);
 }

@@ -1,49 +1,49 @@
 //! A run's folder, its database and its options belong together: what does not is refused, and nothing is touched.
 
-use okusuri_migrate::{Kind, Outcome};
+use okusuri_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_belong_together_is_refused_and_nothing_is_touched() {
     let mut migration = Migration::new(19, 8).await.unwrap();
-    migration.phase("shift", &["--to", "capture"]).await.unwrap();
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
         migration.phase(name, &[]).await.unwrap();
     }
     let elsewhere = |argument| if argument == "Asia/Tokyo" { "UTC".to_owned() } else { argument };
-    let other_zone = migration.arguments("shift", &["--to", "dual"]).into_iter().map(elsewhere).collect();
-    let refused = migration.give(other_zone).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::Options, "{refused}");
-    migration.phase("shift", &["--to", "dual"]).await.unwrap();
+    let other_zone = migration.arguments("cutover", &["--to", "dual"]).into_iter().map(elsewhere).collect();
+    let refused = migration.run_arguments(other_zone).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Options, "{refused}");
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let items = migration.items().await.unwrap();
 
     // What is loaded once more would bring back what has been deleted meanwhile.
     for (name, more) in [("export", &["--again"][..]), ("transform", &["--again"]), ("load", &["--into-existing"])] {
         let refused = migration.phase(name, more).await.unwrap_err();
-        assert_eq!(refused.kind, Kind::Shift, "{name}: {refused}");
+        assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
     }
 
-    // Another folder, and then one whose shift is another one.
+    // Another folder, and then one whose cutover is another one.
     let run = migration.folder.path().join("run");
     let elsewhere = migration.folder.path().join("elsewhere");
     std::fs::rename(&run, &elsewhere).unwrap();
-    let refused = migration.phase("shift", &["--to", "shadow"]).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::Shift, "{refused}");
-    std::fs::write(run.join("shift.json"), r#"{"run":"another","stage":"open"}"#).unwrap();
-    for (name, more) in [("shift", &["--to", "shadow"][..]), ("rollback", &[])] {
+    let refused = migration.phase("cutover", &["--to", "shadow"]).await.unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
+    std::fs::write(run.join("cutover.json"), r#"{"run":"another","stage":"dual-writes"}"#).unwrap();
+    for (name, more) in [("cutover", &["--to", "shadow"][..]), ("rollback", &[])] {
         let refused = migration.phase(name, more).await.unwrap_err();
-        assert_eq!(refused.kind, Kind::Shift, "{name}: {refused}");
+        assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
     }
     std::fs::remove_dir_all(&run).unwrap();
     std::fs::rename(&elsewhere, &run).unwrap();
 
-    // A database that knows nothing of the shift, such as a copy from before it.
+    // A database that knows nothing of the cutover, such as a copy from before it.
     let client = migration.postgres.client().await.unwrap();
     client.batch_execute("ALTER SCHEMA tidemark_migration RENAME TO elsewhere").await.unwrap();
     let refused = migration.phase("rollback", &[]).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::Shift, "{refused}");
+    assert_eq!(refused.kind, FailureKind::Cutover, "{refused}");
     assert_eq!(migration.items().await.unwrap(), items);
     client.batch_execute("ALTER SCHEMA elsewhere RENAME TO tidemark_migration").await.unwrap();
-    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), Outcome::Done);
+    assert_eq!(migration.phase("rollback", &[]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap().len(), 0);
 }

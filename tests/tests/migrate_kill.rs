@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fastrand::Rng;
-use okusuri_migrate::Outcome;
+use okusuri_migrate::PhaseOutcome;
 use tidemark_tests::{Migration, binary};
 
 /// How often a phase is killed before it is left alone.
@@ -70,5 +70,5 @@ async fn a_run_that_is_killed_in_every_phase_ends_with_the_table_of_one_that_is_
     for _ in 0..KILLS {
         begin(&killed, "check", &["--strict"], Some(Duration::from_millis(rng.u64(5..400)))).await;
     }
-    assert_eq!(killed.phase("check", &["--strict"]).await.unwrap(), Outcome::Done);
+    assert_eq!(killed.phase("check", &["--strict"]).await.unwrap(), PhaseOutcome::Done);
 }

@@ -443,7 +443,7 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
         export["items"].as_array().unwrap().iter().any(|item| item["reason"] == "a complaint by phone"),
         "{export}"
     );
-    let everything = store::okusuri::Everything::new(&world.db.table(Database::OKUSURI));
+    let everything = store::okusuri::UserData::new(&world.db.table(Database::OKUSURI));
     everything.delete(&domain::UserId::new("ann").unwrap(), noon(), || false).await.unwrap();
     let (_, shown) = world.admin("GET /okusuri/api/admin/items?type=user&reason=a complaint by phone").await;
     assert_eq!(shown["items"].as_array().unwrap().iter().map(|user| &user["userId"]).collect::<Vec<_>>(), ["bob"]);

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use store::Direction;
 use store::okusuri::rows::MedicationLog;
-use store::okusuri::{Entry, LogRange, Logs, WriteError, Written};
+use store::okusuri::{LogEntry, LogRange, LogWriteOutcome, Logs, WriteError};
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::user;
 use uuid::Uuid;
@@ -26,12 +26,12 @@ fn now() -> Timestamp {
 }
 
 /// A day without the medication, with a note.
-fn untaken(date: Date, has_bleeding: bool) -> Entry {
-    Entry { is_taken: false, note: Some(Note::new("頭痛").unwrap()), ..entry(date, has_bleeding) }
+fn untaken(date: Date, has_bleeding: bool) -> LogEntry {
+    LogEntry { is_taken: false, note: Some(Note::new("頭痛").unwrap()), ..entry(date, has_bleeding) }
 }
 
-fn entry(date: Date, has_bleeding: bool) -> Entry {
-    Entry { log: Log { date, has_bleeding }, is_taken: true, note: None, id: Uuid::now_v7() }
+fn entry(date: Date, has_bleeding: bool) -> LogEntry {
+    LogEntry { log: Log { date, has_bleeding }, is_taken: true, note: None, id: Uuid::now_v7() }
 }
 
 fn ago(days: i64) -> Date {
@@ -144,8 +144,8 @@ async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_
     let counted = Logs::new(&store::Table::new(aws_sdk_dynamodb::Client::from_conf(config), Database::OKUSURI));
     let sent = || requests.0.swap(0, Ordering::SeqCst);
     let (written, summary) = counted.put(&ann, &entry(TODAY, false), now()).await.unwrap();
-    assert!(matches!(written, Written::New(_)));
-    assert_eq!((summary.unwrap().course.streak(), sent()), (301, 3), "the summary, the day, and the transaction");
+    assert!(matches!(written, LogWriteOutcome::New(_)));
+    assert_eq!((summary.unwrap().streak_state.streak(), sent()), (301, 3), "the summary, the day, and the transaction");
     assert_eq!((counted.status(&ann, TODAY).await.unwrap().unwrap().streak, sent()), (301, 1));
     // Yesterday after all with bleeding: its log, the two before it, and today's.
     counted.put(&ann, &entry(ago(1), true), now()).await.unwrap();
@@ -161,8 +161,8 @@ async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_what_nobody_kno
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     let note = |text: &str| Some(Note::new(text).unwrap());
-    let first = Entry { note: note("頭痛"), ..entry(TODAY, false) };
-    let (Written::New(row), _) = logs.put(&ann, &first, now()).await.unwrap() else { panic!("not new") };
+    let first = LogEntry { note: note("頭痛"), ..entry(TODAY, false) };
+    let (LogWriteOutcome::New(row), _) = logs.put(&ann, &first, now()).await.unwrap() else { panic!("not new") };
     assert_eq!((row.log_id, row.note.as_deref()), (first.id.to_string(), Some("頭痛")));
     let foreign = db.client.update_item().table_name(Database::OKUSURI);
     let foreign = foreign.key("PK", AttributeValue::S("USER#ann".into()));
@@ -170,26 +170,26 @@ async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_what_nobody_kno
     let foreign = foreign.update_expression("SET MigratedVersion = :v");
     foreign.expression_attribute_values(":v", AttributeValue::N("7".into())).send().await.unwrap();
 
-    let (Written::Same(row), _) = logs.put(&ann, &entry(TODAY, false), now()).await.unwrap() else {
+    let (LogWriteOutcome::Same(row), _) = logs.put(&ann, &entry(TODAY, false), now()).await.unwrap() else {
         panic!("not the same")
     };
     assert_eq!(row.note.as_deref(), Some("頭痛"));
-    let (Written::Changed(row), _) = logs.put(&ann, &entry(TODAY, true), now()).await.unwrap() else {
+    let (LogWriteOutcome::Changed(row), _) = logs.put(&ann, &entry(TODAY, true), now()).await.unwrap() else {
         panic!("not changed")
     };
     assert_eq!((row.log_id, row.note.as_deref()), (first.id.to_string(), Some("頭痛")));
-    let without = Entry { note: note(" "), ..entry(TODAY, true) };
-    assert!(matches!(logs.put(&ann, &without, now()).await.unwrap().0, Written::Changed(_)));
+    let without = LogEntry { note: note(" "), ..entry(TODAY, true) };
+    assert!(matches!(logs.put(&ann, &without, now()).await.unwrap().0, LogWriteOutcome::Changed(_)));
     assert_eq!(logs.get(&ann, TODAY).await.unwrap().unwrap().note, None);
     let item = db.client.get_item().table_name(Database::OKUSURI);
     let item = item.key("PK", AttributeValue::S("USER#ann".into()));
     let item = item.key("SK", AttributeValue::S(format!("MEDICATION#{TODAY}"))).send().await.unwrap().item.unwrap();
     assert_eq!(item["MigratedVersion"], AttributeValue::N("7".into()));
 
-    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, Written::Deleted(_)));
-    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, Written::Nothing));
+    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, LogWriteOutcome::Deleted(_)));
+    assert!(matches!(logs.delete(&ann, TODAY, now()).await.unwrap().0, LogWriteOutcome::Nothing));
     assert_eq!(logs.status(&ann, TODAY).await.unwrap(), None);
-    assert!(matches!(logs.put(&ann, &entry(TODAY, true), now()).await.unwrap().0, Written::New(_)));
+    assert!(matches!(logs.put(&ann, &entry(TODAY, true), now()).await.unwrap().0, LogWriteOutcome::New(_)));
     check(&logs, &ann).await;
 }
 
@@ -207,7 +207,7 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
     };
     // The first thing that somebody writes down, and what comes after the newest day that counts.
     let (written, summary) = logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
-    assert!(matches!(written, Written::New(_)) && summary.is_none());
+    assert!(matches!(written, LogWriteOutcome::New(_)) && summary.is_none());
     assert_eq!(shown().await, ("none none none none none none none".to_owned(), vec![(ago(2), true, false)]));
     for days in [5, 4, 3] {
         logs.put(&ann, &entry(ago(days), days < 5), now()).await.unwrap();
@@ -225,13 +225,15 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
     let status = logs.status(&ann, TODAY).await.unwrap().unwrap();
     assert_eq!((status.streak, status.best_streak, status.logged_today), (0, 3, false));
     // Taken after all: the third day of bleeding begins the rest. The note stays.
-    let (Written::Changed(row), _) = logs.put(&ann, &entry(ago(2), true), now()).await.unwrap() else { panic!() };
+    let (LogWriteOutcome::Changed(row), _) = logs.put(&ann, &entry(ago(2), true), now()).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(row.note.as_deref(), Some("頭痛"));
     assert!(logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
     // And not taken again, which leaves nothing behind.
     logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
     assert!(!logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
-    assert!(matches!(logs.delete(&ann, ago(2), now()).await.unwrap().0, Written::Deleted(_)));
+    assert!(matches!(logs.delete(&ann, ago(2), now()).await.unwrap().0, LogWriteOutcome::Deleted(_)));
     check(&logs, &ann).await;
 }
 

@@ -293,7 +293,7 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
         image: None,
         time_zone: "Asia/Tokyo".to_owned(),
         sessions_from: None,
-        ways_in_added: None,
+        sign_in_grants_added: None,
         deleting: None,
         created_at: now,
         updated_at: now,

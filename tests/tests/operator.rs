@@ -6,11 +6,11 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Parser;
 use jiff::Timestamp;
 use stats_aggregator::Aggregator;
-use store::clicks::{Ending, Quarantine, StatLayout};
-use tidemark_cli::{Command, Outcome, quarantine, run};
+use store::clicks::{Quarantine, QuarantineEnding, StatLayout};
+use tidemark_cli::{Command, CommandOutcome, quarantine, run};
 use tidemark_tests::{Database, sample_event};
 
-async fn tidemark(db: &Database, arguments: &[&str]) -> anyhow::Result<Outcome> {
+async fn tidemark(db: &Database, arguments: &[&str]) -> anyhow::Result<CommandOutcome> {
     let endpoint = db.url();
     run(Command::parse_from([&["tidemark"], arguments, &["--endpoint", &endpoint]].concat())).await
 }
@@ -27,7 +27,7 @@ async fn a_recount_says_whether_anything_differs() {
     let db = Database::start().await.unwrap();
     for scope in [&["--all"][..], &["--month", "2025-10"], &["--day", "2025-10-02"]] {
         let arguments = [&["recount", "--yes", "--json"], scope].concat();
-        assert_eq!(tidemark(&db, &arguments).await.unwrap(), Outcome::Fine, "{scope:?}");
+        assert_eq!(tidemark(&db, &arguments).await.unwrap(), CommandOutcome::Success, "{scope:?}");
     }
     let update = db.client.update_item().table_name(Database::CLICKS);
     let update = update.key("userId", AttributeValue::S("STAT#DAILY".into()));
@@ -36,9 +36,9 @@ async fn a_recount_says_whether_anything_differs() {
     update.expression_attribute_values(":n", AttributeValue::N("5".into())).send().await.unwrap();
     for scope in [&["--all"][..], &["--month", "2025-10"], &["--day", "2025-10-02"]] {
         let arguments = [&["recount", "--yes"], scope].concat();
-        assert_eq!(tidemark(&db, &arguments).await.unwrap(), Outcome::Differences, "{scope:?}");
+        assert_eq!(tidemark(&db, &arguments).await.unwrap(), CommandOutcome::Differences, "{scope:?}");
     }
-    assert_eq!(tidemark(&db, &["recount", "--yes", "--day", "2025-10-03"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &["recount", "--yes", "--day", "2025-10-03"]).await.unwrap(), CommandOutcome::Success);
 }
 
 #[tokio::test]
@@ -61,9 +61,9 @@ async fn the_quarantine_is_listed_and_each_of_its_records_shown() {
         assert_eq!(shelf.get(&record.id).await.unwrap().as_ref(), Some(record));
         assert!(!record.reason.is_empty() && !record.detail.is_empty() && !record.record.is_empty(), "{record:?}");
         assert_eq!(record.quarantined_at, Timestamp::UNIX_EPOCH.to_string());
-        assert_eq!(tidemark(&db, &["quarantine", "show", &record.id]).await.unwrap(), Outcome::Fine);
+        assert_eq!(tidemark(&db, &["quarantine", "show", &record.id]).await.unwrap(), CommandOutcome::Success);
     }
-    assert_eq!(tidemark(&db, &["quarantine", "list", "--json"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &["quarantine", "list", "--json"]).await.unwrap(), CommandOutcome::Success);
     let error = tidemark(&db, &["quarantine", "show", "nobody"]).await.unwrap_err();
     assert_eq!(error.to_string(), "nobody is not in quarantine");
 }
@@ -73,22 +73,22 @@ async fn a_repair_leaves_nothing_that_differs_but_what_is_too_much() {
     let db = Database::start().await.unwrap();
     deliver(&db, "usual").await;
     // Nothing of the event lies in the table, so all that was counted is too much.
-    assert_eq!(tidemark(&db, &["recount", "--all", "--yes", "--repair"]).await.unwrap(), Outcome::Differences);
+    assert_eq!(tidemark(&db, &["recount", "--all", "--yes", "--repair"]).await.unwrap(), CommandOutcome::Differences);
     assert!(db.number("STAT#TOTAL", "METADATA", "totalClicks").await.unwrap() > 0);
-    let lower = ["recount", "--all", "--yes", "--repair", "--lower", "--json"];
-    assert_eq!(tidemark(&db, &lower).await.unwrap(), Outcome::Fine);
+    let lower = ["recount", "--all", "--yes", "--repair", "--subtract", "--json"];
+    assert_eq!(tidemark(&db, &lower).await.unwrap(), CommandOutcome::Success);
     assert_eq!(db.number("STAT#TOTAL", "METADATA", "totalClicks").await.unwrap(), 0);
-    assert_eq!(tidemark(&db, &["recount", "--all", "--yes"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &["recount", "--all", "--yes"]).await.unwrap(), CommandOutcome::Success);
 }
 
 #[tokio::test]
 async fn what_is_too_much_of_a_day_is_taken_away_only_by_who_knows_its_partitions() {
     let db = Database::start().await.unwrap();
-    let lower = ["recount", "--month", "2025-10", "--yes", "--repair", "--lower"];
+    let lower = ["recount", "--month", "2025-10", "--yes", "--repair", "--subtract"];
     let error = tidemark(&db, &lower).await.unwrap_err();
     assert!(error.to_string().contains("--date-shards"), "{error}");
     let shards: Vec<_> = lower.into_iter().chain(["--date-shards", "4"]).collect();
-    assert_eq!(tidemark(&db, &shards).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &shards).await.unwrap(), CommandOutcome::Success);
 }
 
 #[tokio::test]
@@ -111,19 +111,25 @@ async fn a_redrive_tells_what_became_of_each_record_and_keeps_what_cannot_be_rea
     assert!(!with_key.is_empty() && !without.is_empty());
 
     let one = ["quarantine", "redrive", "--yes", "--id", &with_key[0].id];
-    assert_eq!(tidemark(&db, &one).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &one).await.unwrap(), CommandOutcome::Success);
     let ended = shelf.get(&with_key[0].id).await.unwrap().unwrap();
-    assert_eq!(ended.ending, Some(Ending::Gone));
+    assert_eq!(ended.ending, Some(QuarantineEnding::Gone));
     assert_eq!(ended.record, with_key[0].record);
     for _ in 0..2 {
-        assert_eq!(tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(), Outcome::Unreadable);
+        assert_eq!(
+            tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(),
+            CommandOutcome::Unreadable
+        );
         let waiting: Vec<_> = quarantine::waiting(&shelf).await.unwrap().into_iter().map(|kept| kept.id).collect();
         assert_eq!(waiting, without.iter().map(|kept| kept.id.clone()).collect::<Vec<_>>());
     }
     for kept in &without {
-        assert_eq!(tidemark(&db, &["quarantine", "dismiss", "--json", &kept.id]).await.unwrap(), Outcome::Fine);
+        assert_eq!(
+            tidemark(&db, &["quarantine", "dismiss", "--json", &kept.id]).await.unwrap(),
+            CommandOutcome::Success
+        );
     }
-    assert_eq!(tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(), Outcome::Fine);
+    assert_eq!(tidemark(&db, &["quarantine", "redrive", "--yes", "--all"]).await.unwrap(), CommandOutcome::Success);
     let error = tidemark(&db, &["quarantine", "dismiss", "nobody"]).await.unwrap_err();
     assert_eq!(error.to_string(), "nobody is not in quarantine");
 }

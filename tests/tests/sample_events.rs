@@ -92,7 +92,7 @@ async fn every_sample_event_is_answered_as_recorded() {
 
     check(&stack, "stats-reader", &["cursor"]).await;
     check(&stack, "stats-aggregator", &[]).await;
-    check(&stack, "stats-folder", &[]).await;
+    check(&stack, "stats-merger", &[]).await;
     check(&stack, "click-writer", &["clickId", "createDateTime"]).await;
     check(&stack, "game-archiver", &[]).await;
     check(&stack, "clicks-watch", &[]).await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, TimeToLiveSpecification};
-use domain::journal::{Entry, Stream};
+use domain::journal::{Entry, JournalStream};
 use domain::{Moment, TimeRange};
 use engine::{Chance, EngineFaults};
 use jiff::{SignedDuration, Timestamp};
@@ -48,7 +48,7 @@ async fn records(db: &Database) -> Vec<Value> {
 async fn told(db: &Database) -> Vec<Entry> {
     let reader = reader(&db.client, "default=400");
     let mut entries = Vec::new();
-    for stream in [Stream::suite(), Stream::stock()] {
+    for stream in [JournalStream::suite(), JournalStream::stock()] {
         let page = reader.page(&stream, TimeRange::default(), 1_000, None, Timestamp::now()).await.unwrap();
         assert!(page.next.is_none());
         entries.extend(page.items);

@@ -7,7 +7,7 @@ use domain::shop::{Action, Activity, ActivityRange, ProductId};
 use domain::{Attributes, Moment, TimeRange, UserId};
 use engine::{Chance, EngineFaults};
 use store::Direction;
-use store::shop::{Activities, ActivityPosition, ActivitySuffixes, Recorded};
+use store::shop::{Activities, ActivityPosition, ActivitySuffixes, RecordOutcome};
 use tidemark_tests::Database;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Asc, Direction::Desc];
@@ -94,10 +94,10 @@ async fn an_activity_is_stored_once_however_often_it_is_told() {
     let db = Database::start().await.unwrap();
     let store = activities(&db, 10);
     let told = activity(1, "ann", Some("p-1"), "2025-10-02T10:30:00.000000001Z");
-    assert_eq!(store.record(&told).await.unwrap(), Recorded::New);
-    assert_eq!(store.record(&told).await.unwrap(), Recorded::Known);
+    assert_eq!(store.record(&told).await.unwrap(), RecordOutcome::New);
+    assert_eq!(store.record(&told).await.unwrap(), RecordOutcome::Known);
     // However many suffixes there are by then.
-    assert_eq!(activities(&db, 100).record(&told).await.unwrap(), Recorded::Known);
+    assert_eq!(activities(&db, 100).record(&told).await.unwrap(), RecordOutcome::Known);
     assert_eq!(count(&db).await, 2);
 
     let attributes = Attributes::new(BTreeMap::from([("page".to_owned(), "2".to_owned())])).unwrap();
@@ -109,7 +109,7 @@ async fn an_activity_is_stored_once_however_often_it_is_told() {
         // Another user's would take the product's row.
         Activity { user_id: UserId::new("bob").unwrap(), ..told.clone() },
     ] {
-        assert_eq!(store.record(&other).await.unwrap(), Recorded::Reused, "{other:?}");
+        assert_eq!(store.record(&other).await.unwrap(), RecordOutcome::Reused, "{other:?}");
     }
     assert_eq!(count(&db).await, 2);
     assert_eq!(of_ann(&store, TimeRange::default(), None, Direction::Asc, 9).await, [told]);
@@ -121,7 +121,7 @@ async fn an_activity_that_was_cut_short_is_completed_when_it_is_told_again() {
     let told = activity(1, "ann", Some("p-1"), "2025-10-02T10:30:00Z");
     let day = range(Some("2025-10-02"), Some("2025-10-03"));
     let store = activities(&db, 10);
-    assert_eq!(store.record(&told).await.unwrap(), Recorded::New);
+    assert_eq!(store.record(&told).await.unwrap(), RecordOutcome::New);
     // Death between the two rows: the product's is not there.
     let items = db.client.scan().table_name(Database::SHOP).send().await.unwrap().items.unwrap();
     let products = items.iter().find(|item| item["PK"].as_s().unwrap().starts_with("PRODUCT#")).unwrap();
@@ -130,7 +130,7 @@ async fn an_activity_that_was_cut_short_is_completed_when_it_is_told_again() {
     assert_eq!(of_product(&store, day, Direction::Asc, 9).await, []);
 
     // Told again after the number of suffixes grew, it comes to lie where the first attempt meant it to.
-    assert_eq!(activities(&db, 37).record(&told).await.unwrap(), Recorded::Known);
+    assert_eq!(activities(&db, 37).record(&told).await.unwrap(), RecordOutcome::Known);
     assert_eq!(of_product(&store, day, Direction::Asc, 9).await, [told]);
     assert_eq!(count(&db).await, 2);
 }
@@ -152,7 +152,7 @@ async fn a_reply_that_is_lost_leaves_an_activity_that_can_be_told_again() {
         assert!(store.record(&told).await.unwrap_err().is_transient());
         db.engine().faults().set(EngineFaults::default());
         store.record(&told).await.unwrap();
-        assert_eq!(store.record(&told).await.unwrap(), Recorded::Known);
+        assert_eq!(store.record(&told).await.unwrap(), RecordOutcome::Known);
     }
     assert_eq!(count(&db).await, 4);
 }
@@ -246,7 +246,7 @@ async fn a_products_activities_are_those_of_a_vector_across_midnight_and_growing
         let suffixes = [1, 2, 4][n as usize / 10];
         let at = format!("{}.{:09}Z", seconds[n as usize % 5], [0, 1, 999_999_999][n as usize % 3]);
         let told = activity(n, &format!("user-{}", n % 7), Some("p-1"), &at);
-        assert_eq!(activities(&db, suffixes).record(&told).await.unwrap(), Recorded::New);
+        assert_eq!(activities(&db, suffixes).record(&told).await.unwrap(), RecordOutcome::New);
         all.push(told);
     }
     // A neighbour that is none: another product, whose id begins alike.

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::calendar::{DateRange, MonthRange};
-use domain::clicks::{Click, ClickCount, ClickTime, LaneId, SequenceNumber, StatDelta, StreamClick, Sums, parts};
+use domain::clicks::{Click, ClickCount, ClickTime, SequenceNumber, ShardHash, StatDelta, StreamClick, Sums, chunks};
 use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
 use jiff::civil::date;
 use store::Direction;
 use store::clicks::{
-    ClickWriter, ClicksReader, CommitError, DateShards, KnownClaims, Lane, Lanes, Markers, PutClick, Quarantine,
-    QuarantinedRecord, StoredClick,
+    Checkpoints, ClickWriter, ClicksReader, CommitError, DateShards, FirstSeenCache, FirstSeenRecords,
+    NewQuarantinedRecord, PutClick, Quarantine, ShardCheckpoint, StoredClick,
 };
 use tidemark_tests::Database;
 
@@ -109,9 +109,9 @@ async fn the_clicks_of_a_day_are_merged_over_partitions_whose_number_has_grown()
     }
     writer(&db, shards(8)).put(&click("late", "2025-10-03T00:00:00.000Z"), "x").await.unwrap();
     // The day's statistic lies in the same partition, and is no click.
-    let lanes = Lanes::new(&db.table(Database::CLICKS));
+    let lanes = Checkpoints::new(&db.table(Database::CLICKS));
     let delta = StatDelta { days: [(date(2025, 10, 2), Sums::default())].into(), ..StatDelta::default() };
-    lanes.commit(&Lane::new("s", "0"), None, number(1), &delta, Timestamp::UNIX_EPOCH).await.unwrap();
+    lanes.commit(&ShardCheckpoint::new("s", "0"), None, number(1), &delta, Timestamp::UNIX_EPOCH).await.unwrap();
 
     let reader = ClicksReader::new(&db.table(Database::CLICKS), shards(8));
     for limit in [1, 7, 60, 1_000] {
@@ -135,7 +135,7 @@ async fn a_day_is_read_from_as_many_partitions_as_it_was_ever_spread_over() {
     let db = Database::start().await.unwrap();
     for (now, wanted) in [(1, 1), (10, 10), (4, 10), (7, 10), (20, 20)] {
         shards(now).remember(&db.table(Database::CLICKS)).await.unwrap();
-        let read_from = shards(now).with_earlier(&db.table(Database::CLICKS)).await.unwrap();
+        let read_from = shards(now).max_with_stored(&db.table(Database::CLICKS)).await.unwrap();
         assert_eq!(read_from, shards(wanted), "{now}");
     }
 }
@@ -196,8 +196,8 @@ async fn a_statistic_that_cannot_be_read_leaves_the_other_days_of_a_range() {
 #[tokio::test]
 async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
     let db = Database::start().await.unwrap();
-    let lanes = Lanes::new(&db.table(Database::CLICKS));
-    let (lane, now) = (Lane::new("stream", "shard"), Timestamp::UNIX_EPOCH);
+    let lanes = Checkpoints::new(&db.table(Database::CLICKS));
+    let (lane, now) = (ShardCheckpoint::new("stream", "shard"), Timestamp::UNIX_EPOCH);
     let day = date(2025, 10, 2);
     let sums = Sums { clicks: 5, unique_users: 2 };
     let month = domain::calendar::YearMonth::of(day);
@@ -208,7 +208,7 @@ async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
     assert_eq!(lanes.checkpoint(&lane).await.unwrap(), Some(number(10)));
     for stale in [None, Some(number(9))] {
         let again = lanes.commit(&lane, stale, number(11), &delta, now).await;
-        assert!(matches!(again, Err(CommitError::LaneMoved)), "{again:?}");
+        assert!(matches!(again, Err(CommitError::CheckpointMoved)), "{again:?}");
     }
     lanes.commit(&lane, Some(number(10)), number(20), &delta, now).await.unwrap();
 
@@ -224,35 +224,35 @@ async fn a_commit_adds_all_of_a_part_and_moves_the_lane_once() {
 #[tokio::test]
 async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
     let db = Database::start().await.unwrap();
-    let markers = Markers::new(&db.table(Database::CLICKS));
+    let markers = FirstSeenRecords::new(&db.table(Database::CLICKS));
     let (day, next_day) = (date(2025, 10, 2), date(2025, 10, 3));
     let clicks = |first: u64| {
         [(first, "ann", day), (first + 1, "ann", next_day), (first + 2, "bob", day)]
             .map(|(n, user_id, date)| StreamClick { sequence_number: number(n), user_id, date, count: 1 })
     };
-    let (a, b) = (LaneId([1; 8]), LaneId([2; 8]));
-    let part_a = &parts(clicks(5), number(7))[0];
-    let part_b = &parts(clicks(90), number(92))[0];
-    let new = |lane, checkpoint, part: &domain::clicks::Part<'_>, standing: &[domain::clicks::Standing]| {
-        let delta = part.delta(lane, checkpoint, standing);
+    let (a, b) = (ShardHash([1; 8]), ShardHash([2; 8]));
+    let chunk_a = &chunks(clicks(5), number(7))[0];
+    let chunk_b = &chunks(clicks(90), number(92))[0];
+    let new = |lane, checkpoint, chunk: &domain::clicks::Chunk<'_>, standing: &[domain::clicks::VisitFirstSeen]| {
+        let delta = chunk.delta(lane, checkpoint, standing);
         let days: u64 = delta.days.values().map(|sums| sums.unique_users).sum();
         (days, delta.months.values().map(|sums| sums.unique_users).sum::<u64>())
     };
 
-    let mut known = KnownClaims::default();
-    let standing = markers.claim(&mut known, a, None, &part_a.visits).await.unwrap();
-    assert_eq!(new(a, None, part_a, &standing), (3, 2));
+    let mut known = FirstSeenCache::default();
+    let standing = markers.record(&mut known, a, None, &chunk_a.visits).await.unwrap();
+    assert_eq!(new(a, None, chunk_a, &standing), (3, 2));
     // Another lane meets the same visitors: on a cold instance, and on the one that has just claimed them.
-    for known in [&mut KnownClaims::default(), &mut known] {
-        let standing = markers.claim(known, b, None, &part_b.visits).await.unwrap();
-        assert_eq!(new(b, None, part_b, &standing), (0, 0));
+    for known in [&mut FirstSeenCache::default(), &mut known] {
+        let standing = markers.record(known, b, None, &chunk_b.visits).await.unwrap();
+        assert_eq!(new(b, None, chunk_b, &standing), (0, 0));
     }
     // The first lane's batch comes again before it was counted: the claims are still its own, however they are known.
-    for known in [&mut KnownClaims::default(), &mut known] {
-        let standing = markers.claim(known, a, None, &part_a.visits).await.unwrap();
-        assert_eq!(new(a, None, part_a, &standing), (3, 2));
-        let standing = markers.claim(known, a, Some(number(7)), &part_a.visits).await.unwrap();
-        assert_eq!(new(a, Some(number(7)), part_a, &standing), (0, 0));
+    for known in [&mut FirstSeenCache::default(), &mut known] {
+        let standing = markers.record(known, a, None, &chunk_a.visits).await.unwrap();
+        assert_eq!(new(a, None, chunk_a, &standing), (3, 2));
+        let standing = markers.record(known, a, Some(number(7)), &chunk_a.visits).await.unwrap();
+        assert_eq!(new(a, Some(number(7)), chunk_a, &standing), (0, 0));
     }
 }
 
@@ -262,9 +262,9 @@ async fn a_quarantined_record_is_kept_once_with_its_reason() {
     let quarantine = Quarantine::new(&db.table(Database::CLICKS));
     let long = "客".repeat(200_000);
     for (sequence_number, record) in [(Some("7"), "{}"), (None, "?"), (Some("8"), long.as_str())] {
-        let record = QuarantinedRecord { sequence_number, reason: "record", detail: "why".into(), record };
+        let record = NewQuarantinedRecord { sequence_number, reason: "record", detail: "why".into(), record };
         for _ in 0..2 {
-            quarantine.put(&Lane::new("stream", "shard"), &record, Timestamp::UNIX_EPOCH).await.unwrap();
+            quarantine.put(&ShardCheckpoint::new("stream", "shard"), &record, Timestamp::UNIX_EPOCH).await.unwrap();
         }
     }
     let request = db.client.query().table_name(Database::CLICKS).key_condition_expression("userId = :q");

@@ -1,10 +1,10 @@
 //! A client of the original design beside the suite: its writer, its rows, and its queries, as the document spells them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::shop::{Amount, Counted, Currency, Money, Movement, ProductForm, ProductId, RequestKey};
+use domain::shop::{Amount, Currency, IdempotencyKey, Money, ProductForm, ProductId, StockCount, StockMovement};
 use domain::{Moment, ShortText, TimeRange};
 use store::Direction::{Asc, Desc};
-use store::shop::{PriceRequest, Prices, Products, Put, Slice, Stock, StockRequest};
+use store::shop::{LedgerQuery, PriceRequest, Prices, Products, PutProduct, Stock, StockRequest};
 use tidemark_tests::books::{Item, number};
 use tidemark_tests::{Database, foreign};
 use uuid::Uuid;
@@ -34,12 +34,12 @@ async fn with_cups(cups: i64) -> Database {
     let form = ProductForm {
         name: ShortText::new("Cup").unwrap(),
         price: Some(euro(1_000)),
-        stock: Counted::new(cups).ok(),
+        stock: StockCount::new(cups).ok(),
         low_stock_threshold: None,
         archived: None,
     };
     let now = moment("2024-01-01T00:00:00Z");
-    let put = Put { id: cup(), form, changed_by: None, now, row_id: Uuid::now_v7() };
+    let put = PutProduct { id: cup(), form, changed_by: None, now, row_id: Uuid::now_v7() };
     Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
     db
 }
@@ -47,7 +47,7 @@ async fn with_cups(cups: i64) -> Database {
 fn price(key: &str, cents: u64, now: &str) -> PriceRequest {
     PriceRequest {
         product_id: cup(),
-        key: RequestKey::new(key).unwrap(),
+        key: IdempotencyKey::new(key).unwrap(),
         price: euro(cents),
         reason: None,
         changed_by: None,
@@ -59,8 +59,8 @@ fn price(key: &str, cents: u64, now: &str) -> PriceRequest {
 fn movement(key: &str, change_type: &str, number: i64, now: &str) -> StockRequest {
     StockRequest {
         product_id: cup(),
-        key: RequestKey::new(key).ok(),
-        movement: Movement::new(change_type.parse().unwrap(), number).unwrap(),
+        key: IdempotencyKey::new(key).ok(),
+        movement: StockMovement::new(change_type.parse().unwrap(), number).unwrap(),
         order_id: None,
         reason: None,
         changed_by: None,
@@ -99,7 +99,7 @@ async fn no_change_is_lost_between_the_suite_and_a_writer_that_locks_on_the_valu
     };
     let ((), made) = futures::future::join(ours, theirs).await;
     assert_eq!(number(&product(&db).await, "Stock"), 100 + made);
-    let rows = stock.page(&cup(), Slice::Range(TimeRange::default()), Asc, 1_000, None).await.unwrap();
+    let rows = stock.page(&cup(), LedgerQuery::Range(TimeRange::default()), Asc, 1_000, None).await.unwrap();
     assert_eq!(rows.items.iter().map(|row| row.quantity).sum::<i64>(), 100 + made);
 }
 
@@ -113,7 +113,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
     stock.change(&movement("k", "IN", 1, "2024-01-03T00:00:00Z")).await.unwrap();
     prices.change(&price("p", 800, "2024-01-04T00:00:00Z")).await.unwrap();
 
-    let all = Slice::Range(TimeRange::default());
+    let all = LedgerQuery::Range(TimeRange::default());
     let rows = stock.page(&cup(), all, Asc, 100, None).await.unwrap();
     let levels: Vec<_> = rows.items.iter().map(|row| (row.previous_stock, row.new_stock)).collect();
     assert_eq!((levels, rows.skipped), (vec![(0, 5), (5, 3), (3, 4)], 0));
@@ -122,7 +122,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
         history.items.iter().map(|entry| (entry.change.price, entry.change.previous.map(Amount::get))).collect();
     assert_eq!(told, [(euro(1_000), None), (euro(900), None), (euro(800), Some(900))]);
     for entry in &history.items {
-        let one = prices.page(&cup(), Slice::Row(entry.change.row), Asc, 1, None).await.unwrap();
+        let one = prices.page(&cup(), LedgerQuery::Row(entry.change.row), Asc, 1, None).await.unwrap();
         assert_eq!(one.items, std::slice::from_ref(entry));
     }
 
@@ -139,7 +139,7 @@ async fn rows_of_the_design_are_read_as_they_are_meant() {
 #[tokio::test]
 async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
     use domain::shop::{HoldTime, OrderId, Quantity, StockRefusal};
-    use store::shop::{ChangeError, ReservationRequest, Reservations, Unsettled};
+    use store::shop::{ChangeError, ReservationRequest, Reservations, SettleRefusal};
     let db = with_cups(5).await;
     let reservations = Reservations::new(&db.table(Database::SHOP));
     let now = moment("2024-01-02T00:00:00Z");
@@ -152,7 +152,7 @@ async fn a_foreign_client_may_take_what_was_promised_and_the_order_is_told() {
     let commit = || reservations.commit(&cup, &order_id, now, Uuid::now_v7());
     let refused = commit().await;
     assert!(
-        matches!(refused, Err(ChangeError::Refused(Unsettled::Missing(StockRefusal::Insufficient(_))))),
+        matches!(refused, Err(ChangeError::Refused(SettleRefusal::Missing(StockRefusal::Insufficient(_))))),
         "{refused:?}"
     );
     let stock = Stock::new(&db.table(Database::SHOP));
@@ -174,7 +174,7 @@ async fn a_row_that_cannot_be_read_is_left_out_and_counted() {
     }
     let put = db.client.put_item().table_name(Database::SHOP).item("PK", s("PRODUCTS")).item("SK", s("a"));
     put.item("Name", n(7)).send().await.unwrap();
-    let all = Slice::Range(TimeRange::default());
+    let all = LedgerQuery::Range(TimeRange::default());
     let prices = Prices::new(&db.table(Database::SHOP));
     let stock = Stock::new(&db.table(Database::SHOP));
     for direction in [Asc, Desc] {

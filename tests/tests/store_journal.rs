@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::journal::{Entry, EntryId, Stream};
+use domain::journal::{Entry, EntryId, JournalStream};
 use domain::{Moment, TimeRange};
 use jiff::{SignedDuration, Timestamp};
-use store::journal::Appended;
+use store::journal::AppendOutcome;
 use tidemark_tests::Database;
 use tidemark_tests::journal::{entry, journal, midnight, now, read_all, reader};
 
 #[tokio::test]
 async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_every_size() {
     let db = Database::start().await.unwrap();
-    let stream = Stream::new("grown").unwrap();
+    let stream = JournalStream::new("grown").unwrap();
     let mut expected = Vec::new();
     for (shards, numbers) in [(1, 0..60), (20, 60..80)] {
         let journal = journal(&db.client, shards, "default=0");
@@ -25,7 +25,7 @@ async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_
             // Twenty in each millisecond.
             let at = now() + SignedDuration::from_millis(number / 20);
             let entry = entry(&stream, EntryId::derived(at, &number.to_string()), &format!("entry {number}")).unwrap();
-            assert_eq!(journal.append(&entry, now()).await.unwrap(), Appended::New);
+            assert_eq!(journal.append(&entry, now()).await.unwrap(), AppendOutcome::New);
             expected.push(entry);
         }
     }
@@ -42,14 +42,14 @@ async fn a_day_that_grows_from_one_shard_to_twenty_is_read_in_order_on_pages_of_
 #[tokio::test]
 async fn an_entry_that_two_instances_store_while_shards_are_raised_is_shown_once() {
     let db = Database::start().await.unwrap();
-    let stream = Stream::new("raised").unwrap();
+    let stream = JournalStream::new("raised").unwrap();
     let (old, new) = (journal(&db.client, 1, "default=0"), journal(&db.client, 9, "default=0"));
     let mut expected = Vec::new();
     for number in 0..40 {
         let entry = entry(&stream, EntryId::derived(now(), &number.to_string()), &format!("entry {number}")).unwrap();
         // The old instance has opened the day before it grows, and does not look again.
         if number == 0 {
-            assert_eq!(old.append(&entry, now()).await.unwrap(), Appended::New);
+            assert_eq!(old.append(&entry, now()).await.unwrap(), AppendOutcome::New);
         }
         new.append(&entry, now()).await.unwrap();
         old.append(&entry, now()).await.unwrap();
@@ -70,7 +70,7 @@ async fn an_entry_that_two_instances_store_while_shards_are_raised_is_shown_once
 #[tokio::test]
 async fn days_with_nothing_in_them_end_a_page_early_and_the_next_one_goes_on() {
     let db = Database::start().await.unwrap();
-    let stream = Stream::new("empty").unwrap();
+    let stream = JournalStream::new("empty").unwrap();
     let journal = journal(&db.client, 4, "default=0");
     let of_day = |days_ago| {
         let id = EntryId::derived(midnight(days_ago), &days_ago.to_string());
@@ -131,7 +131,7 @@ async fn the_newest_fifty_take_as_many_requests_however_long_the_history_behind_
     let reader = reader(&client, "default=0");
     let journal = journal(&db.client, 4, "default=0");
     for (name, history) in [("young", 0), ("old", 150)] {
-        let stream = Stream::new(name).unwrap();
+        let stream = JournalStream::new(name).unwrap();
         let times = (1..=history).map(midnight).chain((0..60).map(|n| midnight(0) + SignedDuration::from_secs(n)));
         for (number, at) in times.enumerate() {
             let entry = entry(&stream, EntryId::derived(at, &number.to_string()), "x").unwrap();
@@ -148,17 +148,18 @@ async fn the_newest_fifty_take_as_many_requests_however_long_the_history_behind_
 #[tokio::test]
 async fn what_a_stream_does_not_keep_is_neither_stored_nor_shown() {
     let db = Database::start().await.unwrap();
-    let (kept, others) = (Stream::suite(), Stream::new("others").unwrap());
+    let (kept, others) = (JournalStream::suite(), JournalStream::new("others").unwrap());
     let retention = "suite=10,default=1";
     let journal = journal(&db.client, 4, retention);
-    let at = |stream: &Stream, ago: SignedDuration| entry(stream, EntryId::derived(now() - ago, "x"), "x").unwrap();
+    let at =
+        |stream: &JournalStream, ago: SignedDuration| entry(stream, EntryId::derived(now() - ago, "x"), "x").unwrap();
     let day = SignedDuration::from_hours(24);
     let a_little = SignedDuration::from_millis(1);
     for (stream, ago, outcome) in [
-        (&kept, day * 10, Appended::New),
-        (&kept, day * 10 + a_little, Appended::Expired),
-        (&others, day, Appended::New),
-        (&others, day + a_little, Appended::Expired),
+        (&kept, day * 10, AppendOutcome::New),
+        (&kept, day * 10 + a_little, AppendOutcome::Expired),
+        (&others, day, AppendOutcome::New),
+        (&others, day + a_little, AppendOutcome::Expired),
     ] {
         assert_eq!(journal.append(&at(stream, ago), now()).await.unwrap(), outcome, "{stream} {ago}");
     }
@@ -171,7 +172,7 @@ async fn what_a_stream_does_not_keep_is_neither_stored_nor_shown() {
     }
 
     let reader = reader(&db.client, retention);
-    let shown = async |stream: &Stream, now: Timestamp| {
+    let shown = async |stream: &JournalStream, now: Timestamp| {
         reader.page(stream, TimeRange::default(), 10, None, now).await.unwrap().items.len()
     };
     assert_eq!(shown(&kept, now()).await, 1);
@@ -188,7 +189,7 @@ async fn what_a_stream_does_not_keep_is_neither_stored_nor_shown() {
 #[tokio::test]
 async fn a_backfill_behind_an_open_cursor_is_shown_and_one_before_it_is_not() {
     let db = Database::start().await.unwrap();
-    let stream = Stream::new("backfilled").unwrap();
+    let stream = JournalStream::new("backfilled").unwrap();
     let (journal, reader) = (journal(&db.client, 4, "default=0"), reader(&db.client, "default=0"));
     let append = async |days_ago, name: &str| {
         let entry = entry(&stream, EntryId::derived(midnight(days_ago), name), name).unwrap();
@@ -211,7 +212,7 @@ async fn a_backfill_behind_an_open_cursor_is_shown_and_one_before_it_is_not() {
 async fn streams_do_not_see_each_other_even_when_one_is_named_like_the_others_beginning() {
     let db = Database::start().await.unwrap();
     let journal = journal(&db.client, 2, "default=0");
-    let streams = ["a", "a-b", "a-2024-03-02"].map(|name| Stream::new(name).unwrap());
+    let streams = ["a", "a-b", "a-2024-03-02"].map(|name| JournalStream::new(name).unwrap());
     for stream in &streams {
         journal.append(&entry(stream, EntryId::derived(now(), "x"), stream.as_str()).unwrap(), now()).await.unwrap();
     }

@@ -1,12 +1,13 @@
 //! The shop's access patterns against a real engine: products, prices, and every way of comparing a sort key.
 
 use domain::ShortText;
-use domain::shop::{Amount, Currency, Money, Product, ProductForm, ProductId, ProductRefusal, RequestKey, RowId};
+use domain::shop::{Amount, Currency, IdempotencyKey, Money, Product, ProductForm, ProductId, ProductRefusal, RowId};
 use domain::{Moment, TimeRange};
 use jiff::civil::date;
 use store::Direction::{self, Asc, Desc};
 use store::shop::{
-    ChangeError, Changed, IsNew, PriceEntry, PriceRefusal, PriceRequest, Prices, Products, Put, Repriced, Reused, Slice,
+    ChangeError, ChangeOutcome, IsNew, LedgerQuery, PriceEntry, PriceOutcome, PriceRefusal, PriceRequest, Prices,
+    Products, PutProduct, Reused,
 };
 use tidemark_tests::Database;
 use uuid::Uuid;
@@ -31,14 +32,14 @@ fn form(name: &str) -> ProductForm {
     ProductForm { name: text(name), price: Some(euro(1_000)), stock: None, low_stock_threshold: None, archived: None }
 }
 
-fn put(product: &str, form: ProductForm, now: &str) -> Put {
-    Put { id: id(product), form, changed_by: Some(text("ann")), now: moment(now), row_id: Uuid::from_u128(1) }
+fn put(product: &str, form: ProductForm, now: &str) -> PutProduct {
+    PutProduct { id: id(product), form, changed_by: Some(text("ann")), now: moment(now), row_id: Uuid::from_u128(1) }
 }
 
 fn request(key: &str, cents: u64, now: &str) -> PriceRequest {
     PriceRequest {
         product_id: id("p-1"),
-        key: RequestKey::new(key).unwrap(),
+        key: IdempotencyKey::new(key).unwrap(),
         price: euro(cents),
         reason: Some(text("sale")),
         changed_by: Some(text("ann")),
@@ -56,9 +57,10 @@ async fn shop(db: &Database) -> (Products, Prices) {
     (products, prices)
 }
 
-fn entry(changed: Changed<Repriced>) -> PriceEntry {
+fn entry(changed: ChangeOutcome<PriceOutcome>) -> PriceEntry {
     match changed {
-        Changed::Now(Repriced::Entry(entry)) | Changed::Before(Repriced::Entry(entry)) => entry,
+        ChangeOutcome::Applied(PriceOutcome::Entry(entry))
+        | ChangeOutcome::AlreadyApplied(PriceOutcome::Entry(entry)) => entry,
         other => panic!("{other:?}"),
     }
 }
@@ -104,12 +106,12 @@ async fn a_request_takes_effect_once_and_its_key_stands_for_nothing_else() {
     let db = Database::start().await.unwrap();
     let (products, prices) = shop(&db).await;
     let first = prices.change(&request("a", 900, "2024-01-02T00:00:00Z")).await.unwrap();
-    let Changed::Now(Repriced::Entry(first)) = first else { panic!("{first:?}") };
+    let ChangeOutcome::Applied(PriceOutcome::Entry(first)) = first else { panic!("{first:?}") };
     assert_eq!((first.change.previous, first.change.price), (Some(euro(1_000).amount), euro(900)));
     // Somebody else in between does not matter: it is the first outcome that is told again.
     prices.change(&request("b", 800, "2024-01-03T00:00:00Z")).await.unwrap();
     let again = prices.change(&request("a", 900, "2024-01-04T00:00:00Z")).await.unwrap();
-    assert_eq!(again, Changed::Before(Repriced::Entry(first)));
+    assert_eq!(again, ChangeOutcome::AlreadyApplied(PriceOutcome::Entry(first)));
     let product = current(&products).await;
     assert_eq!((product.version, product.price.amount), (3, euro(800).amount));
 
@@ -126,7 +128,7 @@ async fn a_refused_or_unchanged_price_changes_nothing_then_or_later() {
     let db = Database::start().await.unwrap();
     let (products, prices) = shop(&db).await;
     let same = prices.change(&request("a", 1_000, "2024-01-02T00:00:00Z")).await.unwrap();
-    assert!(matches!(same, Changed::Before(Repriced::Same)), "{same:?}");
+    assert!(matches!(same, ChangeOutcome::AlreadyApplied(PriceOutcome::Same)), "{same:?}");
     let yen = Money { currency: Currency::new("JPY").unwrap(), ..euro(5) };
     let yen = PriceRequest { price: yen, ..request("b", 5, "2024-01-02T00:00:00Z") };
     let refused = prices.change(&yen).await.unwrap_err();
@@ -139,7 +141,7 @@ async fn a_refused_or_unchanged_price_changes_nothing_then_or_later() {
     entry(prices.change(&request("d", 900, "2024-01-02T00:00:00Z")).await.unwrap());
     products.put(&put("p-9", form("Pot"), "2024-01-02T00:00:00Z")).await.unwrap();
     let same = prices.change(&request("a", 1_000, "2024-01-03T00:00:00Z")).await.unwrap();
-    assert!(matches!(same, Changed::Before(Repriced::Same)), "{same:?}");
+    assert!(matches!(same, ChangeOutcome::AlreadyApplied(PriceOutcome::Same)), "{same:?}");
     let refused = prices.change(&unknown).await.unwrap_err();
     assert!(matches!(refused, ChangeError::RefusedBefore(PriceRefusal::NotFound)), "{refused:?}");
     assert_eq!(current(&products).await.price.amount, euro(900).amount);
@@ -167,7 +169,7 @@ async fn prices_chain_when_many_change_them_at_once() {
     });
     let mut entries = futures::future::join_all(changes).await;
     entries.sort_by_key(|entry| entry.change.row);
-    let listed = prices.page(&id("p-1"), Slice::Range(TimeRange::default()), Asc, 100, None).await.unwrap().items;
+    let listed = prices.page(&id("p-1"), LedgerQuery::Range(TimeRange::default()), Asc, 100, None).await.unwrap().items;
     assert_eq!(listed[1..], entries);
     for pair in listed.windows(2) {
         assert_eq!(pair[1].change.previous, Some(pair[0].change.price.amount));
@@ -206,13 +208,13 @@ async fn history(db: &Database) -> (Prices, Vec<PriceEntry>) {
             .map(|(name, value)| (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value.to_owned())));
         db.client.put_item().table_name(Database::SHOP).set_item(Some(item.into())).send().await.unwrap();
     }
-    let all = prices.page(&id("p-1"), Slice::Range(TimeRange::default()), Asc, 100, None).await.unwrap();
+    let all = prices.page(&id("p-1"), LedgerQuery::Range(TimeRange::default()), Asc, 100, None).await.unwrap();
     assert_eq!((all.items.len(), all.next), (1 + TIMES.len(), None));
     (prices, all.items)
 }
 
 /// The rows of a slice in both directions and in pages of several sizes are those that `expected` picks.
-async fn check(prices: &Prices, all: &[PriceEntry], slice: Slice, expected: impl Fn(&RowId) -> bool) {
+async fn check(prices: &Prices, all: &[PriceEntry], slice: LedgerQuery, expected: impl Fn(&RowId) -> bool) {
     for direction in [Asc, Desc] {
         let mut wanted: Vec<_> = all.iter().filter(|entry| expected(&entry.change.row)).cloned().collect();
         if direction == Desc {
@@ -224,7 +226,7 @@ async fn check(prices: &Prices, all: &[PriceEntry], slice: Slice, expected: impl
     }
 }
 
-async fn pages(prices: &Prices, slice: Slice, direction: Direction, limit: u16) -> Vec<PriceEntry> {
+async fn pages(prices: &Prices, slice: LedgerQuery, direction: Direction, limit: u16) -> Vec<PriceEntry> {
     let (mut entries, mut position) = (Vec::new(), None);
     for _ in 0..=TIMES.len() + 1 {
         let page = prices.page(&id("p-1"), slice, direction, limit, position.as_ref()).await.unwrap();
@@ -243,24 +245,24 @@ async fn pages(prices: &Prices, slice: Slice, direction: Direction, limit: u16) 
 async fn every_comparison_of_a_sort_key_ends_where_it_says_to_the_nanosecond() {
     let db = Database::start().await.unwrap();
     let (prices, all) = history(&db).await;
-    check(&prices, &all, Slice::Range(TimeRange::default()), |_| true).await;
+    check(&prices, &all, LedgerQuery::Range(TimeRange::default()), |_| true).await;
     for time in TIMES.map(moment) {
-        check(&prices, &all, Slice::At(time), |row| row.at == time).await;
-        check(&prices, &all, Slice::UpTo(time), |row| row.at <= time).await;
+        check(&prices, &all, LedgerQuery::At(time), |row| row.at == time).await;
+        check(&prices, &all, LedgerQuery::UpTo(time), |row| row.at <= time).await;
         let before = TimeRange::new(None, Some(time)).unwrap();
-        check(&prices, &all, Slice::Range(before), |row| row.at < time).await;
+        check(&prices, &all, LedgerQuery::Range(before), |row| row.at < time).await;
         let from = TimeRange::new(Some(time), None).unwrap();
-        check(&prices, &all, Slice::Range(from), |row| row.at >= time).await;
+        check(&prices, &all, LedgerQuery::Range(from), |row| row.at >= time).await;
     }
     for entry in &all {
         let id = entry.change.row;
-        check(&prices, &all, Slice::Row(id), |row| *row == id).await;
-        check(&prices, &all, Slice::After(id), |row| *row > id).await;
+        check(&prices, &all, LedgerQuery::Row(id), |row| *row == id).await;
+        check(&prices, &all, LedgerQuery::After(id), |row| *row > id).await;
     }
     for day in [date(2024, 1, 31), date(2024, 2, 1), date(2024, 2, 28), date(2024, 2, 29), date(2024, 12, 31)] {
-        check(&prices, &all, Slice::Day(day), |row| row.at.date() == day).await;
+        check(&prices, &all, LedgerQuery::Day(day), |row| row.at.date() == day).await;
     }
-    check(&prices, &all, Slice::Day(date(2024, 2, 2)), |_| false).await;
+    check(&prices, &all, LedgerQuery::Day(date(2024, 2, 2)), |_| false).await;
 }
 
 #[tokio::test]
@@ -270,7 +272,7 @@ async fn a_range_has_its_first_nanosecond_and_not_its_last() {
     for (index, from) in TIMES.iter().enumerate() {
         for to in &TIMES[index + 1..] {
             let range = TimeRange::new(Some(moment(from)), Some(moment(to))).unwrap();
-            let listed = pages(&prices, Slice::Range(range), Desc, 4).await;
+            let listed = pages(&prices, LedgerQuery::Range(range), Desc, 4).await;
             let wanted: Vec<_> =
                 all.iter().rev().filter(|entry| range.contains(entry.change.row.at)).cloned().collect();
             assert_eq!(listed, wanted, "{from} {to}");

@@ -2,7 +2,7 @@
 
 use clicks_watch::handle;
 use domain::TimeRange;
-use domain::journal::{Entry, Retention, Stream};
+use domain::journal::{Entry, JournalStream, Retention};
 use engine::{Chance, EngineFaults};
 use jiff::Timestamp;
 use lambda_kit::stream::BatchError;
@@ -25,7 +25,7 @@ async fn deliver(db: &Database, event: &Value) -> Result<Value, BatchError<Store
 
 async fn told(db: &Database) -> Vec<Entry> {
     let reader = JournalReader::new(&db.table(Database::JOURNAL), Retention::default());
-    reader.page(&Stream::suite(), TimeRange::default(), 100, None, now()).await.unwrap().items
+    reader.page(&JournalStream::suite(), TimeRange::default(), 100, None, now()).await.unwrap().items
 }
 
 fn kinds(entries: &[Entry]) -> Vec<&str> {

@@ -85,7 +85,7 @@ export function busy() {
     CountingLagMs: series(wave(420, 2)),
     ClicksCounted: series(wave(130)),
     RecordsDuplicated: series([2, 0, 0, 7, 0, 0, 1, 0, 0]),
-    ClaimsLost: series([1, 0, 3, 0]),
+    FirstSeenElsewhere: series([1, 0, 3, 0]),
   });
   all['functions'][1].instances = { running: 2, busy: 1 };
   all['functions'][4].metrics.GamesFinished = series([1, 0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 0]);

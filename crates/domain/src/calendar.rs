@@ -27,7 +27,7 @@ pub enum CalendarError {
 pub enum RangeError {
     /// `from` is after `to`.
     #[error("`from` is after `to`")]
-    UpsideDown,
+    Reversed,
     /// More than [`RANGE_DAYS_MAX`] days or [`RANGE_MONTHS_MAX`] months.
     #[error("a range spans at most {max} {unit}, this one {actual}")]
     TooLong {
@@ -125,7 +125,7 @@ impl DateRange {
     /// Checks the order and the length.
     pub fn new(from: Date, to: Date) -> Result<Self, RangeError> {
         if from > to {
-            return Err(RangeError::UpsideDown);
+            return Err(RangeError::Reversed);
         }
         let days = (to - from).get_days() + 1;
         if days > RANGE_DAYS_MAX {
@@ -162,7 +162,7 @@ impl MonthRange {
     /// Checks the order and the length.
     pub fn new(from: YearMonth, to: YearMonth) -> Result<Self, RangeError> {
         if from > to {
-            return Err(RangeError::UpsideDown);
+            return Err(RangeError::Reversed);
         }
         let months = to.index() - from.index() + 1;
         if months > RANGE_MONTHS_MAX {
@@ -246,6 +246,6 @@ mod tests {
         assert_eq!(DateRange::new(from, last).expect("a range").days().count(), 400);
         let error = DateRange::new(from, last.tomorrow().expect("a date"));
         assert_eq!(error, Err(RangeError::TooLong { max: 400, actual: 401, unit: "days" }));
-        assert_eq!(DateRange::new(last, from), Err(RangeError::UpsideDown));
+        assert_eq!(DateRange::new(last, from), Err(RangeError::Reversed));
     }
 }

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn reserved_keys_cannot_be_spelled() {
-        for text in ["STAT#DAILY", "#", "LANE#x", "a#b"] {
+        for text in ["STAT#DAILY", "#", "CHECKPOINT#x", "a#b"] {
             assert_eq!(UserId::new(text), Err(UserIdError::Reserved), "{text:?}");
         }
     }

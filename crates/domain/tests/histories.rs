@@ -1,6 +1,6 @@
-//! Random histories of clicks on several lanes, with crashes, replays and other batch boundaries, against a plain recount.
+//! Random histories of clicks on several shards, with crashes, replays and other batch boundaries, against a plain recount.
 //!
-//! The store is a model of three maps here; what is tested is the rule of claims and checkpoints itself. Two weakened rules
+//! The store is a model of three maps here; what is tested is the rule of first_seen and checkpoints itself. Two weakened rules
 //! prove that the histories can catch a wrong one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,7 +9,9 @@ use jiff::civil::{Date, date};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use tidemark_domain::calendar::YearMonth;
-use tidemark_domain::clicks::{Claim, LaneId, Part, SequenceNumber, Standing, StatDelta, StreamClick, Sums, parts};
+use tidemark_domain::clicks::{
+    Chunk, FirstSeen, SequenceNumber, ShardHash, StatDelta, StreamClick, Sums, VisitFirstSeen, chunks,
+};
 
 #[derive(Debug, Clone)]
 struct Record {
@@ -22,8 +24,8 @@ struct Record {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Counted,
-    /// The function dies after its claims.
-    CrashedAfterClaims,
+    /// The function dies after its first_seen.
+    CrashedAfterFirstSeen,
     /// The function dies after its first transaction; the batch may have more.
     CrashedAfterCommit,
     /// The batch begins some records earlier than it has to.
@@ -35,15 +37,15 @@ enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
     Real,
-    /// A claim is recognised by its lane alone, however long ago it was counted.
-    LaneAlone,
+    /// A record is recognised by its shard_hash alone, however long ago it was counted.
+    ShardAlone,
     /// The checkpoint moves before the sums and not with them.
     CheckpointFirst,
 }
 
 #[derive(Default)]
 struct World {
-    claims: HashMap<(String, String), Claim>,
+    first_seen: HashMap<(String, String), FirstSeen>,
     checkpoints: HashMap<[u8; 8], SequenceNumber>,
     stats: StatDelta,
 }
@@ -53,13 +55,13 @@ fn number(index: usize) -> SequenceNumber {
 }
 
 impl World {
-    fn claim(&mut self, lane: LaneId, part: &Part<'_>) -> Vec<Standing> {
-        let stands = part.visits.iter().map(|visit| {
+    fn record_first_seen(&mut self, shard_hash: ShardHash, chunk: &Chunk<'_>) -> Vec<VisitFirstSeen> {
+        let stands = chunk.visits.iter().map(|visit| {
             let mut stand = |period: String, sequence_number| {
-                let claim = Claim { lane, sequence_number };
-                Some(*self.claims.entry((visit.user_id.to_owned(), period)).or_insert(claim))
+                let record = FirstSeen { shard: shard_hash, sequence_number };
+                Some(*self.first_seen.entry((visit.user_id.to_owned(), period)).or_insert(record))
             };
-            Standing {
+            VisitFirstSeen {
                 month: stand(visit.month.to_string(), visit.first),
                 days: visit.days.iter().map(|(day, first)| stand(day.to_string(), *first)).collect(),
             }
@@ -67,8 +69,8 @@ impl World {
         stands.collect()
     }
 
-    fn deliver(&mut self, rule: Rule, lane: LaneId, shard: &[Record], from: usize, to: usize, fate: Fate) {
-        let start = self.checkpoints.get(&lane.0).copied();
+    fn deliver(&mut self, rule: Rule, shard_hash: ShardHash, shard: &[Record], from: usize, to: usize, fate: Fate) {
+        let start = self.checkpoints.get(&shard_hash.0).copied();
         let clicks = shard[from..to].iter().zip(from..).map(|(record, index)| StreamClick {
             sequence_number: number(index),
             user_id: &record.user,
@@ -80,18 +82,18 @@ impl World {
         if clicks.is_empty() {
             return;
         }
-        for part in parts(clicks, number(to - 1)) {
-            let checkpoint = self.checkpoints.get(&lane.0).copied();
+        for chunk in chunks(clicks, number(to - 1)) {
+            let checkpoint = self.checkpoints.get(&shard_hash.0).copied();
             if rule == Rule::CheckpointFirst {
-                self.checkpoints.insert(lane.0, part.through);
+                self.checkpoints.insert(shard_hash.0, chunk.through);
             }
-            let standing = self.claim(lane, &part);
-            if fate == Fate::CrashedAfterClaims {
+            let standing = self.record_first_seen(shard_hash, &chunk);
+            if fate == Fate::CrashedAfterFirstSeen {
                 return;
             }
-            let seen = if rule == Rule::LaneAlone { None } else { checkpoint };
-            add(&mut self.stats, part.delta(lane, seen, &standing));
-            self.checkpoints.insert(lane.0, part.through);
+            let seen = if rule == Rule::ShardAlone { None } else { checkpoint };
+            add(&mut self.stats, chunk.delta(shard_hash, seen, &standing));
+            self.checkpoints.insert(shard_hash.0, chunk.through);
             if fate == Fate::CrashedAfterCommit {
                 return;
             }
@@ -137,17 +139,17 @@ fn recount(shards: &[Vec<Record>]) -> StatDelta {
 fn run(rule: Rule, shards: &[Vec<Record>], steps: &[(usize, usize, Fate)]) -> StatDelta {
     let mut world = World::default();
     let mut next = vec![0usize; shards.len()];
-    let settle = shards.iter().enumerate().map(|(lane, shard)| (lane, shard.len(), Fate::Counted));
-    for (lane, size, fate) in steps.iter().copied().chain(settle) {
-        let lane = lane % shards.len();
-        let shard = &shards[lane];
+    let settle = shards.iter().enumerate().map(|(shard_hash, shard)| (shard_hash, shard.len(), Fate::Counted));
+    for (shard_hash, size, fate) in steps.iter().copied().chain(settle) {
+        let shard_hash = shard_hash % shards.len();
+        let shard = &shards[shard_hash];
         let back = if let Fate::Replayed { back } = fate { back } else { 0 };
-        let from = next[lane].saturating_sub(back);
-        let to = (next[lane] + size).min(shard.len());
+        let from = next[shard_hash].saturating_sub(back);
+        let to = (next[shard_hash] + size).min(shard.len());
         if from < to {
-            world.deliver(rule, LaneId([lane as u8; 8]), shard, from, to, fate);
+            world.deliver(rule, ShardHash([shard_hash as u8; 8]), shard, from, to, fate);
             if matches!(fate, Fate::Counted | Fate::Replayed { .. }) {
-                next[lane] = to;
+                next[shard_hash] = to;
             }
         }
     }
@@ -155,7 +157,7 @@ fn run(rule: Rule, shards: &[Vec<Record>], steps: &[(usize, usize, Fate)]) -> St
 }
 
 fn records() -> impl Strategy<Value = Vec<Record>> {
-    // Days that cross months and a year; few users, so that they meet on every lane.
+    // Days that cross months and a year; few users, so that they meet on every shard_hash.
     let record = (0..6u8, 0..130i32, 1..4u32).prop_map(|(user, day, count)| Record {
         user: format!("user-{user}"),
         date: date(2025, 12, 1).checked_add(jiff::Span::new().days(day)).expect("a date"),
@@ -167,7 +169,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
 fn steps() -> impl Strategy<Value = Vec<(usize, usize, Fate)>> {
     let fate = prop_oneof![
         3 => Just(Fate::Counted),
-        1 => Just(Fate::CrashedAfterClaims),
+        1 => Just(Fate::CrashedAfterFirstSeen),
         1 => Just(Fate::CrashedAfterCommit),
         2 => (0..40usize).prop_map(|back| Fate::Replayed { back }),
     ];
@@ -200,6 +202,6 @@ fn wrong(rule: Rule) -> usize {
 #[test]
 fn weakened_rules_are_caught() {
     assert_eq!(wrong(Rule::Real), 0);
-    let (lane_alone, checkpoint_first) = (wrong(Rule::LaneAlone), wrong(Rule::CheckpointFirst));
-    assert!(lane_alone > 80 && checkpoint_first > 30, "caught {lane_alone} and {checkpoint_first} of 100");
+    let (shard_alone, checkpoint_first) = (wrong(Rule::ShardAlone), wrong(Rule::CheckpointFirst));
+    assert!(shard_alone > 80 && checkpoint_first > 30, "caught {shard_alone} and {checkpoint_first} of 100");
 }

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Span, Timestamp};
 use proptest::prelude::*;
 use tidemark_domain::calendar::DateRange;
 use tidemark_domain::okusuri::{
-    Adherence, Change, Day, DayState, Log, Missing, Status, Stretch, Summary, Unresolved, adherence_range, days,
-    loggable,
+    Adherence, Day, DayState, Log, LogChange, LogWindow, MissingLogs, Status, Summary, SummaryError, adherence_range,
+    check_loggable, days,
 };
 
 /// A day's change to summer time and back, a whole day that was left out, and both ends of the date line.
@@ -135,55 +135,55 @@ impl World {
     }
 
     /// A page of logs, as the store reads them.
-    fn read(&mut self, stretch: &mut Stretch, missing: Missing, except: Option<Date>) {
+    fn read(&mut self, log_window: &mut LogWindow, missing: MissingLogs, except: Option<Date>) {
         self.pages += 1;
         let log = |(date, has_bleeding): (&Date, &bool)| Log { date: *date, has_bleeding: *has_bleeding };
         let others = self.logs.iter().filter(|(date, _)| Some(**date) != except).map(log);
         let found: Vec<_> = match missing {
-            Missing::Earlier => {
-                let before = stretch.from().expect("there is something to read");
+            MissingLogs::Earlier => {
+                let before = log_window.from().expect("there is something to read");
                 let mut found: Vec<_> = others.filter(|log| log.date < before).collect();
                 found.reverse();
                 found
             }
-            Missing::Later => {
-                let from = stretch.to().expect("there is something to read");
+            MissingLogs::Later => {
+                let from = log_window.to().expect("there is something to read");
                 others.filter(|log| log.date >= from).collect()
             }
         };
         let page = &found[..found.len().min(self.page)];
         let last = page.last().map(|log| log.date).filter(|_| found.len() > self.page);
         match missing {
-            Missing::Earlier => stretch.extend_earlier(page.iter().copied(), last),
-            Missing::Later => stretch.extend_later(page.iter().copied(), last),
+            MissingLogs::Earlier => log_window.extend_earlier(page.iter().copied(), last),
+            MissingLogs::Later => log_window.extend_later(page.iter().copied(), last),
         }
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: LogChange) {
         let date = change.date();
         let was = self.logs.get(&date).copied();
-        if matches!(change, Change::Delete(_)) && was.is_none() {
+        if matches!(change, LogChange::Delete(_)) && was.is_none() {
             return;
         }
         self.pages = 0;
         self.summary = match (self.summary.clone(), change) {
-            (None, Change::Put(log)) => Some(Summary::append(None, log)),
-            (Some(summary), Change::Put(log)) if date > summary.last_on => Some(Summary::append(Some(summary), log)),
+            (None, LogChange::Put(log)) => Some(Summary::append(None, log)),
+            (Some(summary), LogChange::Put(log)) if date > summary.last_on => Some(Summary::append(Some(summary), log)),
             (summary, _) => {
                 let summary = summary.expect("there are logs");
-                let mut known = Stretch::around(date, summary.ends());
+                let mut known = LogWindow::around(date, summary.ends());
                 loop {
                     match summary.change(change, was, &known) {
                         Ok(summary) => break summary,
-                        Err(Unresolved::Missing(missing)) => self.read(&mut known, missing, Some(date)),
-                        Err(Unresolved::Unfit) => panic!("{summary:?} does not fit {:?}", self.logs),
+                        Err(SummaryError::Missing(missing)) => self.read(&mut known, missing, Some(date)),
+                        Err(SummaryError::Mismatch) => panic!("{summary:?} does not fit {:?}", self.logs),
                     }
                 }
             }
         };
         match change {
-            Change::Put(log) => self.logs.insert(date, log.has_bleeding),
-            Change::Delete(_) => self.logs.remove(&date),
+            LogChange::Put(log) => self.logs.insert(date, log.has_bleeding),
+            LogChange::Delete(_) => self.logs.remove(&date),
         };
     }
 
@@ -194,11 +194,11 @@ impl World {
             Step::Move { zone } => self.zone = TimeZone::get(ZONES[zone]).unwrap(),
             Step::Put { days_back, has_bleeding } => {
                 let date = plus(today, -days_back);
-                if loggable(date, today).is_ok() {
-                    self.change(Change::Put(Log { date, has_bleeding }));
+                if check_loggable(date, today).is_ok() {
+                    self.change(LogChange::Put(Log { date, has_bleeding }));
                 }
             }
-            Step::Delete { days_back } => self.change(Change::Delete(plus(today, -days_back))),
+            Step::Delete { days_back } => self.change(LogChange::Delete(plus(today, -days_back))),
         }
     }
 
@@ -213,9 +213,9 @@ impl World {
 
     fn days(&mut self, range: DateRange) -> Vec<Day> {
         let Some(summary) = self.summary.clone() else {
-            return days(range, self.today(), None, &Stretch::default()).unwrap();
+            return days(range, self.today(), None, &LogWindow::default()).unwrap();
         };
-        let mut known = Stretch::at(range.from(), summary.ends());
+        let mut known = LogWindow::at(range.from(), summary.ends());
         loop {
             match days(range, self.today(), Some(summary.first_on), &known) {
                 Ok(days) => return days,
@@ -300,7 +300,7 @@ fn history(line: &str) -> World {
     let last = jiff::civil::date(2026, 11, 22);
     let begin = plus(last, 1 - line.chars().count() as i64);
     for (index, day) in line.chars().enumerate().filter(|(_, day)| "tB".contains(*day)) {
-        world.change(Change::Put(Log { date: plus(begin, index as i64), has_bleeding: day == 'B' }));
+        world.change(LogChange::Put(Log { date: plus(begin, index as i64), has_bleeding: day == 'B' }));
     }
     world.now = "2026-11-22T12:00:00Z".parse().unwrap();
     world
@@ -329,9 +329,9 @@ fn a_change_in_the_streak_that_goes_on_reads_only_the_days_from_there_on() {
     let mut world = history(&"t".repeat(300));
     world.page = 8;
     let today = world.today();
-    world.change(Change::Put(Log { date: today, has_bleeding: true }));
+    world.change(LogChange::Put(Log { date: today, has_bleeding: true }));
     assert_eq!(world.pages, 1, "the two days before");
-    world.change(Change::Delete(today));
+    world.change(LogChange::Delete(today));
     assert_eq!(world.pages, 1);
     world.check();
 }
@@ -342,8 +342,8 @@ fn a_forgotten_day_joins_two_streaks_and_the_best_is_known_without_reading_the_o
     world.page = 8;
     assert_eq!(world.summary.as_ref().unwrap().best_streak(), 100);
     let forgotten = plus(world.today(), -4);
-    world.change(Change::Put(Log { date: forgotten, has_bleeding: false }));
+    world.change(LogChange::Put(Log { date: forgotten, has_bleeding: false }));
     world.check();
     assert!(world.pages <= 3, "{} pages of 8", world.pages);
-    assert_eq!(world.summary.as_ref().unwrap().course.streak(), 13);
+    assert_eq!(world.summary.as_ref().unwrap().streak_state.streak(), 13);
 }

@@ -6,27 +6,27 @@ use serde_json::value::RawValue;
 use store::StoreError;
 use store::game::{Chunk, Freshness, Live};
 
-use crate::fan_out::{Parcel, deliver};
+use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom};
-use crate::play::who_asks;
+use crate::play::asking_participant;
 use crate::protocol::{BatchMessage, GAME_NOT_FOUND, Ink, NO_DRAWING, NOT_DRAWING, ServerMessage};
 use crate::sockets::Sockets;
 
 /// How large a part of a caught-up drawing becomes, about: well within a frame of 32 KB.
-const PART_BYTES: usize = 24 * 1024;
+const JOINED_CHUNKS_BYTES: usize = 24 * 1024;
 
 impl<S: Sockets> GameRoom<S> {
     /// Relays a batch to everybody else. Nothing is written.
     pub(crate) async fn draw(&self, asker: Asker<'_>, turn: TurnId, batch: &Batch) -> Result<(), Failure> {
         let live = self
-            .look(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
+            .live_game_if(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
             .await?
             .ok_or(NOT_DRAWING)?;
         let ink = ServerMessage::ink(turn, batch).encode();
         let others = live.listeners.iter().filter(|other| other.connection_id != asker.connection_id);
-        let parcels = others.map(|other| Parcel::new(&*other.connection_id, vec![ink.clone()])).collect();
-        let gone = deliver(&self.sockets, parcels).await;
-        self.bury(asker.game_id, &live.listeners, gone, asker.now_ms).await;
+        let deliveries = others.map(|other| Delivery::new(&*other.connection_id, vec![ink.clone()])).collect();
+        let gone = deliver(&self.sockets, deliveries).await;
+        self.remove_dead_connections(asker.game_id, &live.listeners, gone, asker.now_ms).await;
         Ok(())
     }
 
@@ -38,7 +38,9 @@ impl<S: Sockets> GameRoom<S> {
         number: u16,
         batches: &[Batch],
     ) -> Result<(), Failure> {
-        self.look(asker, |live, player| live.room.may_save(player, turn, asker.now_ms)).await?.ok_or(NOT_DRAWING)?;
+        self.live_game_if(asker, |live, player| live.room.may_save(player, turn, asker.now_ms))
+            .await?
+            .ok_or(NOT_DRAWING)?;
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return Ok(()) };
         let messages: Vec<BatchMessage> = batches.iter().map(BatchMessage::from).collect();
         let json = serde_json::to_string(&messages).map_err(|error| StoreError::Refused(error.to_string()))?;
@@ -49,23 +51,23 @@ impl<S: Sockets> GameRoom<S> {
 
     /// Answers with the batches after `after` that are stored, in parts.
     pub(crate) async fn catch_up(&self, asker: Asker<'_>, turn: TurnId, after: u32) -> Result<(), Failure> {
-        self.look(asker, |live, _| live.room.may_see_drawing(turn)).await?.ok_or(NO_DRAWING)?;
+        self.live_game_if(asker, |live, _| live.room.may_see_drawing(turn)).await?.ok_or(NO_DRAWING)?;
         let chunks = self.strokes.of_turn(asker.game_id, turn).await?;
         let saved = chunks.iter().map(|chunk| chunk.to).max().unwrap_or(0);
-        let parts = parts(chunks.iter().filter(|chunk| chunk.to > after));
+        let parts = join_chunks(chunks.iter().filter(|chunk| chunk.to > after));
         let last = parts.len() - 1;
         let messages = parts.iter().enumerate().map(|(index, part)| {
             let batches = Ink::Stored(part);
             let is_last = Some(index == last);
             ServerMessage::Ink { turn_id: turn.to_string(), batches, saved: Some(saved), last: is_last }.encode()
         });
-        deliver(&self.sockets, vec![Parcel::new(asker.connection_id, messages.collect())]).await;
+        deliver(&self.sockets, vec![Delivery::new(asker.connection_id, messages.collect())]).await;
         Ok(())
     }
 
     /// The game, if what is asked may be; `None` if not. The first look may be some milliseconds old: who was not let through by it
     /// is looked at again.
-    async fn look(
+    async fn live_game_if(
         &self,
         asker: Asker<'_>,
         may: impl Fn(&Live, domain::game::PlayerId) -> bool,
@@ -78,7 +80,7 @@ impl<S: Sockets> GameRoom<S> {
                 }
                 continue;
             };
-            match who_asks(&live.listeners, asker.connection_id) {
+            match asking_participant(&live.listeners, asker.connection_id) {
                 Ok(who) if may(&live, who.id()) => return Ok(Some(live)),
                 Err(failure) if is_last => return Err(failure),
                 Ok(_) | Err(_) => {}
@@ -89,7 +91,7 @@ impl<S: Sockets> GameRoom<S> {
 }
 
 /// Chunks put together until they make a part; at least one part, if an empty one.
-fn parts<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Box<RawValue>> {
+fn join_chunks<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Box<RawValue>> {
     let mut parts = vec![String::new()];
     for chunk in chunks {
         let inside = chunk.batches.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
@@ -97,7 +99,7 @@ fn parts<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Box<RawValue>> {
         let Some(batches) = inside else { continue };
         match parts.last_mut() {
             Some(part) if part.is_empty() => part.push_str(batches),
-            Some(part) if part.len() + batches.len() < PART_BYTES => {
+            Some(part) if part.len() + batches.len() < JOINED_CHUNKS_BYTES => {
                 part.push(',');
                 part.push_str(batches);
             }

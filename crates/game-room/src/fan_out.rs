@@ -16,7 +16,7 @@ const POST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What one connection is to get, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parcel {
+pub struct Delivery {
     /// Where to.
     pub connection_id: String,
     /// The messages, JSON.
@@ -25,7 +25,7 @@ pub struct Parcel {
     pub is_last: bool,
 }
 
-impl Parcel {
+impl Delivery {
     /// Messages for a connection that goes on.
     pub fn new(connection_id: impl Into<String>, messages: Vec<Bytes>) -> Self {
         Self { connection_id: connection_id.into(), messages, is_last: false }
@@ -37,24 +37,24 @@ fn late() -> PostError {
 }
 
 /// Posts all of it, and returns the connections that are gone.
-pub async fn deliver(sockets: &impl Sockets, parcels: Vec<Parcel>) -> Vec<String> {
-    let posts = parcels.into_iter().map(|parcel| async move {
-        for message in &parcel.messages {
-            let post = timeout(POST_TIMEOUT, sockets.post(&parcel.connection_id, message.clone()));
+pub async fn deliver(sockets: &impl Sockets, deliveries: Vec<Delivery>) -> Vec<String> {
+    let posts = deliveries.into_iter().map(|delivery| async move {
+        for message in &delivery.messages {
+            let post = timeout(POST_TIMEOUT, sockets.post(&delivery.connection_id, message.clone()));
             match post.await.unwrap_or_else(|_| Err(late())) {
                 Ok(()) => {}
-                Err(PostError::Gone) => return Some(parcel.connection_id),
+                Err(PostError::Gone) => return Some(delivery.connection_id),
                 Err(PostError::Failed(error)) => {
                     // What follows would come without what it follows.
-                    tracing::warn!(connection_id = parcel.connection_id, error, "a message could not be posted");
+                    tracing::warn!(connection_id = delivery.connection_id, error, "a message could not be posted");
                     break;
                 }
             }
         }
-        if parcel.is_last {
-            let close = timeout(POST_TIMEOUT, sockets.close(&parcel.connection_id)).await;
+        if delivery.is_last {
+            let close = timeout(POST_TIMEOUT, sockets.close(&delivery.connection_id)).await;
             if let Err(PostError::Failed(error)) = close.unwrap_or_else(|_| Err(late())) {
-                tracing::warn!(connection_id = parcel.connection_id, error, "a connection could not be closed");
+                tracing::warn!(connection_id = delivery.connection_id, error, "a connection could not be closed");
             }
         }
         None

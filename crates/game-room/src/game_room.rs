@@ -9,13 +9,15 @@ use store::StoreError;
 use store::Table;
 use store::game::{Chat, Connection, Connections, Rooms, Strokes};
 
-use crate::fan_out::{Parcel, deliver};
-use crate::flood::{Budget, CONNECTION, Flood, SPECTATORS, Verdict};
-use crate::protocol::{Echo, GAME_NOT_FOUND, HELLO_FIRST, Message, Problem, Refused, SLOW_DOWN, ServerMessage, decode};
+use crate::fan_out::{Delivery, deliver};
+use crate::protocol::{
+    ClientMessage, Echo, GAME_NOT_FOUND, HELLO_FIRST, MessageProblem, RefusedMessage, SLOW_DOWN, ServerMessage, decode,
+};
+use crate::rate_limiter::{Budget, CONNECTION, RateLimitVerdict, RateLimiter, SPECTATORS};
 use crate::sockets::Sockets;
 
 /// How many connections, and how many games' words, an instance remembers.
-const KNOWN_MAX: usize = 10_000;
+const REMEMBERED_MAX: usize = 10_000;
 
 /// How long a connection may say something else before its hello, which another message may overtake. Later, it is closed.
 pub const HELLO_WAIT_MS: u64 = 10_000;
@@ -29,25 +31,25 @@ pub struct GameRoom<S> {
     pub(crate) strokes: Strokes,
     pub(crate) sockets: S,
     /// Something unpredictable, for the games that rematches make.
-    pub(crate) chance: fn() -> u64,
-    flood: Flood,
+    pub(crate) random_u64: fn() -> u64,
+    rate_limiter: RateLimiter,
     /// Connections that have said hello. What is known of them never changes; whether one is still its player's, the game's listeners tell.
-    known: Mutex<HashMap<String, Known>>,
+    greeted: Mutex<HashMap<String, GreetedConnection>>,
     /// What was taken out of a connection's allowance to talk, and is still to be used.
-    pub(crate) talk: Mutex<HashMap<String, u64>>,
+    pub(crate) allowances: Mutex<HashMap<String, u64>>,
     words: Mutex<HashMap<GameId, Arc<[Word]>>>,
 }
 
 /// How a message ended, for the log and for API Gateway's metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handled {
+pub struct MessageOutcome {
     /// As an HTTP status would say it.
     pub status: u16,
     /// `done`, or the name of the problem.
     pub outcome: &'static str,
 }
 
-impl Handled {
+impl MessageOutcome {
     pub(crate) const DONE: Self = Self { status: 200, outcome: "done" };
 
     fn dropped() -> Self {
@@ -57,9 +59,9 @@ impl Handled {
 
 /// A connection that has said hello.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct GreetedConnection {
     game_id: GameId,
-    looks_on: bool,
+    is_spectator: bool,
 }
 
 /// Whom a message came from and when.
@@ -74,17 +76,17 @@ pub(crate) struct Asker<'a> {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Its sender is told.
-    Problem(Problem),
+    Problem(MessageProblem),
     /// The connection has been replaced, or has ended.
-    Stranger,
+    NotConnected,
     /// The connection says anything but hello, for too long.
-    NeverGreeted(Box<Connection>),
+    HelloTimeout(Box<Connection>),
     /// There are too many of its kind, and its sender has been told.
-    Dropped,
+    RateLimited,
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Self {
+impl From<MessageProblem> for Failure {
+    fn from(problem: MessageProblem) -> Self {
         Self::Problem(problem)
     }
 }
@@ -96,79 +98,79 @@ impl From<StoreError> for Failure {
 }
 
 impl<S: Sockets> GameRoom<S> {
-    /// The games in `table`. `chance` gives something unpredictable each time.
-    pub fn new(table: &Table, sockets: S, chance: fn() -> u64) -> Self {
+    /// The games in `table`. `random_u64` gives something unpredictable each time.
+    pub fn new(table: &Table, sockets: S, random_u64: fn() -> u64) -> Self {
         Self {
             rooms: Rooms::new(table),
             connections: Connections::new(table),
             chat: Chat::new(table),
             strokes: Strokes::new(table),
             sockets,
-            chance,
-            flood: Flood::default(),
-            known: Mutex::default(),
-            talk: Mutex::default(),
+            random_u64,
+            rate_limiter: RateLimiter::default(),
+            greeted: Mutex::default(),
+            allowances: Mutex::default(),
             words: Mutex::default(),
         }
     }
 
     /// Takes one message of a connection, as it came.
-    pub async fn message(&self, connection_id: &str, text: &str, now_ms: u64) -> Handled {
-        match self.flood.take(connection_id, CONNECTION, 1, now_ms) {
-            Verdict::Pass => {}
-            Verdict::DropAndTell => {
-                return self.refuse(connection_id, Refused { problem: SLOW_DOWN, echo: Echo::default() }).await;
+    pub async fn message(&self, connection_id: &str, text: &str, now_ms: u64) -> MessageOutcome {
+        match self.rate_limiter.take(connection_id, CONNECTION, 1, now_ms) {
+            RateLimitVerdict::Pass => {}
+            RateLimitVerdict::DropAndNotify => {
+                return self.refuse(connection_id, RefusedMessage { problem: SLOW_DOWN, echo: Echo::default() }).await;
             }
-            Verdict::Drop => return Handled::dropped(),
+            RateLimitVerdict::Drop => return MessageOutcome::dropped(),
         }
         let (message, echo) = match decode(text) {
             Ok(read) => read,
             Err(refused) => return self.refuse(connection_id, refused).await,
         };
         match self.carry_out(connection_id, message, now_ms).await {
-            Ok(()) => Handled::DONE,
-            Err(Failure::Problem(problem)) => self.refuse(connection_id, Refused { problem, echo }).await,
-            Err(Failure::Stranger) => {
+            Ok(()) => MessageOutcome::DONE,
+            Err(Failure::Problem(problem)) => self.refuse(connection_id, RefusedMessage { problem, echo }).await,
+            Err(Failure::NotConnected) => {
                 // The new connection has said so when it said hello; this is for a message that was on its way.
                 let last = vec![ServerMessage::Replaced.encode()];
-                deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, last) }]).await;
-                Handled { status: 410, outcome: "replaced" }
+                deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, last) }]).await;
+                MessageOutcome { status: 410, outcome: "replaced" }
             }
-            Err(Failure::NeverGreeted(connection)) => {
-                let last = vec![ServerMessage::from(Refused { problem: HELLO_FIRST, echo }).encode()];
-                deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, last) }]).await;
+            Err(Failure::HelloTimeout(connection)) => {
+                let last = vec![ServerMessage::from(RefusedMessage { problem: HELLO_FIRST, echo }).encode()];
+                deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, last) }]).await;
                 if let Err(error) = self.connections.disconnect(connection_id, &connection).await {
                     tracing::warn!(%error, "a connection that was closed could not be forgotten");
                 }
-                Handled { status: 409, outcome: HELLO_FIRST.name }
+                MessageOutcome { status: 409, outcome: HELLO_FIRST.name }
             }
-            Err(Failure::Dropped) => Handled::dropped(),
+            Err(Failure::RateLimited) => MessageOutcome::dropped(),
         }
     }
 
-    async fn carry_out(&self, connection_id: &str, message: Message, now_ms: u64) -> Result<(), Failure> {
+    async fn carry_out(&self, connection_id: &str, message: ClientMessage, now_ms: u64) -> Result<(), Failure> {
         self.charge(connection_id, CONNECTION, message.weight() - 1, now_ms)?;
-        if message == Message::Hello {
-            let connection = self.connections.get(connection_id).await?.ok_or(Failure::Stranger)?;
+        if message == ClientMessage::Hello {
+            let connection = self.connections.get(connection_id).await?.ok_or(Failure::NotConnected)?;
             let asker = Asker { connection_id, game_id: connection.game_id, now_ms };
             return self.hello(asker, &connection).await;
         }
-        let Known { game_id, looks_on } = self.known(connection_id, now_ms).await?;
-        if looks_on {
+        let GreetedConnection { game_id, is_spectator } = self.greeted_connection(connection_id, now_ms).await?;
+        if is_spectator {
             self.charge(&format!("spectators of {game_id}"), SPECTATORS, message.weight(), now_ms)?;
         }
         let asker = Asker { connection_id, game_id, now_ms };
         match message {
-            Message::Hello => Ok(()),
-            Message::Ping => {
+            ClientMessage::Hello => Ok(()),
+            ClientMessage::Ping => {
                 self.post(connection_id, &ServerMessage::Pong).await;
                 Ok(())
             }
-            Message::Draw { turn, batch } => self.draw(asker, turn, &batch).await,
-            Message::Save { turn, chunk, batches } => self.save(asker, turn, chunk, &batches).await,
-            Message::CatchUp { turn, after } => self.catch_up(asker, turn, after).await,
-            Message::Command(command) => self.command(asker, command).await,
-            Message::Rematch => {
+            ClientMessage::Draw { turn, batch } => self.draw(asker, turn, &batch).await,
+            ClientMessage::Save { turn, chunk, batches } => self.save(asker, turn, chunk, &batches).await,
+            ClientMessage::CatchUp { turn, after } => self.catch_up(asker, turn, after).await,
+            ClientMessage::Command(command) => self.command(asker, command).await,
+            ClientMessage::Rematch => {
                 let id = uuid::Builder::from_unix_timestamp_millis(now_ms, &self.random_bytes()).into_uuid();
                 self.command(asker, Command::Rematch { game: GameId(id) }).await
             }
@@ -177,31 +179,32 @@ impl<S: Sockets> GameRoom<S> {
 
     fn random_bytes(&self) -> [u8; 10] {
         let mut bytes = [0; 10];
-        bytes[..8].copy_from_slice(&(self.chance)().to_ne_bytes());
-        bytes[8..].copy_from_slice(&(self.chance)().to_ne_bytes()[..2]);
+        bytes[..8].copy_from_slice(&(self.random_u64)().to_ne_bytes());
+        bytes[8..].copy_from_slice(&(self.random_u64)().to_ne_bytes()[..2]);
         bytes
     }
 
     /// Takes a message out of a budget, once it is known what it costs.
     fn charge(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> Result<(), Failure> {
-        match self.flood.take(whose, budget, weight, now_ms) {
-            Verdict::Pass => Ok(()),
-            Verdict::DropAndTell => Err(SLOW_DOWN.into()),
-            Verdict::Drop => Err(Failure::Dropped),
+        match self.rate_limiter.take(whose, budget, weight, now_ms) {
+            RateLimitVerdict::Pass => Ok(()),
+            RateLimitVerdict::DropAndNotify => Err(SLOW_DOWN.into()),
+            RateLimitVerdict::Drop => Err(Failure::RateLimited),
         }
     }
 
-    async fn known(&self, connection_id: &str, now_ms: u64) -> Result<Known, Failure> {
-        if let Some(known) = lock(&self.known).get(connection_id) {
+    async fn greeted_connection(&self, connection_id: &str, now_ms: u64) -> Result<GreetedConnection, Failure> {
+        if let Some(known) = lock(&self.greeted).get(connection_id) {
             return Ok(*known);
         }
-        let connection = self.connections.get(connection_id).await?.ok_or(Failure::Stranger)?;
+        let connection = self.connections.get(connection_id).await?.ok_or(Failure::NotConnected)?;
         if !connection.is_greeted() {
             let is_late = now_ms.saturating_sub(connection.connected_at_ms) > HELLO_WAIT_MS;
-            return Err(if is_late { Failure::NeverGreeted(Box::new(connection)) } else { HELLO_FIRST.into() });
+            return Err(if is_late { Failure::HelloTimeout(Box::new(connection)) } else { HELLO_FIRST.into() });
         }
-        let known = Known { game_id: connection.game_id, looks_on: connection.who().player().is_none() };
-        remember(&self.known, connection_id.to_owned(), known);
+        let known =
+            GreetedConnection { game_id: connection.game_id, is_spectator: connection.who().player().is_none() };
+        remember(&self.greeted, connection_id.to_owned(), known);
         Ok(known)
     }
 
@@ -217,17 +220,17 @@ impl<S: Sockets> GameRoom<S> {
         Ok(words)
     }
 
-    async fn refuse(&self, connection_id: &str, refused: Refused) -> Handled {
-        let handled = Handled { status: refused.problem.status, outcome: refused.problem.name };
+    async fn refuse(&self, connection_id: &str, refused: RefusedMessage) -> MessageOutcome {
+        let handled = MessageOutcome { status: refused.problem.status, outcome: refused.problem.name };
         let is_over = handled.outcome == GAME_NOT_FOUND.name;
         let messages: Vec<Bytes> = vec![ServerMessage::from(refused).encode()];
-        deliver(&self.sockets, vec![Parcel { is_last: is_over, ..Parcel::new(connection_id, messages) }]).await;
+        deliver(&self.sockets, vec![Delivery { is_last: is_over, ..Delivery::new(connection_id, messages) }]).await;
         handled
     }
 
     /// Posts to one connection. That it is gone comes to light when the game next has something for it.
     pub(crate) async fn post(&self, connection_id: &str, message: &ServerMessage<'_>) {
-        deliver(&self.sockets, vec![Parcel::new(connection_id, vec![message.encode()])]).await;
+        deliver(&self.sockets, vec![Delivery::new(connection_id, vec![message.encode()])]).await;
     }
 }
 
@@ -237,7 +240,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 pub(crate) fn remember<K: Eq + std::hash::Hash, V>(known: &Mutex<HashMap<K, V>>, key: K, value: V) {
     let mut known = lock(known);
-    if known.len() >= KNOWN_MAX {
+    if known.len() >= REMEMBERED_MAX {
         known.clear();
     }
     known.insert(key, value);

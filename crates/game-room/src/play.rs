@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
 use store::StoreError;
-use store::game::{Freshness, Listener, Live, Persisted, StoredLine, spectators};
+use store::game::{Freshness, Listener, Live, PersistOutcome, StoredLine, spectators};
 
 use crate::game_room::{Asker, Failure, GameRoom};
-use crate::protocol::{BUSY, GAME_NOT_FOUND, Problem};
+use crate::outgoing::{OutgoingMessages, stored_line};
+use crate::protocol::{BUSY, GAME_NOT_FOUND, MessageProblem};
 use crate::sockets::Sockets;
-use crate::tell::{News, stored_line};
 
 /// How often somebody who was slower decides again. Ten players guess at once, and each try is some milliseconds.
 const TRIES_MAX: u32 = 12;
@@ -24,13 +24,13 @@ const REVEALS_MAX: u32 = 200;
 const GONE_ROUNDS_MAX: u32 = 3;
 
 /// Who wants what; nobody wants anything when only time and presence are to be looked after.
-pub(crate) struct Request<'a> {
+pub(crate) struct PlayRequest<'a> {
     pub(crate) asker: Option<&'a str>,
     pub(crate) command: Option<Command>,
 }
 
 /// What came of it.
-pub(crate) struct Played {
+pub(crate) struct PlayOutcome {
     /// The game as it was persisted.
     pub(crate) game: Game,
     /// Who listens to it, and is to be told.
@@ -56,29 +56,35 @@ struct Decision {
 impl<S: Sockets> GameRoom<S> {
     /// Carries out a command and tells everybody what came of it.
     pub(crate) async fn command(&self, asker: Asker<'_>, command: Command) -> Result<(), Failure> {
-        let request = Request { asker: Some(asker.connection_id), command: Some(command) };
+        let request = PlayRequest { asker: Some(asker.connection_id), command: Some(command) };
         let played = self.play(asker.game_id, &request, asker.now_ms).await?;
         let refusal = played.refusal;
-        self.tell(played, request.asker, asker.now_ms).await?;
-        refusal.map_or(Ok(()), |refusal| Err(Problem::from(refusal).into()))
+        self.broadcast(played, request.asker, asker.now_ms).await?;
+        refusal.map_or(Ok(()), |refusal| Err(MessageProblem::from(refusal).into()))
     }
 
     /// Brings a game up to now and up to who is here, and tells everybody what has changed.
-    pub(crate) async fn look_after(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
-        let played = self.play(game_id, &Request { asker: None, command: None }, now_ms).await?;
-        self.broadcast(played, None, now_ms).await
+    pub(crate) async fn refresh(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
+        let played = self.play(game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
+        self.send_to_listeners(played, None, now_ms).await
     }
 
     /// Broadcasts, and looks after the game again as long as that shows connections to be gone.
-    pub(crate) async fn tell(&self, played: Played, asker: Option<&str>, now_ms: u64) -> Result<(), Failure> {
+    pub(crate) async fn broadcast(&self, played: PlayOutcome, asker: Option<&str>, now_ms: u64) -> Result<(), Failure> {
         let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
-        let gone = self.broadcast(played, asker, now_ms).await?;
-        self.bury(game_id, &listeners, gone, now_ms).await;
+        let gone = self.send_to_listeners(played, asker, now_ms).await?;
+        self.remove_dead_connections(game_id, &listeners, gone, now_ms).await;
         Ok(())
     }
 
     /// Forgets connections that are gone; their players are away. What goes wrong here is for the next message to put right.
-    pub(crate) async fn bury(&self, game_id: GameId, listeners: &[Listener], mut gone: Vec<String>, now_ms: u64) {
+    pub(crate) async fn remove_dead_connections(
+        &self,
+        game_id: GameId,
+        listeners: &[Listener],
+        mut gone: Vec<String>,
+        now_ms: u64,
+    ) {
         for _ in 0..GONE_ROUNDS_MAX {
             if gone.is_empty() {
                 return;
@@ -88,7 +94,7 @@ impl<S: Sockets> GameRoom<S> {
                     tracing::warn!(%error, "a connection that is gone could not be forgotten");
                 }
             }
-            gone = match self.look_after(game_id, now_ms).await {
+            gone = match self.refresh(game_id, now_ms).await {
                 Ok(gone) => gone,
                 Err(failure) => {
                     tracing::warn!(?failure, "the others could not be told that somebody is gone");
@@ -99,10 +105,15 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// The loop itself, up to the persisted room. Nobody has been told anything yet.
-    pub(crate) async fn play(&self, game_id: GameId, request: &Request<'_>, now_ms: u64) -> Result<Played, Failure> {
+    pub(crate) async fn play(
+        &self,
+        game_id: GameId,
+        request: &PlayRequest<'_>,
+        now_ms: u64,
+    ) -> Result<PlayOutcome, Failure> {
         let (mut tries, mut reveals) = (0, 0);
         let mut earlier_effects = Vec::new();
-        let (mut has_changed, mut has_talked) = (false, false);
+        let (mut has_changed, mut has_taken_allowance) = (false, false);
         while tries < TRIES_MAX && reveals < REVEALS_MAX {
             let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
             let words = self.words_of(&live.room).await?;
@@ -113,11 +124,11 @@ impl<S: Sockets> GameRoom<S> {
                 continue;
             };
             let asker = match request.asker {
-                Some(connection_id) => Some(who_asks(&listeners, connection_id)?),
+                Some(connection_id) => Some(asking_participant(&listeners, connection_id)?),
                 None => None,
             };
-            if !std::mem::replace(&mut has_talked, true) {
-                self.take_talk(&before.room, &listeners, request, now_ms).await?;
+            if !std::mem::replace(&mut has_taken_allowance, true) {
+                self.take_allowance(&before.room, &listeners, request, now_ms).await?;
             }
             let overdue = overdue_reveal(&before, now_ms);
             let is_step = overdue.is_some();
@@ -132,8 +143,8 @@ impl<S: Sockets> GameRoom<S> {
                     Some(next) => self.rooms.persist_with_rematch(&before, &after, next).await,
                 };
                 match persisted {
-                    Ok(Persisted::Yes) => has_changed = true,
-                    Ok(Persisted::Lost) | Err(StoreError::Busy(_)) => {
+                    Ok(PersistOutcome::Yes) => has_changed = true,
+                    Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => {
                         tries += 1;
                         let wait_ms = fastrand::u64(..=WAIT_MS_MAX * u64::from(tries));
                         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
@@ -149,7 +160,7 @@ impl<S: Sockets> GameRoom<S> {
             }
             let effects = earlier_effects;
             let spectators = spectators(&listeners);
-            return Ok(Played { game: after, listeners, spectators, asker, has_changed, effects, refusal });
+            return Ok(PlayOutcome { game: after, listeners, spectators, asker, has_changed, effects, refusal });
         }
         tracing::warn!(%game_id, tries, reveals, "a decision was overtaken each time");
         Err(BUSY.into())
@@ -161,12 +172,12 @@ impl<S: Sockets> GameRoom<S> {
         before: &Game,
         listeners: &[Listener],
         asker: Option<&Participant>,
-        request: &Request<'_>,
+        request: &PlayRequest<'_>,
         now_ms: u64,
     ) -> Result<Decision, Failure> {
-        let outcome = before.bring_to(now_ms);
+        let outcome = before.advance_to(now_ms);
         let (mut game, mut effects) = (outcome.game, outcome.effects);
-        for (player, command) in self.presence(&game.room, listeners).await? {
+        for (player, command) in self.presence_commands(&game.room, listeners).await? {
             let outcome = game.apply(&Participant::Player(player), command, now_ms);
             game = outcome.game;
             effects.extend(outcome.effects);
@@ -184,7 +195,7 @@ impl<S: Sockets> GameRoom<S> {
         });
         let next = match (new_game, asker) {
             (Some(id), Some(asker)) => {
-                Some(game.rematch(id, asker.id(), (self.chance)(), now_ms).map_err(Problem::from)?)
+                Some(game.rematch(id, asker.id(), (self.random_u64)(), now_ms).map_err(MessageProblem::from)?)
             }
             _ => None,
         };
@@ -192,14 +203,19 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// Stores the lines of the chat that everybody, or some, are to read later too.
-    pub(crate) async fn keep_lines(&self, room: &Room, effects: &[Effect]) -> Result<(), StoreError> {
+    pub(crate) async fn store_chat_lines(&self, room: &Room, effects: &[Effect]) -> Result<(), StoreError> {
         let lines: Vec<StoredLine> = effects.iter().filter_map(stored_line).collect();
         let puts = lines.iter().map(|line| self.chat.put(room.id, line));
         futures::future::try_join_all(puts).await.map(drop)
     }
 
-    async fn broadcast(&self, played: Played, asker: Option<&str>, now_ms: u64) -> Result<Vec<String>, Failure> {
-        if let Err(error) = self.keep_lines(&played.game.room, &played.effects).await {
+    async fn send_to_listeners(
+        &self,
+        played: PlayOutcome,
+        asker: Option<&str>,
+        now_ms: u64,
+    ) -> Result<Vec<String>, Failure> {
+        if let Err(error) = self.store_chat_lines(&played.game.room, &played.effects).await {
             if !played.has_changed {
                 return Err(error.into());
             }
@@ -207,9 +223,9 @@ impl<S: Sockets> GameRoom<S> {
             tracing::error!(%error, "a line of the chat could not be stored");
         }
         let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
-        let news = News::new(&played, asker, now_ms);
-        let gone = crate::fan_out::deliver(&self.sockets, news.parcels()).await;
-        for listener in listeners.iter().filter(|listener| news.bids_farewell(listener)) {
+        let outgoing = OutgoingMessages::new(&played, asker, now_ms);
+        let gone = crate::fan_out::deliver(&self.sockets, outgoing.deliveries()).await;
+        for listener in listeners.iter().filter(|listener| outgoing.disconnects(listener)) {
             if let Err(error) = self.forget(game_id, listener).await {
                 tracing::warn!(%error, "a connection that was closed could not be forgotten");
             }
@@ -219,9 +235,9 @@ impl<S: Sockets> GameRoom<S> {
 }
 
 /// Whose connection it is. One that is not among the listeners has been replaced, or has ended.
-pub(crate) fn who_asks(listeners: &[Listener], connection_id: &str) -> Result<Participant, Failure> {
+pub(crate) fn asking_participant(listeners: &[Listener], connection_id: &str) -> Result<Participant, Failure> {
     let listener = listeners.iter().find(|listener| listener.connection_id == connection_id);
-    listener.map(|listener| listener.who.clone()).ok_or(Failure::Stranger)
+    listener.map(|listener| listener.who.clone()).ok_or(Failure::NotConnected)
 }
 
 /// The game at the first reveal that would be passed over on the way to now.
@@ -231,11 +247,11 @@ pub(crate) fn who_asks(listeners: &[Listener], connection_id: &str) -> Result<Pa
 fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
     let mut at = game.clone();
     while let Some(next_ms) = at.room.next_at_ms().filter(|next_ms| *next_ms <= now_ms) {
-        at = at.bring_to(next_ms).game;
+        at = at.advance_to(next_ms).game;
         let is_reveal = at.room.turn().is_some_and(|turn| matches!(turn.phase, Phase::Reveal { .. }));
         let is_passed = at.room.next_at_ms().is_some_and(|end_ms| end_ms <= now_ms);
-        if is_reveal && is_passed && at.room.turn().map(|turn| turn.id) != revealed(game) {
-            let outcome = game.bring_to(at.room.updated_at_ms);
+        if is_reveal && is_passed && at.room.turn().map(|turn| turn.id) != revealed_turn(game) {
+            let outcome = game.advance_to(at.room.updated_at_ms);
             return Some(Decision { after: outcome.game, effects: outcome.effects, refusal: None, next: None });
         }
     }
@@ -243,6 +259,6 @@ fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
 }
 
 /// The turn whose reveal has been persisted.
-fn revealed(game: &Game) -> Option<domain::game::TurnId> {
+fn revealed_turn(game: &Game) -> Option<domain::game::TurnId> {
     game.room.turn().filter(|turn| matches!(turn.phase, Phase::Reveal { .. })).map(|turn| turn.id)
 }

@@ -5,14 +5,14 @@
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
 use store::StoreError;
-use store::game::{Connection, Freshness, Greeted, Listener, may_look_on};
+use store::game::{Connection, Freshness, GreetOutcome, Listener, may_spectate};
 
-use crate::fan_out::{Parcel, deliver};
-use crate::game_room::{Asker, Failure, GameRoom, Handled};
-use crate::play::{Played, Request};
-use crate::protocol::{Echo, GAME_NOT_FOUND, Problem, Refused, ServerMessage};
+use crate::fan_out::{Delivery, deliver};
+use crate::game_room::{Asker, Failure, GameRoom, MessageOutcome};
+use crate::outgoing::room_for;
+use crate::play::{PlayOutcome, PlayRequest};
+use crate::protocol::{Echo, GAME_NOT_FOUND, MessageProblem, RefusedMessage, ServerMessage};
 use crate::sockets::Sockets;
-use crate::tell::room_for;
 
 /// How many lines of the chat a newcomer gets: the seed's number.
 const LINES: u16 = 50;
@@ -22,22 +22,22 @@ impl<S: Sockets> GameRoom<S> {
     pub(crate) async fn hello(&self, asker: Asker<'_>, connection: &Connection) -> Result<(), Failure> {
         let Asker { connection_id, game_id, now_ms } = asker;
         let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
-        if let Some(refusal) = without_place(&live.room, &live.listeners, &connection.who()) {
-            return self.turn_away(connection_id, connection, refusal.into()).await;
+        if let Some(refusal) = place_refusal(&live.room, &live.listeners, &connection.who()) {
+            return self.reject_connection(connection_id, connection, refusal.into()).await;
         }
         let is_new = live.listeners.iter().all(|listener| listener.connection_id != connection_id);
         if is_new {
             match self.connections.greet(connection_id, connection, &live.listeners, &live.room, now_ms).await? {
-                Greeted::Yes => {}
-                Greeted::NoPlace => {
-                    return self.turn_away(connection_id, connection, Refusal::TooManySpectators.into()).await;
+                GreetOutcome::Yes => {}
+                GreetOutcome::NoPlace => {
+                    return self.reject_connection(connection_id, connection, Refusal::TooManySpectators.into()).await;
                 }
-                Greeted::Ended => return Err(Failure::Stranger),
+                GreetOutcome::Ended => return Err(Failure::NotConnected),
             }
         }
-        let mut played = self.play(game_id, &Request { asker: Some(connection_id), command: None }, now_ms).await?;
-        let Some(who) = played.asker.take() else { return Err(Failure::Stranger) };
-        self.end_older(&played.listeners, connection_id).await;
+        let mut played = self.play(game_id, &PlayRequest { asker: Some(connection_id), command: None }, now_ms).await?;
+        let Some(who) = played.asker.take() else { return Err(Failure::NotConnected) };
+        self.close_older_connections(&played.listeners, connection_id).await;
 
         let room = room_for(&played.game, &who, played.spectators, now_ms);
         let role = match who.player() {
@@ -48,43 +48,43 @@ impl<S: Sockets> GameRoom<S> {
         let may_read = |turn| played.game.room.may_read(who.player(), turn);
         let lines = page.items.iter().rev().filter(|stored| may_read(stored.in_the_know)).map(|stored| &stored.line);
         let welcome = ServerMessage::welcome(who.id(), role, room).encode();
-        let parcel = Parcel::new(connection_id, vec![welcome, ServerMessage::chat(lines).encode()]);
-        let gone = deliver(&self.sockets, vec![parcel]).await;
+        let delivery = Delivery::new(connection_id, vec![welcome, ServerMessage::chat(lines).encode()]);
+        let gone = deliver(&self.sockets, vec![delivery]).await;
         let listeners = played.listeners.clone();
-        self.bury(game_id, &listeners, gone, now_ms).await;
+        self.remove_dead_connections(game_id, &listeners, gone, now_ms).await;
 
         // The asker has it all by now; the others see who has come, if that is news.
         played.listeners.retain(|listener| listener.connection_id != connection_id);
         let is_news = played.has_changed || !played.effects.is_empty() || is_new && who.player().is_none();
-        if is_news { self.tell(Played { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
+        if is_news { self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
     }
 
     /// Ends the connection that this one took the place of.
-    async fn end_older(&self, listeners: &[Listener], connection_id: &str) {
+    async fn close_older_connections(&self, listeners: &[Listener], connection_id: &str) {
         let own = listeners.iter().find(|listener| listener.connection_id == connection_id);
         if let Some(older) = own.and_then(|own| own.replaces.as_deref()) {
             let messages = vec![ServerMessage::Replaced.encode()];
-            deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(older, messages) }]).await;
+            deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(older, messages) }]).await;
         }
     }
 
     /// Takes the end of a connection, however it ended. API Gateway tells it at best, and late.
-    pub async fn disconnected(&self, connection_id: &str, now_ms: u64) -> Handled {
-        match self.part(connection_id, now_ms).await {
-            Ok(outcome) => Handled { status: 200, outcome },
-            Err(Failure::Problem(problem)) => Handled { status: problem.status, outcome: problem.name },
-            Err(Failure::Stranger | Failure::NeverGreeted(_) | Failure::Dropped) => Handled::DONE,
+    pub async fn disconnected(&self, connection_id: &str, now_ms: u64) -> MessageOutcome {
+        match self.handle_disconnect(connection_id, now_ms).await {
+            Ok(outcome) => MessageOutcome { status: 200, outcome },
+            Err(Failure::Problem(problem)) => MessageOutcome { status: problem.status, outcome: problem.name },
+            Err(Failure::NotConnected | Failure::HelloTimeout(_) | Failure::RateLimited) => MessageOutcome::DONE,
         }
     }
 
-    async fn part(&self, connection_id: &str, now_ms: u64) -> Result<&'static str, Failure> {
+    async fn handle_disconnect(&self, connection_id: &str, now_ms: u64) -> Result<&'static str, Failure> {
         let Some(connection) = self.connections.get(connection_id).await? else { return Ok("known") };
         if !self.connections.disconnect(connection_id, &connection).await? {
             return Ok("replaced");
         }
-        let played = self.play(connection.game_id, &Request { asker: None, command: None }, now_ms).await?;
+        let played = self.play(connection.game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
         // A spectator's leaving changes no room, and still the number that everybody sees.
-        self.tell(Played { has_changed: true, ..played }, None, now_ms).await?;
+        self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await?;
         Ok("away")
     }
 
@@ -94,7 +94,7 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// What has to be done for the room to know who is here.
-    pub(crate) async fn presence(
+    pub(crate) async fn presence_commands(
         &self,
         room: &Room,
         listeners: &[Listener],
@@ -114,19 +114,24 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     /// Tells one connection that there is nothing here for it, and ends it.
-    async fn turn_away(&self, connection_id: &str, connection: &Connection, problem: Problem) -> Result<(), Failure> {
-        let refused = Refused { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
+    async fn reject_connection(
+        &self,
+        connection_id: &str,
+        connection: &Connection,
+        problem: MessageProblem,
+    ) -> Result<(), Failure> {
+        let refused = RefusedMessage { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
         let messages = vec![ServerMessage::from(refused).encode()];
-        deliver(&self.sockets, vec![Parcel { is_last: true, ..Parcel::new(connection_id, messages) }]).await;
+        deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, messages) }]).await;
         self.connections.disconnect(connection_id, connection).await?;
         Ok(())
     }
 }
 
 /// Why there is no place for somebody who holds a ticket: the seat is gone, or too many look on.
-fn without_place(room: &Room, listeners: &[Listener], who: &Participant) -> Option<Refusal> {
+fn place_refusal(room: &Room, listeners: &[Listener], who: &Participant) -> Option<Refusal> {
     let Some(player) = who.player() else {
-        return (!may_look_on(listeners, who.id())).then_some(Refusal::TooManySpectators);
+        return (!may_spectate(listeners, who.id())).then_some(Refusal::TooManySpectators);
     };
     let refusal = if room.kicked.contains(&player) { Refusal::Kicked } else { Refusal::NotSeated };
     room.player(player).is_none().then_some(refusal)

@@ -41,10 +41,10 @@ pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, Secre
         .await
         .map_err(|error| SecretError::Unavailable { arn: arn.to_owned(), source: Box::new(error.into()) })?;
     let secret = answer.secret_string.ok_or_else(|| SecretError::NotAString(arn.to_owned()))?;
-    long_enough(secret, arn)
+    check_length(secret, arn)
 }
 
-fn long_enough(secret: String, arn: &str) -> Result<SecretString, SecretError> {
+fn check_length(secret: String, arn: &str) -> Result<SecretString, SecretError> {
     let is_long_enough = secret.chars().nth(SECRET_CHARS_MIN - 1).is_some();
     is_long_enough.then(|| SecretString::from(secret)).ok_or_else(|| SecretError::TooShort(arn.to_owned()))
 }
@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn a_secret_that_could_be_guessed_stops_the_function_from_starting() {
-        assert!(long_enough("x".repeat(SECRET_CHARS_MIN), "arn").is_ok());
+        assert!(check_length("x".repeat(SECRET_CHARS_MIN), "arn").is_ok());
         for short in [String::new(), "x".repeat(SECRET_CHARS_MIN - 1)] {
-            let refused = long_enough(short, "arn").map(drop).map_err(|error| error.to_string());
+            let refused = check_length(short, "arn").map(drop).map_err(|error| error.to_string());
             assert_eq!(refused, Err("the secret arn has fewer than 20 characters: make a longer one".to_owned()));
         }
     }

@@ -19,19 +19,19 @@ impl AccessToken {
     }
 
     /// Whether a request of a public route comes with the token, and so may see more. A token that is sent has to be right.
-    pub fn came_with(&self, request: &Request) -> Result<bool, Problem> {
+    pub fn authorize_if_present(&self, request: &Request) -> Result<bool, Problem> {
         request.header("authorization").map_or(Ok(false), |_| self.authorize(request).map(|()| true))
     }
 
     /// Refuses a request without the token in its `Authorization` header.
     pub fn authorize(&self, request: &Request) -> Result<(), Problem> {
         let Some(header) = request.header("authorization") else {
-            return Err(missing());
+            return Err(missing_token());
         };
         let hash = |text: &str| Sha256::digest(text.as_bytes());
         // Hashes are of one length: the comparison takes the same time however much of the token is right.
         let matches = token(header).is_some_and(|token| hash(token).ct_eq(&hash(self.0.expose_secret())).into());
-        if matches { Ok(()) } else { Err(invalid()) }
+        if matches { Ok(()) } else { Err(invalid_token()) }
     }
 }
 
@@ -42,12 +42,12 @@ pub fn token(header: &str) -> Option<&str> {
 }
 
 /// Nothing came, and a token is needed.
-pub fn missing() -> Problem {
+pub fn missing_token() -> Problem {
     MISSING_TOKEN.header("www-authenticate", "Bearer")
 }
 
 /// What came is not a token that opens anything here.
-pub fn invalid() -> Problem {
+pub fn invalid_token() -> Problem {
     INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)
 }
 
@@ -73,10 +73,11 @@ mod tests {
     #[test]
     fn a_public_route_takes_no_token_or_the_right_one() {
         let token = AccessToken::new(SecretString::from("right"));
-        let came_with = |header| token.came_with(&request(header)).map_err(|problem| problem.name());
-        assert_eq!(came_with(None), Ok(false));
-        assert_eq!(came_with(Some("Bearer right")), Ok(true));
-        assert_eq!(came_with(Some("Bearer wrong")), Err("invalid-token"));
+        let authorize_if_present =
+            |header| token.authorize_if_present(&request(header)).map_err(|problem| problem.name());
+        assert_eq!(authorize_if_present(None), Ok(false));
+        assert_eq!(authorize_if_present(Some("Bearer right")), Ok(true));
+        assert_eq!(authorize_if_present(Some("Bearer wrong")), Err("invalid-token"));
     }
 
     #[test]

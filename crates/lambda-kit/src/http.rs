@@ -15,8 +15,8 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::client::{self, Cdn};
-use crate::object::Object;
+use crate::client_address::{self, Cdn};
+use crate::json_object::JsonObject;
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
 use crate::telemetry;
 
@@ -84,7 +84,7 @@ impl Request {
     /// An IPv6 client is its /64 network, because one client has all of those addresses.
     /// `None` when the gateway names no address.
     pub fn client_address(&self) -> Option<IpAddr> {
-        client::of_address(self.source_ip()?)
+        client_address::rate_limit_address(self.source_ip()?)
     }
 
     /// A parameter of the path, which the route declares.
@@ -99,19 +99,19 @@ impl Request {
 
     /// Refuses parameters of the query that the route does not know: a misspelled one would otherwise be ignored, and answered with something
     /// that was not asked for.
-    pub fn takes_query(&self, names: &[&str]) -> Result<(), Problem> {
+    pub fn allow_query_parameters(&self, names: &[&str]) -> Result<(), Problem> {
         let asked = self.0.query_string_parameters.iter().map(|(name, _)| name);
         match asked.filter(|name| !names.contains(name)).min() {
-            Some(unknown) => Err(invalid(unknown, "this route knows no such parameter")),
+            Some(unknown) => Err(invalid_parameter(unknown, "this route knows no such parameter")),
             None => Ok(()),
         }
     }
 
     /// Which of some media types the client wants most, by the weights of `Accept` (RFC 9110, 12.5.1). The first one if it wants none of
     /// them, or does not say.
-    pub fn preferred<'a>(&self, known: &[&'a str]) -> &'a str {
+    pub fn preferred_media_type<'a>(&self, known: &[&'a str]) -> &'a str {
         let accept = self.header("accept").unwrap_or_default();
-        let ranges: Vec<_> = accept.split(',').map(range).collect();
+        let ranges: Vec<_> = accept.split(',').map(media_range).collect();
         // The most specific range that fits says how much a type is wanted; of types wanted alike, the one whose range comes first.
         let wanted = |media: &str| {
             let kind = media.split('/').next().unwrap_or_default();
@@ -129,7 +129,7 @@ impl Request {
         name: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, Problem> {
-        self.query(name).map(|value| parse(value).map_err(|error| invalid(name, error))).transpose()
+        self.query(name).map(|value| parse(value).map_err(|error| invalid_parameter(name, error))).transpose()
     }
 
     /// A parameter of the path, read by `parse`.
@@ -138,7 +138,7 @@ impl Request {
         name: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, Problem> {
-        parse(self.path_parameter(name)).map_err(|error| invalid(name, error))
+        parse(self.path_parameter(name)).map_err(|error| invalid_parameter(name, error))
     }
 
     /// The body as JSON of at most `bytes_max` bytes. A struct is an object: an array of its members is refused.
@@ -147,8 +147,8 @@ impl Request {
         if body.is_empty() {
             return Err(INVALID_BODY.detail("a JSON body is needed"));
         }
-        let body = serde_json::from_slice::<Object<T>>(&body);
-        body.map(|Object(body)| body).map_err(|error| INVALID_BODY.detail(error))
+        let body = serde_json::from_slice::<JsonObject<T>>(&body);
+        body.map(|JsonObject(body)| body).map_err(|error| INVALID_BODY.detail(error))
     }
 
     /// The body as it was sent, of at most `bytes_max` bytes; empty when there is none.
@@ -169,7 +169,7 @@ impl Request {
 }
 
 /// A media range of `Accept` and its weight in thousandths.
-fn range(text: &str) -> (&str, u16) {
+fn media_range(text: &str) -> (&str, u16) {
     let mut parts = text.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
@@ -179,7 +179,7 @@ fn range(text: &str) -> (&str, u16) {
 }
 
 /// A parameter that cannot be read.
-pub fn invalid(name: &str, why: impl ToString) -> Problem {
+pub fn invalid_parameter(name: &str, why: impl ToString) -> Problem {
     INVALID_PARAMETER.detail(format!("`{name}`: {}", why.to_string()))
 }
 
@@ -300,13 +300,13 @@ impl fmt::Display for Cookie<'_> {
 }
 
 /// What stands in an event for bytes of a header that are no UTF-8.
-const NO_TEXT: &[u8] = "\u{fffd}".as_bytes();
+const REPLACEMENT_CHARACTER: &[u8] = "\u{fffd}".as_bytes();
 
 /// A request, or why it cannot be read. One that Lambda's types refuse would otherwise end as an error of the function, a 500; and a header
 /// that is no text, such as an idempotency key, would pass for one that was not sent.
-struct Incoming(Result<Box<ApiGatewayV2httpRequest>, Problem>);
+struct IncomingRequest(Result<Box<ApiGatewayV2httpRequest>, Problem>);
 
-impl<'de> Deserialize<'de> for Incoming {
+impl<'de> Deserialize<'de> for IncomingRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let event = Value::deserialize(deserializer)?;
         let request = serde_json::from_value::<Box<ApiGatewayV2httpRequest>>(event).map_err(|error| {
@@ -314,7 +314,9 @@ impl<'de> Deserialize<'de> for Incoming {
             INVALID_REQUEST.detail("a header, the path or the query cannot be read")
         });
         Ok(Self(request.and_then(|event| {
-            let is_text = |value: &HeaderValue| !value.as_bytes().windows(NO_TEXT.len()).any(|bytes| bytes == NO_TEXT);
+            let is_text = |value: &HeaderValue| {
+                !value.as_bytes().windows(REPLACEMENT_CHARACTER.len()).any(|bytes| bytes == REPLACEMENT_CHARACTER)
+            };
             match event.headers.iter().find(|(_, value)| !is_text(value)) {
                 Some((name, _)) => Err(INVALID_REQUEST.detail(format!("the header `{name}` is not UTF-8"))),
                 None => Ok(event),
@@ -330,7 +332,7 @@ where
     Fut: Future<Output = Result<Reply, Problem>>,
 {
     let (handle, cdn) = (&handle, &Cdn::from_env());
-    let answer = |event: LambdaEvent<Incoming>| async move {
+    let answer = |event: LambdaEvent<IncomingRequest>| async move {
         let start = Instant::now();
         let (mut route, mut client) = (String::new(), None);
         let outcome = match event.payload.0 {

@@ -5,13 +5,13 @@
 
 pub mod aws;
 pub mod bearer;
-pub mod client;
+pub mod client_address;
 pub mod csv_cell;
 pub mod cursor;
 pub mod env;
 pub mod http;
 pub mod id;
-pub mod object;
+pub mod json_object;
 pub mod outbound;
 pub mod page;
 pub mod problem;

@@ -113,8 +113,8 @@ pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer 
 pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
 /// The database asks for patience; the request can be sent again as it is.
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
-/// What a client learns of a store that failed: to try again where that may help, and nothing else.
-pub fn failed(is_transient: bool) -> Problem {
+/// What a client learns of a store that busy_or_internal: to try again where that may help, and nothing else.
+pub fn busy_or_internal(is_transient: bool) -> Problem {
     if is_transient { busy() } else { INTERNAL }
 }
 

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
 
-use crate::client::{self, Cdn};
+use crate::client_address::{self, Cdn};
 use crate::telemetry;
 
 /// One event ([its members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
@@ -72,13 +72,13 @@ impl SocketEvent {
         self.request_context.identity.as_ref()?.source_ip.as_deref()
     }
 
-    /// The client when a connection begins, for limits, as [`client::of_address`] has it.
+    /// The client when a connection begins, for limits, as [`client_address::rate_limit_address`] has it.
     pub fn client_address(&self) -> Option<IpAddr> {
-        client::of_address(self.source_ip()?)
+        client_address::rate_limit_address(self.source_ip()?)
     }
 
     /// Takes the client's address from the CDN, where `cdn` passed the connection on.
-    fn seen_through(mut self, cdn: &Cdn) -> Self {
+    fn with_client_address(mut self, cdn: &Cdn) -> Self {
         let Some(lines) = self.multi_value_headers.take() else { return self };
         let mut headers = HeaderMap::new();
         for (name, value) in
@@ -133,7 +133,7 @@ where
     let answer = |event: LambdaEvent<SocketEvent>| async move {
         let start = Instant::now();
         let (connection_id, route) = (event.payload.connection_id().to_owned(), event.payload.route().to_owned());
-        let (reply, outcome) = handle(event.payload.seen_through(cdn)).await;
+        let (reply, outcome) = handle(event.payload.with_client_address(cdn)).await;
         let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
         let status = reply.status_code;
         tracing::info!(request_id = event.context.request_id, connection_id, route, status, outcome, duration_ms);
@@ -174,7 +174,7 @@ mod tests {
         let begin = r#"{"requestContext":{"connectionId":"c","routeKey":"$connect","identity":{"sourceIp":"64.252.70.1"}},
             "multiValueHeaders":{"X-Forwarded-For":["203.0.113.7, 64.252.70.1"],"X-Tidemark-Cdn-Key":["k"]}}"#;
         for (key, client) in [("k", "203.0.113.7"), ("another", "64.252.70.1")] {
-            assert_eq!(event(begin).seen_through(&Cdn::new(key)).source_ip(), Some(client));
+            assert_eq!(event(begin).with_client_address(&Cdn::new(key)).source_ip(), Some(client));
         }
     }
 

@@ -91,7 +91,7 @@ impl<I> Change<'_, I> {
 
 /// A record of a batch, read as far as it can be.
 #[derive(Debug)]
-pub struct Read<'a, T> {
+pub struct ReadRecord<'a, T> {
     number: Option<String>,
     /// What it tells, or why it cannot be read.
     pub content: Result<T, String>,
@@ -100,7 +100,7 @@ pub struct Read<'a, T> {
 
 /// What became of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct BatchProgress {
     /// Records that could not be read, and were left out.
     pub unreadable: u64,
     /// The first record that is not done, as its number is spelled.
@@ -135,7 +135,10 @@ impl<'e> StreamEvent<'e> {
     }
 
     /// Each record as `read` understands it.
-    pub fn read<'a, I, O, T, E>(&'a self, read: impl Fn(&StreamRecord<'a, I, O>) -> Result<T, E>) -> Vec<Read<'a, T>>
+    pub fn read<'a, I, O, T, E>(
+        &'a self,
+        read: impl Fn(&StreamRecord<'a, I, O>) -> Result<T, E>,
+    ) -> Vec<ReadRecord<'a, T>>
     where
         I: Deserialize<'a>,
         O: Deserialize<'a>,
@@ -144,37 +147,37 @@ impl<'e> StreamEvent<'e> {
         let records = self.records.iter().map(|raw| match serde_json::from_str(raw.get()) {
             Ok(record) => {
                 let content = read(&record).map_err(|error| error.to_string());
-                Read { number: Some(record.change.sequence_number.into_owned()), content, raw }
+                ReadRecord { number: Some(record.change.sequence_number.into_owned()), content, raw }
             }
-            Err(error) => Read { number: None, content: Err(error.to_string()), raw },
+            Err(error) => ReadRecord { number: None, content: Err(error.to_string()), raw },
         });
         records.collect()
     }
 }
 
-impl Progress {
+impl BatchProgress {
     /// Handles records one after the other, up to the first that fails. One that cannot be read, or turns out to be so while it is handled, would not be
     /// readable the next time either: it is left out, and the metric `RecordsUnreadable` tells.
     ///
     /// # Errors
     /// That of a record which has no number that the batch could go on from: all of it comes again.
-    pub async fn through<T, E: Display>(
-        records: Vec<Read<'_, T>>,
+    pub async fn process<T, E: Display>(
+        records: Vec<ReadRecord<'_, T>>,
         is_unreadable: impl Fn(&E) -> bool,
         mut handle: impl AsyncFnMut(T) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut progress = Self::default();
-        for Read { number, content, raw } in records {
+        for ReadRecord { number, content, raw } in records {
             let outcome = match content {
                 Ok(content) => handle(content).await,
                 Err(why) => {
-                    progress.leave_out(&why, number.as_deref(), raw);
+                    progress.skip_unreadable(&why, number.as_deref(), raw);
                     continue;
                 }
             };
             match outcome {
                 Ok(()) => {}
-                Err(error) if is_unreadable(&error) => progress.leave_out(&error, number.as_deref(), raw),
+                Err(error) if is_unreadable(&error) => progress.skip_unreadable(&error, number.as_deref(), raw),
                 Err(error) => {
                     tracing::warn!(%error, sequence_number = number, "a record is not done; it comes again");
                     let Some(number) = number else { return Err(error) };
@@ -187,7 +190,7 @@ impl Progress {
         Ok(progress)
     }
 
-    fn leave_out(&mut self, error: &dyn Display, sequence_number: Option<&str>, raw: &RawValue) {
+    fn skip_unreadable(&mut self, error: &dyn Display, sequence_number: Option<&str>, raw: &RawValue) {
         self.unreadable += 1;
         tracing::error!(%error, sequence_number, size_bytes = raw.get().len(), "a record cannot be read");
     }

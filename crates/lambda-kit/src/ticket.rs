@@ -84,12 +84,12 @@ impl Tickets {
     /// `invalid-token`: it is not a player's token, or it has expired.
     pub fn player(&self, request: &Request, now: Timestamp) -> Result<Option<String>, Problem> {
         let Some(header) = request.header("authorization") else { return Ok(None) };
-        let token = bearer::token(header).ok_or_else(bearer::invalid)?;
+        let token = bearer::token(header).ok_or_else(bearer::invalid_token)?;
         let player_id = self.0.open(PLAYER, token, now).map_err(|error| match error {
-            SignedError::Forged => bearer::invalid(),
-            SignedError::Expired => bearer::invalid().detail("the token has expired"),
+            SignedError::Forged => bearer::invalid_token(),
+            SignedError::Expired => bearer::invalid_token().detail("the token has expired"),
         })?;
-        String::from_utf8(player_id).map(Some).map_err(|_| bearer::invalid())
+        String::from_utf8(player_id).map(Some).map_err(|_| bearer::invalid_token())
     }
 }
 

@@ -10,11 +10,11 @@ mod error;
 pub mod game;
 mod item;
 pub mod journal;
-mod layout;
 pub mod okusuri;
 mod retry;
 mod row_reader;
 mod series;
+mod shard_count;
 pub mod shop;
 mod table;
 

@@ -8,7 +8,7 @@ async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
     for number in 0..50 {
         scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
     }
-    let bounds = Bounds { users_max: 20, ..Bounds::default() };
+    let bounds = RunLimits { users_max: 20, ..RunLimits::default() };
     let reminding = scene.reminding.clone().within(bounds);
     let mut runs = Vec::new();
     for minutes in [0, 5, 10, 15] {
@@ -22,7 +22,7 @@ async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
     assert_eq!(reminded.len(), 50);
 
     let nothing =
-        handle(&reminding.within(Bounds { time: Duration::ZERO, ..bounds }), at("2026-11-23T13:00:00Z")).await;
+        handle(&reminding.within(RunLimits { time: Duration::ZERO, ..bounds }), at("2026-11-23T13:00:00Z")).await;
     assert_eq!(nothing.unwrap(), Report { has_more: true, ..Report::default() });
 }
 
@@ -45,11 +45,11 @@ async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_
         let request = scene.db.client.batch_write_item().request_items(Database::OKUSURI, rows.collect());
         assert!(request.send().await.unwrap().unprocessed_items.unwrap_or_default().is_empty());
     }
-    let reminding = scene.reminding.clone().within(Bounds { users_max: 600, ..Bounds::default() });
+    let reminding = scene.reminding.clone().within(RunLimits { users_max: 600, ..RunLimits::default() });
     // Most have no profile: a user who has gone is taken out of the index, and that is all.
     for (runs, minutes) in [(1, 0), (2, 5)] {
         let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
-        assert_eq!((report.reminded + report.left_out, report.has_more), (600, true));
+        assert_eq!((report.reminded + report.skipped, report.has_more), (600, true));
         assert_eq!(still_due(&scene.reminders).await, 10_000 - runs * 600);
     }
 }

@@ -8,10 +8,10 @@ async fn a_push_service_that_calls_a_browser_gone_is_not_asked_again() {
         let scene = Scene::new().await;
         let ann = scene.user("ann", "Asia/Tokyo").await;
         scene.service.answers("ann", &[Answer::Status(status)]);
-        assert_eq!(scene.run(EVENING).await, Report { unreached: 1, ..Report::default() });
+        assert_eq!(scene.run(EVENING).await, Report { undelivered: 1, ..Report::default() });
         let device = scene.device(&ann).await;
         assert_eq!((device.is_enabled, device.disabled_because), (false, Some(status.to_string())));
-        assert_eq!(scene.run("2026-11-23T13:00:00Z").await.unreached, 1);
+        assert_eq!(scene.run("2026-11-23T13:00:00Z").await.undelivered, 1);
         assert_eq!(scene.service.requests("ann"), 1);
     }
 }
@@ -36,13 +36,13 @@ async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
-    let everything = store::okusuri::Everything::new(&scene.db.table(Database::OKUSURI));
+    let everything = store::okusuri::UserData::new(&scene.db.table(Database::OKUSURI));
     everything.delete(&ann, at(EVENING), || true).await.unwrap();
     let late = scene.notifications.subscribe(&profile, &device).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
     let late = scene.notifications.set(&ann, Platform::Web, false, at(EVENING)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
-    assert_eq!(scene.notifications.of(&ann).await.unwrap(), NotificationsOf::default());
+    assert_eq!(scene.notifications.of(&ann).await.unwrap(), UserNotifications::default());
     let late = scene.reminders.change(&ann, ReminderChange::default(), &TimeZone::UTC, at(EVENING)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
     assert_eq!(scene.reminders.get(&ann).await.unwrap(), None);
@@ -58,7 +58,7 @@ async fn a_push_service_that_cannot_now_is_asked_again_a_little_later_and_not_fo
     scene.service.answers("late", &[Answer::RetryAfter(429, 3_600)]);
     scene.service.answers("broken", &[Answer::Status(500); 9]);
     scene.service.answers("mended", &[Answer::Status(503), Answer::RetryAfter(500, 0)]);
-    assert_eq!(scene.run(EVENING).await, Report { reminded: 2, unreached: 2, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 2, undelivered: 2, ..Report::default() });
     let mut reminded = scene.reminded();
     reminded.sort();
     assert_eq!(reminded, [was("mended", "2026-11-22"), was("soon", "2026-11-22")]);

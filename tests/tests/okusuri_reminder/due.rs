@@ -84,7 +84,7 @@ async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
     let logs = Logs::new(&scene.db.table(Database::OKUSURI));
     for day in ["2026-11-19", "2026-11-20", "2026-11-21"] {
         let log = domain::okusuri::Log { date: day.parse().unwrap(), has_bleeding: true };
-        logs.put(&ann, &Entry { log, is_taken: true, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
+        logs.put(&ann, &LogEntry { log, is_taken: true, note: None, id: Uuid::now_v7() }, at(EVENING)).await.unwrap();
     }
     for day in 22..=25 {
         let report = scene.run(&format!("2026-11-{day}T13:00:00Z")).await;
@@ -139,7 +139,7 @@ async fn a_claim_whose_answer_is_lost_is_not_given_twice() {
     // The client tries again by itself, and finds the claim taken: by itself, which it cannot know.
     scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
     let report = scene.run(EVENING).await;
-    assert_eq!((report.reminded, report.elsewhere), (0, 1));
+    assert_eq!((report.reminded, report.handled_elsewhere), (0, 1));
     scene.run("2026-11-22T13:05:00Z").await;
     assert_eq!(scene.reminded(), []);
     scene.run("2026-11-23T13:00:00Z").await;
@@ -153,10 +153,10 @@ async fn runs_that_did_not_take_place_are_caught_up_for_two_hours() {
     assert_eq!(scene.run("2026-11-22T15:00:00Z").await.reminded, 1);
     // After midnight it is still about the evening before.
     assert_eq!(scene.reminded(), [was("ann", "2026-11-22")]);
-    assert_eq!(scene.run("2026-11-23T15:00:01Z").await, Report { left_out: 1, ..Report::default() });
+    assert_eq!(scene.run("2026-11-23T15:00:01Z").await, Report { skipped: 1, ..Report::default() });
     assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-24T13:00:00Z")));
     // Days later, at another hour.
-    assert_eq!(scene.run("2026-11-29T04:00:00Z").await, Report { left_out: 1, ..Report::default() });
+    assert_eq!(scene.run("2026-11-29T04:00:00Z").await, Report { skipped: 1, ..Report::default() });
     assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-29T13:00:00Z")));
     assert_eq!(scene.reminded().len(), 1);
 }
@@ -196,7 +196,7 @@ async fn a_reminder_that_was_left_behind_in_another_zone_follows_its_user() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     user(&scene.db.client, "ann", "Europe/Berlin").await.unwrap();
-    assert_eq!(scene.run(EVENING).await, Report { left_out: 1, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report { skipped: 1, ..Report::default() });
     let reminder = scene.reminder(&ann).await;
     assert_eq!((reminder.time_zone.as_str(), reminder.due_at), ("Europe/Berlin", Some(at("2026-11-22T21:00:00Z"))));
     scene.run("2026-11-22T21:00:00Z").await;
@@ -225,7 +225,7 @@ async fn who_is_switched_off_who_is_going_and_who_has_gone_hear_nothing() {
         .set(&UserId::new("muted").unwrap(), domain::okusuri::Platform::Web, false, at(EVENING))
         .await
         .unwrap();
-    assert_eq!(scene.run(EVENING).await, Report { left_out: 2, unreached: 1, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report { skipped: 2, undelivered: 1, ..Report::default() });
     assert_eq!(scene.run(EVENING).await, Report::default());
     assert_eq!(scene.reminded(), []);
 }
@@ -241,6 +241,6 @@ async fn a_reminder_that_cannot_be_read_holds_nobody_up_and_does_not_come_again(
     let spoil = spoil.update_expression("SET #Time = :Time").expression_attribute_names("#Time", "Time");
     let nonsense = AttributeValue::S("half past never".to_owned());
     spoil.expression_attribute_values(":Time", nonsense).send().await.unwrap();
-    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, set_aside: 1, ..Report::default() });
+    assert_eq!(scene.run(EVENING).await, Report { reminded: 1, unreadable: 1, ..Report::default() });
     assert_eq!(scene.run(EVENING).await, Report::default());
 }

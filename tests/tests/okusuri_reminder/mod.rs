@@ -16,12 +16,12 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::outbound::Outbound;
 use lambda_kit::push::{Push, VapidKey};
-use okusuri_reminder::{Bounds, Reminding, Report, handle};
+use okusuri_reminder::{ReminderService, Report, RunLimits, handle};
 use secrecy::SecretString;
 use serde_json::json;
 use store::okusuri::rows::{MedicationLog, PushSubscription, Reminder, User};
 use store::okusuri::{
-    DuePartition, Entry, Key, Logs, Notifications, NotificationsOf, ReminderChange, Reminders, WriteError, read,
+    DuePartition, Key, LogEntry, Logs, Notifications, ReminderChange, Reminders, UserNotifications, WriteError, read,
 };
 use tidemark_tests::Database;
 use tidemark_tests::okusuri::{put, user};
@@ -36,7 +36,7 @@ struct Scene {
     service: PushService,
     reminders: Reminders,
     notifications: Notifications,
-    reminding: Reminding,
+    reminding: ReminderService,
 }
 
 impl Scene {
@@ -47,7 +47,7 @@ impl Scene {
         Self {
             reminders: Reminders::new(&db.table(Database::OKUSURI)),
             notifications: Notifications::new(&db.table(Database::OKUSURI)),
-            reminding: Reminding::new(&db.table(Database::OKUSURI), push),
+            reminding: ReminderService::new(&db.table(Database::OKUSURI), push),
             db,
             service,
         }

@@ -14,7 +14,7 @@ use domain::UserId;
 use domain::calendar::{RANGE_DAYS_MAX, RANGE_MONTHS_MAX};
 use domain::clicks::ClickCount;
 use domain::game::{CUSTOM_WORDS_MAX, English, Hiragana, PlayerName};
-use domain::journal::{Message, Stream};
+use domain::journal::{JournalStream, Message};
 use domain::okusuri::{Note, SNOOZE_MINUTES_MAX, SUBSCRIPTIONS_MAX, TIMES_MAX};
 use domain::shop::{Amount, HoldTime, Quantity, StockLevel};
 use lambda_kit::push::ENDPOINT_BYTES_MAX;
@@ -175,7 +175,7 @@ fn the_limits_are_those_of_the_code() {
         ("schemas/EntryPage/properties/items/maxItems", json!(journal::LIMIT_MAX)),
         ("parameters/EntriesLimit/schema/maximum", json!(journal::LIMIT_MAX)),
         ("parameters/EntriesLimit/schema/default", json!(journal::LIMIT_DEFAULT)),
-        ("parameters/Stream/schema/pattern", json!(format!("^[a-z0-9-]{{1,{}}}$", Stream::CHARS_MAX))),
+        ("parameters/Stream/schema/pattern", json!(format!("^[a-z0-9-]{{1,{}}}$", JournalStream::CHARS_MAX))),
         ("schemas/ActivityOutcomes/properties/items/maxItems", json!(activity_log::ACTIVITIES_MAX)),
         ("schemas/ActivityPage/properties/items/maxItems", json!(activity_log::LIMIT_MAX)),
         ("parameters/ActivitiesLimit/schema/maximum", json!(activity_log::LIMIT_MAX)),

@@ -5,12 +5,12 @@ use bots::Server;
 use domain::calendar::YearMonth;
 use domain::clicks::{StatDelta, Sums};
 use domain::game::{Command, Line, LineId, LineKind, Talk};
-use domain::journal::{EntryId, Stream};
+use domain::journal::{EntryId, JournalStream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::json;
-use store::clicks::{Lane, Lanes, StatLayout};
+use store::clicks::{Checkpoints, ShardCheckpoint, StatLayout};
 use store::game::{CHAT_LINES_MAX, Chat, StoredLine};
 use store::okusuri::{ReminderChange, Reminders};
 use tidemark_tests::browser::Browser;
@@ -29,7 +29,7 @@ pub async fn days_of_the_journal_have_grown(stack: &Stack) {
     // Samples of games end within the hours to come, which may be tomorrow's.
     for at in [sampled, now, now + SignedDuration::from_hours(24)] {
         for (stream, shards) in
-            [Stream::suite(), Stream::stock()].iter().flat_map(|stream| (1..=3).map(move |n| (stream, n)))
+            [JournalStream::suite(), JournalStream::stock()].iter().flat_map(|stream| (1..=3).map(move |n| (stream, n)))
         {
             let entry = entry(stream, EntryId::derived(at, "grown"), "grown").unwrap();
             journal(&stack.dynamodb(), shards, "default=0").append(&entry, now).await.unwrap();
@@ -56,16 +56,16 @@ pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
 pub async fn a_lane_keeps_sums(stack: &Stack) {
     let client = stack.dynamodb();
     let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
-    let lane = Lane::new(table.latest_stream_arn.unwrap(), "shardId-kept");
+    let lane = ShardCheckpoint::new(table.latest_stream_arn.unwrap(), "shardId-kept");
     let (day, sums) = ("2025-10-02".parse().unwrap(), Sums { clicks: 2, unique_users: 1 });
     let (days, months) = ([(day, sums)].into(), [(YearMonth::of(day), sums)].into());
     let kept = StatDelta { total_clicks: 2, days, months };
-    let lanes = Lanes::new(&store::Table::new(client, Database::CLICKS)).in_layout(StatLayout::Lanes);
+    let lanes = Checkpoints::new(&store::Table::new(client, Database::CLICKS)).in_layout(StatLayout::Buffers);
     lanes.commit(&lane, None, "1".parse().unwrap(), &kept, Timestamp::now()).await.unwrap();
     let always = json!({ "engine": { "transaction_conflicts": { "probability": 1 } } });
     for (faults, left) in [(always, 1), (json!({}), 0)] {
         stack.set_faults(&faults).await.unwrap();
-        let report = stack.invoke("stats-folder", &sample_event("stats-folder", "usual")).await.unwrap().unwrap();
+        let report = stack.invoke("stats-merger", &sample_event("stats-merger", "usual")).await.unwrap().unwrap();
         assert_eq!(report["left"], left, "{report}");
     }
 }
@@ -129,9 +129,9 @@ pub async fn a_chat_is_long(stack: &Stack) {
 /// A player opens a second tab.
 pub async fn a_connection_replaces_another(stack: &Stack) {
     let server = Server::at(stack.url(), None).await.unwrap();
-    let seat = server.make_game(&json!({ "name": "Ann" })).await.unwrap();
+    let seat = server.create_game(&json!({ "name": "Ann" })).await.unwrap();
     let _first = server.connect(&seat.ticket).await.unwrap();
-    let again = server.sit_down(seat.game_id.parse().unwrap(), "Ann", Some(&seat.player_token)).await.unwrap();
+    let again = server.join_game(seat.game_id.parse().unwrap(), "Ann", Some(&seat.player_token)).await.unwrap();
     let _second = server.connect(&again.ticket).await.unwrap();
 }
 

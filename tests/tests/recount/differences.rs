@@ -63,7 +63,7 @@ async fn an_unreadable_click_is_told_of_and_is_no_difference() {
     let update = update.key("createDateTime", AttributeValue::S(format!("{DAY}T10:00:00.000Z")));
     let update = update.update_expression("SET clickCount = :text");
     update.expression_attribute_values(":text", AttributeValue::S("one".into())).send().await.unwrap();
-    let measured = recount(&db, Scope::All).await;
+    let measured = recount(&db, RecountScope::All).await;
     assert_eq!((measured.differences, measured.clicks, measured.unreadable), (vec![], 0, 1));
 }
 
@@ -122,7 +122,7 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
             source.deliver().await;
         }
     };
-    let ((), measured) = tokio::join!(more, recount(&db, Scope::All));
+    let ((), measured) = tokio::join!(more, recount(&db, RecountScope::All));
     let errors: Vec<_> =
         measured.differences.iter().map(|difference| (difference.period, difference.error())).collect();
     assert_eq!(errors, [(Period::Day(DAY.parse().unwrap()), (5, 0))]);

@@ -1,12 +1,12 @@
 //! Sums that lanes keep, and their way to the statistics.
 
 use domain::clicks::{SequenceNumber, StatDelta, Sums};
-use store::clicks::{CommitError, Folder, Lanes};
+use store::clicks::{Checkpoints, CommitError, Merger};
 
 use super::*;
 
-fn folder(db: &Database) -> Folder {
-    Folder::new(&db.table(Database::CLICKS))
+fn folder(db: &Database) -> Merger {
+    Merger::new(&db.table(Database::CLICKS))
 }
 
 fn number(n: u64) -> SequenceNumber {
@@ -23,7 +23,7 @@ fn two_clicks() -> StatDelta {
 #[tokio::test]
 async fn what_lanes_keep_is_stored_to_a_recount_and_folding_takes_it_where_readers_look() {
     let db = Database::start().await.unwrap();
-    let mut source = Source::in_layout(&db, StatLayout::Lanes).await;
+    let mut source = Source::in_layout(&db, StatLayout::Buffers).await;
     for n in 0..20 {
         put(&db, &format!("user-{}", n % 3), n).await;
     }
@@ -32,47 +32,47 @@ async fn what_lanes_keep_is_stored_to_a_recount_and_folding_takes_it_where_reade
     for scope in scopes() {
         assert_eq!(recount(&db, scope).await.differences, [], "{scope:?}");
     }
-    let report = stats_folder::handle(&folder(&db)).await.unwrap();
-    assert_eq!((report.lanes, report.clicks, report.left), (1, 20, 0));
+    let report = stats_merger::handle(&folder(&db)).await.unwrap();
+    assert_eq!((report.shards, report.clicks, report.left), (1, 20, 0));
     assert_eq!(stats(&db).await, [20, 3, 20, 3, 20]);
-    assert_eq!(stats_folder::handle(&folder(&db)).await.unwrap(), stats_folder::Report::default());
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(stats_merger::handle(&folder(&db)).await.unwrap(), stats_merger::Report::default());
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
 }
 
 #[tokio::test]
 async fn sums_are_folded_once_and_none_that_came_since_are_thrown_away() {
     let db = Database::start().await.unwrap();
     let stream_arn = Source::of(&db).await.stream_arn;
-    let (lane, now) = (Lane::new(stream_arn, "0"), Timestamp::UNIX_EPOCH);
-    let lanes = Lanes::new(&db.table(Database::CLICKS)).in_layout(StatLayout::Lanes);
+    let (lane, now) = (ShardCheckpoint::new(stream_arn, "0"), Timestamp::UNIX_EPOCH);
+    let lanes = Checkpoints::new(&db.table(Database::CLICKS)).in_layout(StatLayout::Buffers);
     lanes.commit(&lane, None, number(1), &two_clicks(), now).await.unwrap();
     let again = lanes.commit(&lane, None, number(1), &two_clicks(), now).await;
-    assert!(matches!(again, Err(CommitError::LaneMoved)), "{again:?}");
+    assert!(matches!(again, Err(CommitError::CheckpointMoved)), "{again:?}");
 
-    let (folder, early) = (folder(&db), folder(&db).waiting().await.unwrap().remove(0));
+    let (folder, early) = (folder(&db), folder(&db).list().await.unwrap().remove(0));
     lanes.commit(&lane, Some(number(1)), number(2), &two_clicks(), now).await.unwrap();
-    let late = folder.waiting().await.unwrap().remove(0);
+    let late = folder.list().await.unwrap().remove(0);
     for read_too_early in [early.clone(), early] {
-        assert!(matches!(folder.fold(read_too_early).await, Err(CommitError::LaneMoved)));
+        assert!(matches!(folder.merge(read_too_early).await, Err(CommitError::CheckpointMoved)));
     }
-    assert_eq!(folder.fold(late.clone()).await.unwrap(), None);
-    assert!(matches!(folder.fold(late).await, Err(CommitError::LaneMoved)), "folded twice");
+    assert_eq!(folder.merge(late.clone()).await.unwrap(), None);
+    assert!(matches!(folder.merge(late).await, Err(CommitError::CheckpointMoved)), "folded twice");
     assert_eq!(stats(&db).await, [4, 2, 4, 2, 4]);
-    assert_eq!(folder.kept(&lane).await.unwrap(), None);
+    assert_eq!(folder.read(&lane).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn the_layout_may_change_at_any_time_and_a_part_of_many_days_does_not_stay_in_the_lane() {
     let db = Database::start().await.unwrap();
     let first: Date = DAY.parse().unwrap();
-    for (n, layout) in (0..).zip([StatLayout::Sums, StatLayout::Lanes, StatLayout::Sums]) {
+    for (n, layout) in (0..).zip([StatLayout::Sums, StatLayout::Buffers, StatLayout::Sums]) {
         // From the beginning each time: what has been counted is not counted again.
         let mut source = Source::in_layout(&db, layout).await;
         put(&db, "ann", n).await;
         source.drain().await;
     }
     assert_eq!(stats(&db).await, [2, 1, 2, 1, 2], "one is in the lane");
-    let mut source = Source::in_layout(&db, StatLayout::Lanes).await;
+    let mut source = Source::in_layout(&db, StatLayout::Buffers).await;
     source.drain().await;
     for days in 0..9 {
         let day = first.checked_add(jiff::Span::new().days(days)).unwrap();
@@ -82,7 +82,7 @@ async fn the_layout_may_change_at_any_time_and_a_part_of_many_days_does_not_stay
     source.drain().await;
     let total = stats(&db).await[4];
     assert!(total > 2, "a page of seven clicks has twelve statistics or so: {total}");
-    stats_folder::handle(&folder(&db)).await.unwrap();
+    stats_merger::handle(&folder(&db)).await.unwrap();
     assert_eq!(stats(&db).await[4], 21);
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
 }

@@ -12,30 +12,30 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodbstreams::types::{AttributeValue as Image, Record, ShardIteratorType};
-use domain::clicks::{Correction, Difference, Period, Scope, StreamClick, Sums, parts};
+use domain::clicks::{Correction, Difference, Period, RecountScope, StreamClick, Sums, chunks};
 use engine::ShardChange;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use stats_aggregator::Aggregator;
 use store::clicks::{
-    DateShards, Ending, Kept, KnownClaims, Lane, Markers, Measured, Quarantine, Recounter, Redriven, Redriver,
-    RepairError, Repaired, Repairer, StatLayout,
+    DateShards, FirstSeenCache, FirstSeenRecords, Measurement, Quarantine, QuarantineEnding, QuarantinedRecord,
+    Recounter, RedriveOutcome, Redriver, RepairError, RepairReport, Repairer, ShardCheckpoint, StatLayout,
 };
 use tidemark_tests::Database;
 use tokio::sync::Notify;
 
 const DAY: &str = "2025-10-02";
 
-fn scopes() -> [Scope; 3] {
-    [Scope::Day(DAY.parse().unwrap()), Scope::Month(DAY[..7].parse().unwrap()), Scope::All]
+fn scopes() -> [RecountScope; 3] {
+    [RecountScope::Day(DAY.parse().unwrap()), RecountScope::Month(DAY[..7].parse().unwrap()), RecountScope::All]
 }
 
 fn recounter(db: &Database) -> Recounter {
     Recounter::new(&db.table(Database::CLICKS), db.streams(), DateShards::default())
 }
 
-async fn recount(db: &Database, scope: Scope) -> Measured {
+async fn recount(db: &Database, scope: RecountScope) -> Measurement {
     recounter(db).check(scope, |_| {}).await.unwrap()
 }
 
@@ -163,7 +163,7 @@ fn event_record(record: &Record) -> Value {
     })
 }
 
-async fn repair(db: &Database, measured: &Measured, lowers: bool) -> Result<Repaired, RepairError> {
+async fn repair(db: &Database, measured: &Measurement, lowers: bool) -> Result<RepairReport, RepairError> {
     let repairer = Repairer::new(&db.table(Database::CLICKS));
     repairer.repair(measured, lowers, Timestamp::now(), |_| {}).await
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Puts a click that nobody can read, has it quarantined, and mends it in the table.
-async fn with_a_mended_click(db: &Database, source: &mut Source) -> Kept {
+async fn with_a_mended_click(db: &Database, source: &mut Source) -> QuarantinedRecord {
     let broken = AttributeValue::S("one".to_owned());
     put_with_count(db, "eve", &format!("{DAY}T09:00:00.000Z"), broken).await;
     source.drain().await;
@@ -20,14 +20,14 @@ async fn a_mended_click_is_counted_once_however_often_it_is_redriven() {
     let mut source = Source::of(&db).await;
     let kept = with_a_mended_click(&db, &mut source).await;
     let redriver = Redriver::new(&db.table(Database::CLICKS));
-    let counted = Redriven::Ended(Ending::Counted);
+    let counted = RedriveOutcome::Ended(QuarantineEnding::Counted);
     let redrives = (0..8).map(|_| redriver.redrive(&kept, Timestamp::now()));
     for redriven in futures::future::join_all(redrives).await {
         assert_eq!(redriven.unwrap(), counted);
     }
     assert_eq!(redriver.redrive(&kept, Timestamp::now()).await.unwrap(), counted);
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
     // Her next click finds her claimed and counted.
     put(&db, "eve", 1).await;
     source.drain().await;
@@ -41,14 +41,14 @@ async fn a_mended_click_waits_for_its_redrive_and_no_repair_counts_it() {
         let mut source = Source::of(&db).await;
         let kept = with_a_mended_click(&db, &mut source).await;
         add(&db, "STAT#TOTAL", "METADATA", 0).await;
-        let measured = recount(&db, Scope::All).await;
+        let measured = recount(&db, RecountScope::All).await;
         assert_eq!((&measured.differences, measured.quarantined), (&vec![], 1));
         if repairs_first {
             repair(&db, &measured, true).await.unwrap();
             assert_eq!(stats(&db).await, [0; 5]);
         }
         Redriver::new(&db.table(Database::CLICKS)).redrive(&kept, Timestamp::now()).await.unwrap();
-        let measured = recount(&db, Scope::All).await;
+        let measured = recount(&db, RecountScope::All).await;
         assert_eq!((&measured.differences, measured.quarantined, measured.unmarked.len()), (&vec![], 0, 0));
         repair(&db, &measured, true).await.unwrap();
         assert_eq!(stats(&db).await, [1, 1, 1, 1, 1], "repairs first: {repairs_first}");
@@ -64,11 +64,17 @@ async fn a_click_that_was_put_anew_is_counted_by_the_stream_and_its_old_record_d
     delete(&db, "eve", &format!("{DAY}T09:00:00.000Z")).await;
     put_at(&db, "eve", &format!("{DAY}T09:00:00.000Z")).await;
     source.drain().await;
-    assert_eq!(recount(&db, Scope::All).await.quarantined, 1);
+    assert_eq!(recount(&db, RecountScope::All).await.quarantined, 1);
     let (kept, _) = Quarantine::new(&db.table(Database::CLICKS)).list(None).await.unwrap();
     let redriver = Redriver::new(&db.table(Database::CLICKS));
-    assert_eq!(redriver.dismiss(&kept[0], Timestamp::now()).await.unwrap(), Redriven::Ended(Ending::Dismissed));
-    assert_eq!(redriver.redrive(&kept[0], Timestamp::now()).await.unwrap(), Redriven::Ended(Ending::Dismissed));
+    assert_eq!(
+        redriver.dismiss(&kept[0], Timestamp::now()).await.unwrap(),
+        RedriveOutcome::Ended(QuarantineEnding::Dismissed)
+    );
+    assert_eq!(
+        redriver.redrive(&kept[0], Timestamp::now()).await.unwrap(),
+        RedriveOutcome::Ended(QuarantineEnding::Dismissed)
+    );
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
 }

@@ -38,12 +38,16 @@ async fn a_measurement_is_repaired_once_however_often_it_is_tried() {
     let db = Database::start().await.unwrap();
     let mut source = Source::of(&db).await;
     with_a_batch_given_up(&db, &mut source).await;
-    let measured = recount(&db, Scope::All).await;
+    let measured = recount(&db, RecountScope::All).await;
     let (one, other) = tokio::join!(repair(&db, &measured, false), repair(&db, &measured, false));
     assert_eq!(u8::from(one.is_ok()) + u8::from(other.is_ok()), 1);
-    assert!(matches!(repair(&db, &measured, false).await, Err(RepairError::Overtaken)));
+    assert!(matches!(repair(&db, &measured, false).await, Err(RepairError::ConcurrentRepair)));
     assert_eq!(stats(&db).await, [3, 2, 3, 2, 3]);
-    assert_eq!(db.number("LANE#operator", "repair", "expiresAt").await.unwrap(), 0, "the lane of repairs is for ever");
+    assert_eq!(
+        db.number("CHECKPOINT#operator", "repair", "expiresAt").await.unwrap(),
+        0,
+        "the lane of repairs is for ever"
+    );
 }
 
 #[tokio::test]
@@ -60,12 +64,12 @@ async fn a_repair_that_is_killed_on_the_way_is_right_when_it_is_begun_again() {
     for day in &days {
         delete(&db, "STAT#DAILY", &day.to_string()).await;
     }
-    let measured = recount(&db, Scope::All).await;
+    let measured = recount(&db, RecountScope::All).await;
     assert_eq!(measured.differences.len(), days.len());
 
     let first_part = Notify::new();
     let repairer = Repairer::new(&db.table(Database::CLICKS));
-    let told = |repaired: &Repaired| {
+    let told = |repaired: &RepairReport| {
         if !repaired.corrections.is_empty() {
             first_part.notify_one();
         }
@@ -75,10 +79,10 @@ async fn a_repair_that_is_killed_on_the_way_is_right_when_it_is_begun_again() {
         () = first_part.notified() => {}
         repaired = repairer.repair(&measured, false, Timestamp::now(), told) => panic!("it was to be killed: {repaired:?}"),
     }
-    let left = recount(&db, Scope::All).await;
+    let left = recount(&db, RecountScope::All).await;
     assert!(left.differences.len() < days.len());
     repair(&db, &left, false).await.unwrap();
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
     for day in &days {
         assert_eq!(db.number("STAT#DAILY", &day.to_string(), "totalClicks").await.unwrap(), 1, "{day}");
         assert_eq!(db.number("STAT#DAILY", &day.to_string(), "uniqueUsers").await.unwrap(), 1, "{day}");
@@ -97,8 +101,8 @@ async fn what_is_too_much_is_lowered_only_when_told_to() {
     put(&db, "ann", 0).await;
     source.drain().await;
     add(&db, "STAT#DAILY", DAY, 5).await;
-    let measured = recount(&db, Scope::All).await;
-    assert_eq!(repair(&db, &measured, false).await.unwrap(), Repaired::default());
+    let measured = recount(&db, RecountScope::All).await;
+    assert_eq!(repair(&db, &measured, false).await.unwrap(), RepairReport::default());
     assert_eq!(stats(&db).await, [6, 1, 1, 1, 1]);
     repair(&db, &measured, true).await.unwrap();
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
@@ -111,7 +115,7 @@ async fn a_statistic_below_zero_is_repaired_like_any_other() {
     put(&db, "ann", 0).await;
     source.drain().await;
     add(&db, "STAT#DAILY", DAY, -5).await;
-    let measured = recount(&db, Scope::All).await;
+    let measured = recount(&db, RecountScope::All).await;
     assert_eq!(measured.differences[0].stored.clicks, -4);
     repair(&db, &measured, false).await.unwrap();
     assert_eq!(stats(&db).await, [1, 1, 1, 1, 1]);
@@ -123,10 +127,10 @@ async fn a_marker_that_was_lost_is_made_anew_before_it_is_missed() {
     let mut source = Source::of(&db).await;
     put(&db, "ann", 0).await;
     source.drain().await;
-    delete(&db, "SEEN#ann", &DAY[..7]).await;
-    let measured = recount(&db, Scope::Month(DAY[..7].parse().unwrap())).await;
+    delete(&db, "FIRSTSEEN#ann", &DAY[..7]).await;
+    let measured = recount(&db, RecountScope::Month(DAY[..7].parse().unwrap())).await;
     assert_eq!((measured.differences.len(), measured.unmarked.len()), (0, 2));
-    assert_eq!(repair(&db, &measured, false).await.unwrap(), Repaired { corrections: vec![], marked: 2 });
+    assert_eq!(repair(&db, &measured, false).await.unwrap(), RepairReport { corrections: vec![], marked: 2 });
     put(&db, "ann", 1).await;
     source.drain().await;
     assert_eq!(stats(&db).await, [2, 1, 2, 1, 2]);
@@ -144,11 +148,11 @@ async fn a_visitor_whose_claim_waits_for_its_batch_is_no_difference() {
     put(&db, "ann", 1).await;
 
     // The invocation of the parent dies between claiming and counting, and a child, which it has not to wait for here, counts ann's second click.
-    let lane = Lane::new(&source.stream_arn, &parent);
+    let lane = ShardCheckpoint::new(&source.stream_arn, &parent);
     let click = StreamClick { sequence_number: number, user_id: "ann", date: DAY.parse().unwrap(), count: 1 };
-    let markers = Markers::new(&db.table(Database::CLICKS));
-    for part in parts([click], number) {
-        markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await.unwrap();
+    let markers = FirstSeenRecords::new(&db.table(Database::CLICKS));
+    for chunk in chunks([click], number) {
+        markers.record(&mut FirstSeenCache::default(), lane.id(), None, &chunk.visits).await.unwrap();
     }
     for child in source.shards().await.into_iter().filter(|shard| *shard != parent) {
         while source.deliver_from(&child).await {}
@@ -186,7 +190,7 @@ async fn a_repair_while_clicks_keep_arriving_loses_none_and_doubles_none() {
         }
     };
     let repairing = async {
-        let measured = recount(&db, Scope::All).await;
+        let measured = recount(&db, RecountScope::All).await;
         repair(&db, &measured, false).await.unwrap()
     };
     let ((), (), repaired) = tokio::join!(writing, counting, repairing);
@@ -196,5 +200,5 @@ async fn a_repair_while_clicks_keep_arriving_loses_none_and_doubles_none() {
     assert_eq!(repaired.corrections, [correction(day, 2, 1), correction(month, 1, 1), correction(total, 1, 0)]);
     let clicks = u64::from(CLICKS) + 3;
     assert_eq!(stats(&db).await, [clicks, 19, clicks, 19, clicks]);
-    assert_eq!(recount(&db, Scope::All).await.differences, []);
+    assert_eq!(recount(&db, RecountScope::All).await.differences, []);
 }

@@ -38,12 +38,12 @@ async fn everything_is_recounted_and_repaired_while_four_shards_are_counted_with
         }
     };
     let recounting = async {
-        let measured = recount(&db, Scope::All).await;
+        let measured = recount(&db, RecountScope::All).await;
         let wrong: Vec<_> = measured.differences.iter().map(|wrong| (wrong.period, wrong.error())).collect();
         assert_eq!(wrong, [(Period::Day(DAY.parse().unwrap()), (-3, 0))]);
         // Another repair is nowhere, so the first try is the last.
         repair(&db, &measured, false).await.unwrap();
-        assert_eq!(recount(&db, Scope::All).await.differences, []);
+        assert_eq!(recount(&db, RecountScope::All).await.differences, []);
         stop.store(true, Ordering::Relaxed);
     };
     tokio::join!(futures::future::join_all(traffic), counting, recounting);

@@ -50,7 +50,7 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
         service.fail(operation, 0);
     }
     // And time is up.
-    assert_eq!(service.everything.delete(&id, now(), || false).await.unwrap(), Deleted::Some);
+    assert_eq!(service.everything.delete(&id, now(), || false).await.unwrap(), DeleteProgress::Unfinished);
     // Nobody is signed in, but whoever asked for it may ask again.
     assert!(!service.is_signed_in(&token, now()).await);
     assert!(service.sessions.of_token_even_deleting(&token, now()).await.unwrap().is_some());
@@ -61,8 +61,8 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
     let (_, session) = service.new_session();
     let entered = service.sign_ins.with_code(&right, &new_user("ann-again"), &session, now()).await;
     assert!(matches!(entered, Err(SignInError::Deleting(of)) if of == id));
-    assert_eq!(delete(now()).await.unwrap(), Deleted::All);
-    assert_eq!(delete(now()).await.unwrap(), Deleted::All);
+    assert_eq!(delete(now()).await.unwrap(), DeleteProgress::Done);
+    assert_eq!(delete(now()).await.unwrap(), DeleteProgress::Done);
     assert_eq!(service.items().await, before);
 }
 
@@ -77,7 +77,7 @@ async fn nothing_of_others_goes_with_a_user_not_even_the_address_that_has_become
     let marker = marker.key("SK", AttributeValue::S("EMAIL".to_owned())).update_expression("SET UserId = :other");
     marker.expression_attribute_values(":other", AttributeValue::S("other".to_owned())).send().await.unwrap();
     service.codes.issue(&email("ann"), &code("123456"), now()).await.unwrap();
-    assert_eq!(service.everything.delete(&id, now(), || true).await.unwrap(), Deleted::All);
+    assert_eq!(service.everything.delete(&id, now(), || true).await.unwrap(), DeleteProgress::Done);
     let left: Vec<_> = service.items().await.into_iter().collect();
     assert_eq!(left, ["EMAIL#ann@example.com EMAIL", "VERIFICATION#ann@example.com CODE"]);
 }

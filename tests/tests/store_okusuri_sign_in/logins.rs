@@ -46,7 +46,7 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     // More than what one transaction takes.
     for number in 0..45 {
         let login = login(&format!("subject-{number}"), None);
-        assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), Linked::Yes);
+        assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), LinkOutcome::Yes);
     }
     let notifications = Notifications::new(&service.db.table(Database::OKUSURI));
     for number in 0..3 {
@@ -71,7 +71,7 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     assert_eq!(left, expected);
     // What the stranger still holds adds nothing: the profile as it was read before.
     let late = service.sign_ins.link(&user, &login("late", None), &service.vault, at).await.unwrap();
-    assert_eq!(late, Linked::NoUser);
+    assert_eq!(late, LinkOutcome::NoUser);
     let late = notifications.subscribe(&user, &browser(&user, 9)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
     // The user's own stays, from now on also over the next code.
@@ -199,29 +199,29 @@ async fn a_login_is_one_users_and_the_last_way_in_stays() {
     let link =
         async |user: &User, login: &Login| service.sign_ins.link(user, login, &service.vault, now()).await.unwrap();
     let first = login("subject-1", None);
-    assert_eq!(link(users[0], &first).await, Linked::Yes);
-    assert_eq!(link(users[0], &first).await, Linked::Yes);
-    assert_eq!(link(users[1], &first).await, Linked::Taken);
+    assert_eq!(link(users[0], &first).await, LinkOutcome::Yes);
+    assert_eq!(link(users[0], &first).await, LinkOutcome::Yes);
+    assert_eq!(link(users[1], &first).await, LinkOutcome::Taken);
     // Of two at once, one.
     let second = login("subject-2", None);
     let both = join_all(users.iter().map(|user| link(user, &second))).await;
-    assert_eq!(both.iter().filter(|linked| **linked == Linked::Yes).count(), 1, "{both:?}");
-    assert_eq!(link(&nobody, &login("subject-3", None)).await, Linked::NoUser);
+    assert_eq!(both.iter().filter(|linked| **linked == LinkOutcome::Yes).count(), 1, "{both:?}");
+    assert_eq!(link(&nobody, &login("subject-3", None)).await, LinkOutcome::NoUser);
 
     // With an address, logins may go.
-    assert_eq!(service.sign_ins.unlink(&ann.user, "another").await.unwrap(), Unlinked::NotThere);
-    assert_eq!(service.sign_ins.unlink(&ann.user, "example").await.unwrap(), Unlinked::Yes);
+    assert_eq!(service.sign_ins.unlink(&ann.user, "another").await.unwrap(), UnlinkOutcome::NotThere);
+    assert_eq!(service.sign_ins.unlink(&ann.user, "example").await.unwrap(), UnlinkOutcome::Yes);
     assert_eq!(service.sign_ins.of_login("example", "subject-1").await.unwrap(), None);
-    assert_eq!(link(users[1], &first).await, Linked::Yes);
+    assert_eq!(link(users[1], &first).await, LinkOutcome::Yes);
 
     // Without one, the last stays, also when two go at once.
     let (_, session) = service.new_session();
     let eve = login("subject-9", None);
     let eve = service.sign_ins.with_login(&eve, &service.vault, &new_user("eve"), &session, now()).await.unwrap().user;
-    assert_eq!(service.sign_ins.unlink(&eve, "example").await.unwrap(), Unlinked::LastWayIn);
+    assert_eq!(service.sign_ins.unlink(&eve, "example").await.unwrap(), UnlinkOutcome::LastSignInMethod);
     let second = Login { provider: "second".to_owned(), ..login("subject-9", None) };
-    assert_eq!(link(&eve, &second).await, Linked::Yes);
+    assert_eq!(link(&eve, &second).await, LinkOutcome::Yes);
     let both = join_all(["example", "second"].map(|provider| service.sign_ins.unlink(&eve, provider))).await;
-    let gone = both.iter().filter(|unlinked| matches!(unlinked, Ok(Unlinked::Yes))).count();
+    let gone = both.iter().filter(|unlinked| matches!(unlinked, Ok(UnlinkOutcome::Yes))).count();
     assert_eq!((gone, service.sign_ins.logins(&eves).await.unwrap().len()), (1, 1), "{both:?}");
 }

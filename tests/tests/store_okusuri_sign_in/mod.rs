@@ -19,9 +19,9 @@ use secrecy::{ExposeSecret, SecretString};
 use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User, UserSession};
 use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{
-    CheckError, CodeLimits, Codes, Deleted, Entered, Everything, IssueError, Key, Linked, Login, LoginError,
-    NewSession, NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, Source,
-    Unlinked, Users, WriteError, item, read, sha256_hex,
+    CheckError, CodeLimits, Codes, DeleteProgress, IssueError, Key, LinkOutcome, Login, LoginError, NewSession,
+    NewUser, Notifications, ProfileChange, SESSION_LIFETIME, Sessions, SignInError, SignIns, SignedIn, Source,
+    UnlinkOutcome, UserData, Users, WriteError, item, read, sha256_hex,
 };
 use tidemark_tests::Database;
 
@@ -33,7 +33,7 @@ struct Service {
     sign_ins: SignIns,
     sessions: Sessions,
     users: Users,
-    everything: Everything,
+    everything: UserData,
     tokens: AtomicUsize,
 }
 
@@ -80,7 +80,7 @@ impl Service {
             sign_ins: SignIns::new(&store::Table::new(client(), Database::OKUSURI)),
             sessions: Sessions::new(&store::Table::new(client(), Database::OKUSURI)),
             users: Users::new(&store::Table::new(client(), Database::OKUSURI)),
-            everything: Everything::new(&store::Table::new(client(), Database::OKUSURI)),
+            everything: UserData::new(&store::Table::new(client(), Database::OKUSURI)),
             tokens: AtomicUsize::new(0),
             vault,
             db,
@@ -100,7 +100,7 @@ impl Service {
     }
 
     /// Somebody who comes in with a code, and the session's token.
-    async fn enter(&self, name: &str, at: Timestamp) -> (String, Entered) {
+    async fn enter(&self, name: &str, at: Timestamp) -> (String, SignedIn) {
         let (email, code) = (email(name), code("123456"));
         self.codes.issue(&email, &code, at).await.unwrap();
         let right = self.codes.check(&email, &code, at).await.unwrap();

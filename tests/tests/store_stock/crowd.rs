@@ -8,7 +8,7 @@ async fn a_reply_that_gets_lost_moves_goods_once_and_is_answered_as_done_now() {
     let chance = Chance { next: 1, probability: 0.0 };
     let fail_after = BTreeMap::from([("TransactWriteItems".to_owned(), chance)]);
     db.engine().faults().set(EngineFaults { fail_after, ..EngineFaults::default() });
-    assert!(matches!(stock(&db).change(&movement("OUT", 2, "k", 1)).await, Ok(Changed::Now(_))));
+    assert!(matches!(stock(&db).change(&movement("OUT", 2, "k", 1)).await, Ok(ChangeOutcome::Applied(_))));
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((8, 0), 2));
 }
 

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::ShortText;
 use domain::shop::{
-    Amount, ChangeType, Counted, Currency, HoldTime, Money, Movement, OrderId, Product, ProductForm, ProductId,
-    Quantity, RequestKey, Reservation, ReservationState, SettleError, Settlement, StockRefusal,
+    Amount, ChangeType, Currency, HoldTime, IdempotencyKey, Money, OrderId, Product, ProductForm, ProductId, Quantity,
+    Reservation, ReservationState, SettleError, Settlement, StockCount, StockMovement, StockRefusal,
 };
 use domain::{Moment, TimeRange};
 use engine::{Chance, EngineFaults};
 use jiff::{SignedDuration, Timestamp};
 use store::Direction;
 use store::shop::{
-    ChangeError, Changed, Products, Put, ReservationRequest, Reservations, Reused, Slice, Stock, StockEntry,
-    StockRequest, Unmoved, Unsettled,
+    ChangeError, ChangeOutcome, LedgerQuery, Products, PutProduct, ReservationRequest, Reservations, Reused,
+    SettleRefusal, Stock, StockChangeRefusal, StockEntry, StockRequest,
 };
 use tidemark_tests::Database;
 use uuid::Uuid;
@@ -57,10 +57,10 @@ async fn with_cups(cups: i64) -> Database {
         name,
         price: Some(price),
         stock: None,
-        low_stock_threshold: Counted::new(3).ok(),
+        low_stock_threshold: StockCount::new(3).ok(),
         archived: None,
     };
-    let put = Put { id: cup(), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
+    let put = PutProduct { id: cup(), form, changed_by: None, now: at(0), row_id: Uuid::now_v7() };
     Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
     if cups > 0 {
         stock(&db).change(&movement("COUNT", cups, "first count", 0)).await.unwrap();
@@ -72,7 +72,7 @@ async fn with_cups(cups: i64) -> Database {
 async fn archive(db: &Database) {
     let name = ShortText::new("Cup").unwrap();
     let form = ProductForm { name, price: None, stock: None, low_stock_threshold: None, archived: Some(true) };
-    let put = Put { id: cup(), form, changed_by: None, now: at(1), row_id: Uuid::now_v7() };
+    let put = PutProduct { id: cup(), form, changed_by: None, now: at(1), row_id: Uuid::now_v7() };
     Products::new(&db.table(Database::SHOP)).put(&put).await.unwrap();
 }
 
@@ -80,8 +80,8 @@ async fn archive(db: &Database) {
 fn movement(change_type: &str, number: i64, key: &str, seconds: i64) -> StockRequest {
     StockRequest {
         product_id: cup(),
-        key: RequestKey::new(&key.replace(' ', "-")).ok(),
-        movement: Movement::new(change_type.parse().unwrap(), number).unwrap(),
+        key: IdempotencyKey::new(&key.replace(' ', "-")).ok(),
+        movement: StockMovement::new(change_type.parse().unwrap(), number).unwrap(),
         order_id: None,
         reason: None,
         changed_by: None,
@@ -118,7 +118,7 @@ async fn level(db: &Database) -> (u64, u64) {
 async fn ledger(db: &Database) -> Vec<StockEntry> {
     let (mut rows, mut position) = (Vec::new(), None);
     loop {
-        let (slice, after) = (Slice::Range(TimeRange::default()), position.as_ref());
+        let (slice, after) = (LedgerQuery::Range(TimeRange::default()), position.as_ref());
         let page = stock(db).page(&cup(), slice, Direction::Asc, 100, after).await.unwrap();
         rows.extend(page.items);
         position = page.next;
@@ -156,14 +156,14 @@ async fn assert_sound(db: &Database) {
     assert_eq!(level(db).await, (stock, open.sum()));
 }
 
-fn entry(changed: Changed<StockEntry>) -> StockEntry {
+fn entry(changed: ChangeOutcome<StockEntry>) -> StockEntry {
     match changed {
-        Changed::Now(entry) | Changed::Before(entry) => entry,
+        ChangeOutcome::Applied(entry) | ChangeOutcome::AlreadyApplied(entry) => entry,
     }
 }
 
-fn settled(changed: Changed<Reservation>) -> &'static str {
+fn settled(changed: ChangeOutcome<Reservation>) -> &'static str {
     match changed {
-        Changed::Now(reservation) | Changed::Before(reservation) => reservation.state.as_str(),
+        ChangeOutcome::Applied(reservation) | ChangeOutcome::AlreadyApplied(reservation) => reservation.state.as_str(),
     }
 }

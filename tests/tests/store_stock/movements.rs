@@ -8,7 +8,7 @@ async fn each_movement_leaves_a_row_that_begins_where_the_one_before_has_ended()
     let moves = [("IN", 5, 15), ("OUT", 7, 8), ("ADJUST", -2, 6), ("COUNT", 6, 6), ("COUNT", 9, 9)];
     for (n, (change_type, number, after)) in (0..).zip(moves) {
         let changed = stock(&db).change(&movement(change_type, number, &n.to_string(), n)).await.unwrap();
-        let Changed::Now(row) = changed else { panic!("{changed:?}") };
+        let ChangeOutcome::Applied(row) = changed else { panic!("{changed:?}") };
         assert_eq!(row.new_stock, after);
     }
     assert_sound(&db).await;
@@ -26,10 +26,10 @@ async fn what_was_said_of_a_movement_stays_in_its_row() {
         changed_by: ShortText::new("Ann").ok(),
         ..movement("OUT", 2, "k", 1)
     };
-    let Changed::Now(row) = stock(&db).change(&wanted).await.unwrap() else { panic!("not now") };
+    let ChangeOutcome::Applied(row) = stock(&db).change(&wanted).await.unwrap() else { panic!("not now") };
     assert_eq!(ledger(&db).await.last(), Some(&row));
     assert_eq!((row.reason, row.changed_by, row.order_id), (wanted.reason, wanted.changed_by, wanted.order_id));
-    assert_eq!((row.request_key, row.row.at, row.row.id), (wanted.key, at(1), wanted.row_id));
+    assert_eq!((row.idempotency_key, row.row.at, row.row.id), (wanted.key, at(1), wanted.row_id));
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn the_same_request_moves_goods_once_and_another_one_under_its_name_moves_
     let wanted = movement("OUT", 2, "k", 1);
     let first = entry(stock(&db).change(&wanted).await.unwrap());
     let again = StockRequest { now: at(50), row_id: Uuid::now_v7(), ..wanted.clone() };
-    assert_eq!(stock(&db).change(&again).await.unwrap(), Changed::Before(first));
+    assert_eq!(stock(&db).change(&again).await.unwrap(), ChangeOutcome::AlreadyApplied(first));
     for other in [movement("OUT", 3, "k", 2), movement("IN", 2, "k", 2)] {
         assert!(matches!(stock(&db).change(&other).await, Err(ChangeError::Reused(Reused::Key))));
     }
@@ -60,13 +60,16 @@ async fn the_same_request_moves_goods_once_and_another_one_under_its_name_moves_
 async fn an_order_names_one_movement_of_each_type() {
     let db = with_cups(10).await;
     let out = entry(stock(&db).change(&for_order("OUT", 2, "o-1", 1)).await.unwrap());
-    assert_eq!(stock(&db).change(&for_order("OUT", 2, "o-1", 2)).await.unwrap(), Changed::Before(out.clone()));
+    assert_eq!(
+        stock(&db).change(&for_order("OUT", 2, "o-1", 2)).await.unwrap(),
+        ChangeOutcome::AlreadyApplied(out.clone())
+    );
     // Under a key of its own, it is the order's all the same.
-    let keyed = StockRequest { key: RequestKey::new("k").ok(), ..for_order("OUT", 2, "o-1", 3) };
-    assert_eq!(stock(&db).change(&keyed).await.unwrap(), Changed::Before(out));
+    let keyed = StockRequest { key: IdempotencyKey::new("k").ok(), ..for_order("OUT", 2, "o-1", 3) };
+    assert_eq!(stock(&db).change(&keyed).await.unwrap(), ChangeOutcome::AlreadyApplied(out));
     assert!(matches!(stock(&db).change(&for_order("OUT", 3, "o-1", 4)).await, Err(ChangeError::Reused(Reused::Order))));
     // What comes back is another type.
-    assert!(matches!(stock(&db).change(&for_order("IN", 2, "o-1", 5)).await, Ok(Changed::Now(_))));
+    assert!(matches!(stock(&db).change(&for_order("IN", 2, "o-1", 5)).await, Ok(ChangeOutcome::Applied(_))));
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((10, 0), 3));
 }
 
@@ -74,7 +77,7 @@ async fn an_order_names_one_movement_of_each_type() {
 async fn what_is_refused_moves_nothing_and_stays_refused_under_its_name() {
     let db = with_cups(2).await;
     let before = product(&db).await;
-    let Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Insufficient(there)))) =
+    let Err(ChangeError::Refused(StockChangeRefusal::Stock(StockRefusal::Insufficient(there)))) =
         stock(&db).change(&movement("OUT", 3, "k", 1)).await
     else {
         panic!("not refused")
@@ -84,11 +87,11 @@ async fn what_is_refused_moves_nothing_and_stays_refused_under_its_name() {
     stock(&db).change(&movement("IN", 1, "more", 2)).await.unwrap();
     let again = stock(&db).change(&movement("OUT", 3, "k", 3)).await;
     assert!(
-        matches!(again, Err(ChangeError::RefusedBefore(Unmoved::Stock(StockRefusal::Insufficient(_))))),
+        matches!(again, Err(ChangeError::RefusedBefore(StockChangeRefusal::Stock(StockRefusal::Insufficient(_))))),
         "{again:?}"
     );
-    assert!(matches!(stock(&db).change(&movement("OUT", 3, "another", 4)).await, Ok(Changed::Now(_))));
+    assert!(matches!(stock(&db).change(&movement("OUT", 3, "another", 4)).await, Ok(ChangeOutcome::Applied(_))));
 
     let nobody = StockRequest { product_id: ProductId::new("mug").unwrap(), ..movement("IN", 1, "k", 1) };
-    assert!(matches!(stock(&db).change(&nobody).await, Err(ChangeError::Refused(Unmoved::NotFound))));
+    assert!(matches!(stock(&db).change(&nobody).await, Err(ChangeError::Refused(StockChangeRefusal::NotFound))));
 }

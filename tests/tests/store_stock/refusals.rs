@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn refused<T: std::fmt::Debug>(outcome: &Result<Changed<T>, ChangeError<Unmoved>>) -> bool {
+fn refused<T: std::fmt::Debug>(outcome: &Result<ChangeOutcome<T>, ChangeError<StockChangeRefusal>>) -> bool {
     matches!(outcome, Err(ChangeError::Refused(_) | ChangeError::RefusedBefore(_)))
 }
 
@@ -15,7 +15,7 @@ async fn a_movement_that_was_refused_stays_refused_when_there_is_enough() {
     stock(&db).change(&movement("IN", 10, "more", 11)).await.unwrap();
     // The attempt that began first, and one that comes weeks later: both say what the key was told, with the level of then.
     for late in [out.clone(), movement("OUT", 5, "k", 20 * 24 * 60 * 60)] {
-        let Err(ChangeError::RefusedBefore(Unmoved::Stock(why))) = stock(&db).change(&late).await else {
+        let Err(ChangeError::RefusedBefore(StockChangeRefusal::Stock(why))) = stock(&db).change(&late).await else {
             panic!("it took effect")
         };
         assert_eq!((why.level().stock(), level(&db).await), (2, (12, 0)));
@@ -52,7 +52,7 @@ async fn an_order_that_came_too_late_does_not_get_its_goods_from_a_clock_that_is
     for seconds in [60, 59, 60] {
         let commit = reservations(&db).commit(&cup(), &order("o-1"), at(seconds), Uuid::now_v7()).await;
         let why = SettleError::Expired(at(60));
-        assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(found))) if found == why));
+        assert!(matches!(commit, Err(ChangeError::Refused(SettleRefusal::Settled(found))) if found == why));
     }
     assert_eq!(level(&db).await, (4, 0));
     assert_eq!(kept(&db).await["o-1"].0, "EXPIRED");

@@ -6,31 +6,31 @@ use super::*;
 async fn goods_that_are_kept_for_an_order_leave_with_it_and_with_nobody_else() {
     let db = with_cups(10).await;
     let wanted = reservation("o-1", 4, 900, 0);
-    let Changed::Now(kept) = reservations(&db).reserve(&wanted).await.unwrap() else { panic!("not now") };
+    let ChangeOutcome::Applied(kept) = reservations(&db).reserve(&wanted).await.unwrap() else { panic!("not now") };
     assert_eq!(reservations(&db).get(&cup(), &order("o-1")).await.unwrap(), Some(kept.clone()));
     assert_eq!(level(&db).await, (10, 4));
     assert!(matches!(
         stock(&db).change(&movement("OUT", 7, "too many", 1)).await,
-        Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Insufficient(_))))
+        Err(ChangeError::Refused(StockChangeRefusal::Stock(StockRefusal::Insufficient(_))))
     ));
     assert!(matches!(
         stock(&db).change(&movement("COUNT", 3, "too few", 1)).await,
-        Err(ChangeError::Refused(Unmoved::Stock(StockRefusal::Reserved(_))))
+        Err(ChangeError::Refused(StockChangeRefusal::Stock(StockRefusal::Reserved(_))))
     ));
-    assert_eq!(reservations(&db).reserve(&wanted).await.unwrap(), Changed::Before(kept));
+    assert_eq!(reservations(&db).reserve(&wanted).await.unwrap(), ChangeOutcome::AlreadyApplied(kept));
     for other in [reservation("o-1", 5, 900, 1), reservation("o-1", 4, 901, 1)] {
         assert!(matches!(reservations(&db).reserve(&other).await, Err(ChangeError::Reused(Reused::Order))));
     }
 
     let commit = || async { reservations(&db).commit(&cup(), &order("o-1"), at(10), Uuid::now_v7()).await };
-    assert!(matches!(commit().await, Ok(Changed::Now(_))));
-    assert!(matches!(commit().await, Ok(Changed::Before(_))));
+    assert!(matches!(commit().await, Ok(ChangeOutcome::Applied(_))));
+    assert!(matches!(commit().await, Ok(ChangeOutcome::AlreadyApplied(_))));
     assert_eq!(level(&db).await, (6, 0));
     let row = ledger(&db).await.pop().unwrap();
     assert_eq!((row.change_type, row.quantity, row.order_id), (ChangeType::Out, -4, Some(order("o-1"))));
     // The ledger knows the order: a movement for it is the one that has been made.
-    assert!(matches!(stock(&db).change(&for_order("OUT", 4, "o-1", 20)).await, Ok(Changed::Before(_))));
-    let Err(ChangeError::Refused(Unsettled::Settled(why))) =
+    assert!(matches!(stock(&db).change(&for_order("OUT", 4, "o-1", 20)).await, Ok(ChangeOutcome::AlreadyApplied(_))));
+    let Err(ChangeError::Refused(SettleRefusal::Settled(why))) =
         reservations(&db).release(&cup(), &order("o-1"), at(20)).await
     else {
         panic!("released")
@@ -60,9 +60,9 @@ async fn goods_that_an_order_gives_up_are_free_at_once() {
     assert_eq!(level(&db).await, (4, 0));
     let commit = reservations(&db).commit(&cup(), &order("o-1"), at(2), Uuid::now_v7()).await;
     let why = SettleError::Settled(Settlement::Released, at(1));
-    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(found))) if found == why));
+    assert!(matches!(commit, Err(ChangeError::Refused(SettleRefusal::Settled(found))) if found == why));
     let nobody = reservations(&db).release(&cup(), &order("o-2"), at(1)).await;
-    assert!(matches!(nobody, Err(ChangeError::Refused(Unsettled::NotFound))));
+    assert!(matches!(nobody, Err(ChangeError::Refused(SettleRefusal::NotFound))));
     assert_eq!(ledger(&db).await.len(), 1);
 }
 
@@ -79,7 +79,7 @@ async fn overdue_goods_go_to_whoever_wants_them_and_not_to_the_order_any_more() 
     assert_sound(&db).await;
     let commit = reservations(&db).commit(&cup(), &order("o-0"), at(62), Uuid::now_v7()).await;
     let why = SettleError::Expired(at(60));
-    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(found))) if found == why));
+    assert!(matches!(commit, Err(ChangeError::Refused(SettleRefusal::Settled(found))) if found == why));
     assert_eq!(settled(reservations(&db).release(&cup(), &order("o-0"), at(63)).await.unwrap()), "EXPIRED");
 
     // Another order finds goods in the same way, and a count may take what nobody is promised any more.
@@ -106,19 +106,22 @@ async fn an_order_that_comes_too_late_is_refused_before_anybody_has_cleaned_up()
     let db = with_cups(4).await;
     reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap();
     let commit = reservations(&db).commit(&cup(), &order("o-1"), at(60), Uuid::now_v7()).await;
-    assert!(matches!(commit, Err(ChangeError::Refused(Unsettled::Settled(SettleError::Expired(_))))));
+    assert!(matches!(commit, Err(ChangeError::Refused(SettleRefusal::Settled(SettleError::Expired(_))))));
     // The refusal has given them back.
     assert_eq!(level(&db).await, (4, 0));
     reservations(&db).reserve(&reservation("o-2", 4, 60, 0)).await.unwrap();
     let end = Moment::new(at(60).timestamp() - SignedDuration::from_nanos(1)).unwrap();
-    assert!(matches!(reservations(&db).commit(&cup(), &order("o-2"), end, Uuid::now_v7()).await, Ok(Changed::Now(_))));
+    assert!(matches!(
+        reservations(&db).commit(&cup(), &order("o-2"), end, Uuid::now_v7()).await,
+        Ok(ChangeOutcome::Applied(_))
+    ));
 }
 
 #[tokio::test]
 async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
     let db = with_cups(10).await;
     let kept = |changed| match changed {
-        Changed::Now(reservation) | Changed::Before(reservation) => reservation,
+        ChangeOutcome::Applied(reservation) | ChangeOutcome::AlreadyApplied(reservation) => reservation,
     };
     let first: Reservation = kept(reservations(&db).reserve(&reservation("o-1", 4, 60, 0)).await.unwrap());
     let delete = || async {
@@ -129,7 +132,7 @@ async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
     delete().await;
     let give_back = |of: Reservation| {
         let db = &db;
-        async move { reservations(db).give_back_deleted(&cup(), &of, at(200)).await.unwrap() }
+        async move { reservations(db).release_expired(&cup(), &of, at(200)).await.unwrap() }
     };
     // Twice at once, as when the first invocation is thought to be dead, and once more.
     let told = futures::future::join(give_back(first.clone()), give_back(first.clone())).await;
@@ -147,7 +150,7 @@ async fn what_ttl_has_deleted_is_given_back_once_however_often_it_is_told() {
     delete.key("SK", key("RESERVATION#o-1")).send().await.unwrap();
     reservations(&db).reserve(&reservation("o-1", 3, 60, 100)).await.unwrap();
     for _ in 0..2 {
-        reservations(&db).give_back_deleted(&cup(), &first, at(110)).await.unwrap();
+        reservations(&db).release_expired(&cup(), &first, at(110)).await.unwrap();
     }
     assert_eq!(level(&db).await, (10, 3));
     assert_sound(&db).await;
@@ -162,15 +165,15 @@ async fn an_archived_product_moves_no_goods_but_those_that_orders_were_promised(
     archive(&db).await;
     for change_type in ["IN", "OUT", "ADJUST", "COUNT"] {
         let refused = stock(&db).change(&movement(change_type, 7, change_type, 1)).await;
-        assert!(matches!(refused, Err(ChangeError::Refused(Unmoved::Archived))), "{refused:?}");
+        assert!(matches!(refused, Err(ChangeError::Refused(StockChangeRefusal::Archived))), "{refused:?}");
     }
     let refused = reservations(&db).reserve(&reservation("o-3", 1, 900, 1)).await;
-    assert!(matches!(refused, Err(ChangeError::Refused(Unmoved::Archived))), "{refused:?}");
+    assert!(matches!(refused, Err(ChangeError::Refused(StockChangeRefusal::Archived))), "{refused:?}");
     // What was done before is told again.
     let again = stock(&db).change(&movement("COUNT", 10, "first count", 1)).await.unwrap();
-    assert!(matches!(again, Changed::Before(_)), "{again:?}");
+    assert!(matches!(again, ChangeOutcome::AlreadyApplied(_)), "{again:?}");
     let again = reservations(&db).reserve(&reservation("o-1", 2, 900, 1)).await.unwrap();
-    assert!(matches!(again, Changed::Before(_)), "{again:?}");
+    assert!(matches!(again, ChangeOutcome::AlreadyApplied(_)), "{again:?}");
 
     let committed = reservations(&db).commit(&cup(), &order("o-1"), at(2), Uuid::now_v7()).await.unwrap();
     assert_eq!(settled(committed), "COMMITTED");

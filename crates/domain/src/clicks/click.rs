@@ -55,7 +55,7 @@ pub struct ClickTime(Timestamp);
 
 /// Why a moment is not the time of a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TimeError {
+pub enum ClickTimeError {
     /// Outside of what four digits of a year can say, or in the last hours of 9999, which the time library leaves out.
     #[error("must lie between 0000-01-01 and 9999-12-30")]
     OutOfRange,
@@ -66,20 +66,20 @@ pub enum TimeError {
 
 impl ClickTime {
     /// How far the time that a client names may lie ahead of the server's clock.
-    pub const AHEAD_MAX: SignedDuration = SignedDuration::from_mins(5);
+    pub const SKEW_MAX: SignedDuration = SignedDuration::from_mins(5);
 
     /// How old a click may be that a client brings: one that was made offline finds its way within a day.
     pub const AGE_MAX: SignedDuration = SignedDuration::from_hours(24);
 
     /// The millisecond with that number since 1970-01-01T00:00:00Z.
-    pub fn from_millisecond(millisecond: i64) -> Result<Self, TimeError> {
-        let time = Self(Timestamp::from_millisecond(millisecond).map_err(|_| TimeError::OutOfRange)?);
-        (0..=9999).contains(&time.date().year()).then_some(time).ok_or(TimeError::OutOfRange)
+    pub fn from_millisecond(millisecond: i64) -> Result<Self, ClickTimeError> {
+        let time = Self(Timestamp::from_millisecond(millisecond).map_err(|_| ClickTimeError::OutOfRange)?);
+        (0..=9999).contains(&time.date().year()).then_some(time).ok_or(ClickTimeError::OutOfRange)
     }
 
     /// Reads RFC 3339; what is finer than a millisecond is cut off.
-    pub fn parse(text: &str) -> Result<Self, TimeError> {
-        let timestamp: Timestamp = text.parse().map_err(|_| TimeError::NotATime)?;
+    pub fn parse(text: &str) -> Result<Self, ClickTimeError> {
+        let timestamp: Timestamp = text.parse().map_err(|_| ClickTimeError::NotATime)?;
         Self::from_millisecond(timestamp.as_millisecond())
     }
 
@@ -89,7 +89,7 @@ impl ClickTime {
     }
 
     /// The millisecond that lies `steps` later.
-    pub fn plus(self, steps: u16) -> Result<Self, TimeError> {
+    pub fn plus(self, steps: u16) -> Result<Self, ClickTimeError> {
         Self::from_millisecond(self.as_millisecond() + i64::from(steps))
     }
 
@@ -99,9 +99,9 @@ impl ClickTime {
     }
 
     /// Whether a client may bring a click of this time now.
-    pub fn is_taken_at(self, now: Timestamp) -> bool {
+    pub fn is_accepted_at(self, now: Timestamp) -> bool {
         let age = now.duration_since(self.0);
-        -Self::AHEAD_MAX <= age && age <= Self::AGE_MAX
+        -Self::SKEW_MAX <= age && age <= Self::AGE_MAX
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(time(1_759_401_000_000).as_deref(), Ok("2025-10-02T10:30:00.000Z"));
         assert_eq!(time(1_759_401_000_007).as_deref(), Ok("2025-10-02T10:30:00.007Z"));
         assert_eq!(time(-1).as_deref(), Ok("1969-12-31T23:59:59.999Z"));
-        assert_eq!(time(253_402_300_800_000), Err(TimeError::OutOfRange));
+        assert_eq!(time(253_402_300_800_000), Err(ClickTimeError::OutOfRange));
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_click_may_be_a_day_old_and_five_minutes_ahead_and_no_more() {
         let now: Timestamp = "2025-10-02T10:30:00Z".parse().expect("a time");
-        let at = |text| ClickTime::parse(text).expect("a time").is_taken_at(now);
+        let at = |text| ClickTime::parse(text).expect("a time").is_accepted_at(now);
         assert!(at("2025-10-01T10:30:00.000Z") && at("2025-10-02T10:35:00.000Z"));
         assert!(!at("2025-10-01T10:29:59.999Z") && !at("2025-10-02T10:35:00.001Z"));
     }

@@ -1,14 +1,14 @@
 //! Clicks: what a click is, and how a batch of them becomes statistics exactly once.
 
+mod checkpoint;
+mod chunk;
 mod click;
-mod lane;
-mod part;
 mod recount;
 
-pub use click::{Click, ClickCount, ClickCountError, ClickTime, TimeError};
-pub use lane::{Claim, LaneId, SequenceNumber, SequenceNumberError};
-pub use part::{Part, Standing, StatDelta, StreamClick, Sums, TRANSACTION_STATS_MAX, Visit, parts};
+pub use checkpoint::{FirstSeen, SequenceNumber, SequenceNumberError, ShardHash};
+pub use chunk::{Chunk, StatDelta, StreamClick, Sums, TRANSACTION_STATS_MAX, Visit, VisitFirstSeen, chunks};
+pub use click::{Click, ClickCount, ClickCountError, ClickTime, ClickTimeError};
 pub use recount::{
-    ClickKey, Correction, Difference, Mark, Period, Recounted, Scope, StoredSums, TableClick, Visitor, corrections,
-    differences, recount,
+    ClickKey, Correction, Difference, FirstSeenStatus, Period, RecountScope, Recounted, StoredSums, TableClick,
+    Visitor, corrections, differences, recount,
 };

@@ -10,7 +10,7 @@ use crate::calendar::YearMonth;
 
 /// What is recounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum RecountScope {
     /// One day's statistic.
     Day(Date),
     /// A month's, and those of its days.
@@ -40,7 +40,7 @@ impl fmt::Display for Period {
     }
 }
 
-impl Scope {
+impl RecountScope {
     /// Whether the clicks of a day are looked at.
     pub fn contains(self, day: Date) -> bool {
         match self {
@@ -93,11 +93,11 @@ pub struct TableClick {
 
 /// What the markers tell of a user in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum FirstSeenStatus {
     /// Claimed, and nobody has still to count the user: they are in the statistic, or missing from it for good.
     Settled,
-    /// Claimed by a lane that has not passed the claim, and may still count the user.
-    OnTheWay,
+    /// Claimed by a shard that has not passed the first-seen record, and may still count the user.
+    Pending,
     /// Claimed by nobody: the user's next click would count the user, whether that has been done or not.
     Missing,
 }
@@ -114,12 +114,12 @@ pub struct Recounted {
 /// A user in a day or a month.
 pub type Visitor = (Period, String);
 
-/// Adds up counted clicks by period, each user once in each day and month, but for those who are on their way by their `mark`.
+/// Adds up counted clicks by period, each user once in each day and month, but for those who are on their way by their `first_seen_status`.
 /// Clicks outside of the scope are passed over.
 pub fn recount<'a>(
-    scope: Scope,
+    scope: RecountScope,
     clicks: impl IntoIterator<Item = &'a TableClick>,
-    mark: impl Fn(Period, &str) -> Mark,
+    first_seen_status: impl Fn(Period, &str) -> FirstSeenStatus,
 ) -> Recounted {
     let mut recounted = Recounted::default();
     let mut seen: HashSet<(Period, &str)> = HashSet::new();
@@ -131,9 +131,9 @@ pub fn recount<'a>(
             if period == Period::Total || !seen.insert((period, user_id)) {
                 continue;
             }
-            let mark = mark(period, user_id);
-            sums.unique_users += u64::from(mark != Mark::OnTheWay);
-            if mark == Mark::Missing {
+            let status = first_seen_status(period, user_id);
+            sums.unique_users += u64::from(status != FirstSeenStatus::Pending);
+            if status == FirstSeenStatus::Missing {
                 recounted.unmarked.insert((period, user_id.to_owned()));
             }
         }
@@ -200,7 +200,7 @@ pub struct Correction {
     pub unique_users: i128,
 }
 
-/// What sets differences right. `taken` are visitors who had no marker when they were recounted and whom a lane has claimed since: it
+/// What sets differences right. `taken` are visitors who had no marker when they were recounted and whom a shard has claimed since: it
 /// counts them. Nothing is subtracted unless `lowers`: a click that has expired or was deleted stays counted, and rightly.
 pub fn corrections(differences: &[Difference], taken: &[Visitor], lowers: bool) -> Vec<Correction> {
     let mut errors: BTreeMap<Period, (i128, i128)> =
@@ -239,8 +239,8 @@ mod tests {
         sums(clicks, unique_users).into()
     }
 
-    fn sums_of(scope: Scope) -> BTreeMap<Period, Sums> {
-        let recounted = recount(scope, &clicks(), |_, _| Mark::Settled);
+    fn sums_of(scope: RecountScope) -> BTreeMap<Period, Sums> {
+        let recounted = recount(scope, &clicks(), |_, _| FirstSeenStatus::Settled);
         assert_eq!(recounted.unmarked, BTreeSet::new());
         recounted.sums
     }
@@ -255,12 +255,12 @@ mod tests {
             (Period::Month(november), sums(5, 2)),
             (Period::Total, sums(7, 0)),
         ]);
-        assert_eq!(sums_of(Scope::All), expected);
-        let month = sums_of(Scope::Month(november));
+        assert_eq!(sums_of(RecountScope::All), expected);
+        let month = sums_of(RecountScope::Month(november));
         let expected =
             BTreeMap::from([(Period::Day(date(2025, 11, 1)), sums(5, 2)), (Period::Month(november), sums(5, 2))]);
         assert_eq!(month, expected);
-        let day = sums_of(Scope::Day(date(2025, 10, 31)));
+        let day = sums_of(RecountScope::Day(date(2025, 10, 31)));
         assert_eq!(day, BTreeMap::from([(Period::Day(date(2025, 10, 31)), sums(2, 1))]));
     }
 
@@ -284,11 +284,11 @@ mod tests {
     fn a_visitor_on_the_way_is_not_yet_due_and_one_without_a_marker_is() {
         let day = Period::Day(date(2025, 11, 1));
         let marks = |period: Period, user: &str| match (period, user) {
-            (Period::Day(_), "ann") => Mark::OnTheWay,
-            (Period::Day(_), _) => Mark::Missing,
-            _ => Mark::Settled,
+            (Period::Day(_), "ann") => FirstSeenStatus::Pending,
+            (Period::Day(_), _) => FirstSeenStatus::Missing,
+            _ => FirstSeenStatus::Settled,
         };
-        let recounted = recount(Scope::Day(date(2025, 11, 1)), &clicks(), marks);
+        let recounted = recount(RecountScope::Day(date(2025, 11, 1)), &clicks(), marks);
         assert_eq!(recounted.sums, BTreeMap::from([(day, sums(5, 1))]));
         assert_eq!(recounted.unmarked, BTreeSet::from([(day, "bob".to_owned())]));
     }
@@ -300,7 +300,7 @@ mod tests {
             Difference { period: a, stored: stored(1, 4), recounted: sums(5, 3) },
             Difference { period: b, stored: stored(9, 1), recounted: sums(8, 3) },
         ];
-        // One of b's two has been claimed by a lane meanwhile, which will count them; so has somebody in c, for the second time.
+        // One of b's two has been claimed by a shard meanwhile, which will count them; so has somebody in c, for the second time.
         let taken = [(b, "ann".to_owned()), (c, "bob".to_owned())];
         let correction = |period, clicks, unique_users| Correction { period, clicks, unique_users };
         let raised = [correction(a, 4, 0), correction(b, 0, 1)];
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_month_has_the_days_that_the_calendar_gives_it() {
         let february = "2024-02".parse().expect("a month");
-        assert_eq!(Scope::Month(february).days().map(|days| days.len()), Some(29));
-        assert_eq!(Scope::All.days(), None);
+        assert_eq!(RecountScope::Month(february).days().map(|days| days.len()), Some(29));
+        assert_eq!(RecountScope::All.days(), None);
     }
 }

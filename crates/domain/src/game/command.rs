@@ -78,7 +78,7 @@ pub enum Choice {
 
 /// What a command and the passing of time have brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// The game now. Its room's version is higher than before exactly when the room has changed; then it is to be persisted, and shown to everybody.
     pub game: Game,
     /// What is to be stored and told once the room is persisted, in this order.
@@ -92,8 +92,8 @@ pub struct Outcome {
 pub enum Audience {
     /// Players and spectators.
     Everyone,
-    /// Who knows the answer of that turn: [`super::Room::is_in_the_know`]. A stored line keeps the turn, for [`super::Room::may_read`].
-    InTheKnow(TurnId),
+    /// Who knows the answer of that turn: [`super::Room::knows_answer`]. A stored line keeps the turn, for [`super::Room::may_read`].
+    KnowsAnswer(TurnId),
     /// Who asked.
     Asker,
 }
@@ -132,17 +132,17 @@ pub enum Effect {
         new: bool,
     },
     /// Somebody's connection is to be ended.
-    Farewell {
+    Disconnect {
         /// Whose.
         player: PlayerId,
         /// Why.
-        why: Farewell,
+        reason: DisconnectReason,
     },
 }
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Farewell {
+pub enum DisconnectReason {
     /// They left.
     Left,
     /// They were voted out.

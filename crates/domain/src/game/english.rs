@@ -5,7 +5,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::guess::Guess;
+use super::guess::GuessResult;
 use super::word::is_letter_or_digit;
 
 /// Answers of fewer letters have no near guesses by edit distance: half of all short words would be near.
@@ -33,7 +33,7 @@ const IRREGULAR: [(&str, &str); 8] = [
 ];
 
 /// Compares a guess with an English answer, or with an English name of a Japanese one.
-pub(super) fn judge(answer: &str, guess: &str) -> Guess {
+pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
     let (answer, guess) = (parts(answer), parts(guess));
     let (wanted, given) = (without_article(&answer).concat(), without_article(&guess));
     let (answer, given_spelling) = (answer.concat(), given.concat());
@@ -41,7 +41,7 @@ pub(super) fn judge(answer: &str, guess: &str) -> Guess {
     let is_right =
         is_same(&answer, &guess.concat()) || is_same(&answer, &given_spelling) || is_same(&wanted, &given_spelling);
     if is_right {
-        return Guess::Correct;
+        return GuessResult::Correct;
     }
     let letters: Vec<char> = wanted.chars().collect();
     let edits_max = match letters.len() {
@@ -51,9 +51,9 @@ pub(super) fn judge(answer: &str, guess: &str) -> Guess {
     };
     let is_near = is_within_edits(&letters, &given_spelling.chars().collect::<Vec<_>>(), edits_max);
     if is_near || gives_away(&wanted, given) {
-        return Guess::Near;
+        return GuessResult::Near;
     }
-    Guess::Wrong
+    GuessResult::Wrong
 }
 
 /// The one spelling of all ways to write a word, but for its plural.
@@ -190,7 +190,7 @@ mod tests {
             ("a cappella", "an a-cappella"),
             ("añ A", "añA"),
         ] {
-            assert_eq!(judge(answer, guess), Guess::Correct, "{answer} {guess}");
+            assert_eq!(judge(answer, guess), GuessResult::Correct, "{answer} {guess}");
         }
     }
 
@@ -213,11 +213,11 @@ mod tests {
             ("tooth", "teeth"),
             ("police officer", "police officers"),
         ] {
-            assert_eq!(judge(one, many), Guess::Correct, "{one} {many}");
-            assert_eq!(judge(many, one), Guess::Correct, "{many} {one}");
+            assert_eq!(judge(one, many), GuessResult::Correct, "{one} {many}");
+            assert_eq!(judge(many, one), GuessResult::Correct, "{many} {one}");
         }
         for (answer, guess) in [("glass", "glas"), ("bus", "bu"), ("gas", "ga")] {
-            assert_ne!(judge(answer, guess), Guess::Correct, "{answer} {guess}");
+            assert_ne!(judge(answer, guess), GuessResult::Correct, "{answer} {guess}");
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
             ("elephant", "elefant"),
             ("butterfly", "buterfli"),
         ] {
-            assert_eq!(judge(answer, guess), Guess::Near, "{answer} {guess}");
+            assert_eq!(judge(answer, guess), GuessResult::Near, "{answer} {guess}");
         }
         for (answer, guess) in [
             ("cat", "bat"),
@@ -240,7 +240,7 @@ mod tests {
             ("dog", ""),
             ("dog", "!"),
         ] {
-            assert_eq!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+            assert_eq!(judge(answer, guess), GuessResult::Wrong, "{answer} {guess}");
         }
     }
 
@@ -258,11 +258,11 @@ mod tests {
             ("bear", "b1e1a1r"),
             ("bear", "b熊e熊a熊r"),
         ] {
-            assert_ne!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+            assert_ne!(judge(answer, guess), GuessResult::Wrong, "{answer} {guess}");
         }
-        assert_eq!(judge("cat", "catだ"), Guess::Near);
+        assert_eq!(judge("cat", "catだ"), GuessResult::Near);
         for (answer, guess) in [("cat", "location"), ("ice cream", "ice"), ("a", "a lot")] {
-            assert_eq!(judge(answer, guess), Guess::Wrong, "{answer} {guess}");
+            assert_eq!(judge(answer, guess), GuessResult::Wrong, "{answer} {guess}");
         }
     }
 

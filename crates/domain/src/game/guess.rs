@@ -11,7 +11,7 @@ use super::{Hiragana, Word, english, words};
 
 /// What a guess is worth, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Guess {
+pub enum GuessResult {
     /// The answer.
     Correct,
     /// Nearly, or the answer with something around it: not for others to read.
@@ -25,31 +25,31 @@ const EDIT_LETTERS_MIN: usize = 3;
 
 /// Compares a guess with the answer, and with the other names that the built-in list has for it. The drawer of a Japanese word sees its English name:
 /// who guesses that has seen what is drawn, and as a wrong guess it would tell everybody.
-pub fn judge(answer: &Word, guess: &str) -> Guess {
+pub fn judge(answer: &Word, guess: &str) -> GuessResult {
     let written = match answer {
         Word::Japanese(word) => judge_kana(word, guess),
         Word::English(word) => english::judge(word.as_str(), guess),
     };
     let other_names = words::other_names(answer).iter().map(|name| english::judge(name, guess));
-    other_names.fold(written, Guess::min)
+    other_names.fold(written, GuessResult::min)
 }
 
-fn judge_kana(answer: &Hiragana, guess: &str) -> Guess {
+fn judge_kana(answer: &Hiragana, guess: &str) -> GuessResult {
     let wanted = normalised(answer.as_str(), Dash::IsLongVowel);
     let given = normalised(guess, Dash::IsLongVowel);
     // A dash may part the letters as well: か-ー-て-ん.
     let unparted = normalised(guess, Dash::Parts);
     if [&given, &unparted].contains(&&wanted) {
-        return Guess::Correct;
+        return GuessResult::Correct;
     }
     let letters = |text: &str| text.chars().collect::<Vec<_>>();
     let (wanted_letters, given_letters) = (letters(&wanted), letters(&given));
     let one_edit = wanted_letters.len() >= EDIT_LETTERS_MIN && is_one_edit(&wanted_letters, &given_letters);
     let is_mixed_up = folded(&wanted) == folded(&given) || folded(&wanted) == folded(&unparted);
     if one_edit || is_mixed_up || gives_it_away(&wanted, &[&given, &unparted]) {
-        return Guess::Near;
+        return GuessResult::Near;
     }
-    Guess::Wrong
+    GuessResult::Wrong
 }
 
 /// Whether the answer stands in what was said, whatever stands between its letters.
@@ -173,7 +173,7 @@ fn is_one_edit(a: &[char], b: &[char]) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(answer: &str, guess: &str) -> Guess {
+    fn judged(answer: &str, guess: &str) -> GuessResult {
         judge(&Word::read(answer).expect("a word"), guess)
     }
 
@@ -190,14 +190,14 @@ mod tests {
             "が\u{3000}っこう",
             "がっ\u{200b}こう",
         ] {
-            assert_eq!(judged("がっこう", guess), Guess::Correct, "{guess:?}");
+            assert_eq!(judged("がっこう", guess), GuessResult::Correct, "{guess:?}");
         }
         for guess in ["ケーキ", "ｹｰｷ", "けーき", "けーーき", "け−き", "ケ〜キ", "ケ-キ", "け―き", "ケ～キ", "ケ－キ"]
         {
-            assert_eq!(judged("けーき", guess), Guess::Correct, "{guess:?}");
+            assert_eq!(judged("けーき", guess), GuessResult::Correct, "{guess:?}");
         }
-        assert_eq!(judged("ぴあの", "ﾋﾟｱﾉ"), Guess::Correct);
-        assert_eq!(judged("ゔぁいおりん", "ヴァイオリン"), Guess::Correct);
+        assert_eq!(judged("ぴあの", "ﾋﾟｱﾉ"), GuessResult::Correct);
+        assert_eq!(judged("ゔぁいおりん", "ヴァイオリン"), GuessResult::Correct);
     }
 
     #[test]
@@ -214,33 +214,33 @@ mod tests {
             ("ぢ", "じ"),
             ("ちず", "ちづ"),
         ] {
-            assert_eq!(judged(answer, guess), Guess::Near, "{answer} {guess}");
-            assert_eq!(judged(guess, answer), Guess::Near, "{guess} {answer}");
+            assert_eq!(judged(answer, guess), GuessResult::Near, "{answer} {guess}");
+            assert_eq!(judged(guess, answer), GuessResult::Near, "{guess} {answer}");
         }
     }
 
     #[test]
     fn one_edit_away_is_near_for_words_of_three_letters_and_more() {
         for guess in ["りんが", "りん", "んご", "りご", "りんごご", "りいんご", "みんご"] {
-            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+            assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
         for guess in ["りんかい", "りょうご", "ごりん", "", "みかん", "りごん"] {
-            assert_eq!(judged("りんご", guess), Guess::Wrong, "{guess}");
+            assert_eq!(judged("りんご", guess), GuessResult::Wrong, "{guess}");
         }
-        assert_eq!(judged("いぬ", "いね"), Guess::Wrong);
-        assert_eq!(judged("き", "け"), Guess::Wrong);
+        assert_eq!(judged("いぬ", "いね"), GuessResult::Wrong);
+        assert_eq!(judged("き", "け"), GuessResult::Wrong);
     }
 
     #[test]
     fn the_answer_with_something_around_it_is_for_nobody_else_to_read() {
         for guess in ["りんごかな？", "これはリンゴだ", "あかい り ん ご", "林檎(りんご)"] {
-            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+            assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
         for guess in ["かあてんかな", "まどのかぁてん", "それはか-ー-て-んだ", "kaかーてんten"]
         {
-            assert_eq!(judged("かーてん", guess), Guess::Near, "{guess}");
+            assert_eq!(judged("かーてん", guess), GuessResult::Near, "{guess}");
         }
-        assert_eq!(judged("き", "きれい"), Guess::Wrong);
+        assert_eq!(judged("き", "きれい"), GuessResult::Wrong);
     }
 
     #[test]
@@ -259,33 +259,33 @@ mod tests {
             "か＿ー＿て＿ん",
             "か\u{fe0f}ーて\u{2060}ん",
         ] {
-            assert_eq!(judged("かーてん", guess), Guess::Correct, "{guess:?}");
+            assert_eq!(judged("かーてん", guess), GuessResult::Correct, "{guess:?}");
         }
         for guess in ["か1ー1て1ん", "xかxーxてxんx", "か檎ーてん", "か👍あ👍て👍ん"] {
-            assert_eq!(judged("かーてん", guess), Guess::Near, "{guess:?}");
+            assert_eq!(judged("かーてん", guess), GuessResult::Near, "{guess:?}");
         }
-        assert_eq!(judged("すずめ", "すゞめ"), Guess::Correct);
-        assert_eq!(judged("ここ", "こゝ"), Guess::Correct);
+        assert_eq!(judged("すずめ", "すゞめ"), GuessResult::Correct);
+        assert_eq!(judged("ここ", "こゝ"), GuessResult::Correct);
         for guess in ["・", "ー", "!?", "👍", "ゝ", "か・て", "かき"] {
-            assert_eq!(judged("かーてん", guess), Guess::Wrong, "{guess:?}");
+            assert_eq!(judged("かーてん", guess), GuessResult::Wrong, "{guess:?}");
         }
     }
 
     #[test]
     fn the_english_name_that_the_drawer_sees_is_right_and_never_for_others_to_read() {
         for guess in ["apple", "Apple", "an apple", "apples", "APPLE!"] {
-            assert_eq!(judged("りんご", guess), Guess::Correct, "{guess}");
+            assert_eq!(judged("りんご", guess), GuessResult::Correct, "{guess}");
         }
         for guess in ["aple", "is it an apple?", "applepie"] {
-            assert_eq!(judged("りんご", guess), Guess::Near, "{guess}");
+            assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
         // One word for two things has the names of both.
         for guess in ["spider", "cloud"] {
-            assert_eq!(judged("くも", guess), Guess::Correct, "{guess}");
+            assert_eq!(judged("くも", guess), GuessResult::Correct, "{guess}");
         }
-        assert_eq!(judged("くも", "or"), Guess::Wrong);
-        assert_eq!(judged("りんご", "orange"), Guess::Wrong);
-        assert_eq!(judged("んんん", "apple"), Guess::Wrong);
+        assert_eq!(judged("くも", "or"), GuessResult::Wrong);
+        assert_eq!(judged("りんご", "orange"), GuessResult::Wrong);
+        assert_eq!(judged("んんん", "apple"), GuessResult::Wrong);
     }
 
     #[test]
@@ -293,10 +293,10 @@ mod tests {
         for (answer, guess) in
             [("truck", "lorry"), ("Truck", "a lorry"), ("airplane", "aeroplane"), ("television", "TV")]
         {
-            assert_eq!(judged(answer, guess), Guess::Correct, "{answer} {guess}");
+            assert_eq!(judged(answer, guess), GuessResult::Correct, "{answer} {guess}");
         }
-        assert_eq!(judged("truck", "lory"), Guess::Near);
-        assert_eq!(judged("dog", "いぬ"), Guess::Wrong);
+        assert_eq!(judged("truck", "lory"), GuessResult::Near);
+        assert_eq!(judged("dog", "いぬ"), GuessResult::Wrong);
     }
 
     #[test]

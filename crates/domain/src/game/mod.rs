@@ -11,8 +11,8 @@ mod guess;
 mod hints;
 mod ids;
 mod moves;
-pub mod pace;
 mod play;
+pub mod rate_limit;
 mod room;
 mod scoring;
 mod seats;
@@ -25,16 +25,17 @@ mod word;
 pub mod words;
 
 pub use command::{
-    Audience, Choice, Command, Effect, Farewell, Line, LineKind, Outcome, Participant, Refusal, SystemText,
+    Audience, Choice, Command, CommandOutcome, DisconnectReason, Effect, Line, LineKind, Participant, Refusal,
+    SystemText,
 };
-pub use guess::{Guess, judge};
+pub use guess::{GuessResult, judge};
 pub use hints::CLOSED_LETTER;
 pub use ids::{GameId, IdError, LineId, PlayerId, TurnId};
-pub use play::{Game, NewGame, Torn};
+pub use play::{Game, NewGame, TornRead};
 pub use room::{
-    Award, CHOOSING_MS, ClientTag, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN, Phase, Player,
-    Playing, REVEAL_MS, Reason, Room, SEAT_HELD_MS, SOLVERS_MAX, SPECTATORS_MAX, Solver, Stage, TURNS_PER_ROUND_MAX,
-    Turn, VOTER_SEATED_MS,
+    Award, AwardReason, CHOOSING_MS, ClientTag, DRAWER_AWAY_MS, HOST_AWAY_MS, KICKED_MAX, PAUSE_MS_MAX, PLAYERS_MIN,
+    Phase, Player, Playing, REVEAL_MS, Room, SEAT_HELD_MS, SOLVERS_MAX, SPECTATORS_MAX, Solver, Stage,
+    TURNS_PER_ROUND_MAX, Turn, VOTER_SEATED_MS,
 };
 pub use scoring::{Standing, standings};
 pub use secret::{Answer, Secret, TurnSecret};

@@ -1,7 +1,7 @@
 //! What players do: the waiting room's settings, a turn's word, talk and guesses, and the next game.
 
 use super::command::{Audience, Choice, Effect, Line, LineKind, Participant, Refusal, SystemText};
-use super::guess::{Guess, judge};
+use super::guess::{GuessResult, judge};
 use super::play::{Asked, check_words};
 use super::room::{DRAWER_AWAY_MS, PLAYERS_MIN, Phase, Solver, Stage};
 use super::settings::Settings;
@@ -101,12 +101,12 @@ impl Asked {
         let turn = turn.map(|turn| turn.id);
         let line = Line { id, player, name, kind: LineKind::Talk(text.clone()), at_ms: self.now_ms, turn };
         let audience = match (who, turn) {
-            (_, Some(turn)) if self.game.room.is_in_the_know(player) => Audience::InTheKnow(turn),
+            (_, Some(turn)) if self.game.room.knows_answer(player) => Audience::KnowsAnswer(turn),
             (Participant::Player(_), Some(turn)) if is_drawing => return self.guess(turn, line, text),
             // A spectator may have seen what it is. Who still guesses reads it later.
             (Participant::Spectator(..), Some(turn)) if is_drawing => {
                 self.effects.push(Effect::Chat { line: line.clone(), audience: Audience::Asker });
-                Audience::InTheKnow(turn)
+                Audience::KnowsAnswer(turn)
             }
             _ => Audience::Everyone,
         };
@@ -117,12 +117,12 @@ impl Asked {
     fn guess(&mut self, turn: TurnId, line: Line, text: Talk) -> Result<(), Refusal> {
         let Some(answer) = self.game.secret.answer(turn) else { return Err(Refusal::WrongTurn) };
         let kind = match judge(&answer.word, text.as_str()) {
-            Guess::Near => {
+            GuessResult::Near => {
                 self.effects.push(Effect::Near { id: line.id, text });
                 return Ok(());
             }
-            Guess::Wrong => LineKind::Guess(text),
-            Guess::Correct => LineKind::Correct,
+            GuessResult::Wrong => LineKind::Guess(text),
+            GuessResult::Correct => LineKind::Correct,
         };
         let is_correct = kind == LineKind::Correct;
         let player = line.player;

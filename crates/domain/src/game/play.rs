@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::command::{Command, Effect, Farewell, Outcome, Participant, Refusal, SystemText};
+use super::command::{Command, CommandOutcome, DisconnectReason, Effect, Participant, Refusal, SystemText};
 use super::room::{Phase, Player, Room, Stage, Turn};
 use super::secret::Secret;
 use super::settings::{OPTIONS, Settings, WordSource};
@@ -42,7 +42,7 @@ pub struct NewGame {
 /// Room and secret are of different moments: somebody wrote between the two reads. Read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the room and its secret are of different moments")]
-pub struct Torn;
+pub struct TornRead;
 
 impl Game {
     /// A waiting game with its host, who has still to connect.
@@ -72,13 +72,13 @@ impl Game {
     }
 
     /// What was read from the table, if the parts belong together.
-    pub fn assemble(room: Room, secret: Secret, words: Arc<[Word]>) -> Result<Self, Torn> {
+    pub fn assemble(room: Room, secret: Secret, words: Arc<[Word]>) -> Result<Self, TornRead> {
         let belongs = room.turn().is_none_or(|turn| {
             let chosen =
                 secret.turn.as_ref().filter(|hidden| hidden.id == turn.id).map(|hidden| hidden.answer.is_some());
             chosen == Some(!matches!(turn.phase, Phase::Choosing))
         });
-        belongs.then_some(Self { room, secret, words }).ok_or(Torn)
+        belongs.then_some(Self { room, secret, words }).ok_or(TornRead)
     }
 
     /// How the game goes on when somebody asks for another one: same settings, same words, their own seat.
@@ -88,22 +88,22 @@ impl Game {
         let (name, client) = (seat.name.clone(), seat.client);
         let mut next =
             Self::new(NewGame { id, host, name, settings, public, words: self.words.clone(), seed }, now_ms)?;
-        next.room.note_client(host, client);
+        next.room.remember_client(host, client);
         Ok(next)
     }
 
     /// Everything that time has brought until now. Times before the room's last change are taken for that one.
-    pub fn bring_to(&self, now_ms: u64) -> Outcome {
+    pub fn advance_to(&self, now_ms: u64) -> CommandOutcome {
         let mut game = self.clone();
         let mut effects = vec![];
         game.pass_time(now_ms.max(self.room.updated_at_ms), &mut effects);
-        Outcome { game, effects, refusal: None }
+        CommandOutcome { game, effects, refusal: None }
     }
 
     /// Brings the game up to now, and then does what is asked, or says why not.
-    pub fn apply(&self, who: &Participant, command: Command, now_ms: u64) -> Outcome {
+    pub fn apply(&self, who: &Participant, command: Command, now_ms: u64) -> CommandOutcome {
         let now_ms = now_ms.max(self.room.updated_at_ms);
-        let Outcome { game, mut effects, .. } = self.bring_to(now_ms);
+        let CommandOutcome { game, mut effects, .. } = self.advance_to(now_ms);
         let has_moved = game.room.version != self.room.version;
         let mut asked = Asked { game: game.clone(), effects: vec![], now_ms, has_moved };
         match asked.run(who, command) {
@@ -115,9 +115,9 @@ impl Game {
                     // Who comes back may find something due that nobody was there to see.
                     after.pass_time(now_ms, &mut effects);
                 }
-                Outcome { game: after, effects, refusal: None }
+                CommandOutcome { game: after, effects, refusal: None }
             }
-            Err(refusal) => Outcome { game, effects, refusal: Some(refusal) },
+            Err(refusal) => CommandOutcome { game, effects, refusal: Some(refusal) },
         }
     }
 }
@@ -144,7 +144,7 @@ impl Asked {
             (_, Command::Tick { version }) => self.tick(version),
             // Spectators come and go without a trace in the room.
             (Participant::Spectator(..), Command::Connect | Command::Disconnect) => Ok(()),
-            (Participant::Spectator(id, _), Command::Leave) => self.say_farewell(*id, Farewell::Left),
+            (Participant::Spectator(id, _), Command::Leave) => self.disconnect_player(*id, DisconnectReason::Left),
             (Participant::Spectator(..), _) => Err(Refusal::NotSeated),
             (Participant::Player(me), Command::Join { name }) => self.join(*me, name),
             (Participant::Player(me), Command::Connect) => self.connect(*me),

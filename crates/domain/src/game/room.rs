@@ -171,12 +171,12 @@ pub struct Award {
     /// How many, never 0.
     pub points: u32,
     /// For what.
-    pub reason: Reason,
+    pub reason: AwardReason,
 }
 
-/// What points are given for. The names are the seed's.
+/// What points are given for. The names are those of the original design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum AwardReason {
     /// They guessed the answer.
     CorrectAnswer,
     /// They drew it: what is left of the full amount after the penalty for those who did not guess.
@@ -232,12 +232,12 @@ impl Room {
     }
 
     /// Whether somebody new may not come from there, because a player from there was voted out.
-    pub fn bars(&self, client: Option<ClientTag>) -> bool {
+    pub fn bars_client(&self, client: Option<ClientTag>) -> bool {
         client.is_some_and(|client| self.kicked_from.contains(&client))
     }
 
     /// Notes from where a player took their seat.
-    pub fn note_client(&mut self, player: PlayerId, client: Option<ClientTag>) {
+    pub fn remember_client(&mut self, player: PlayerId, client: Option<ClientTag>) {
         if let Some(seat) = self.players.iter_mut().find(|seat| seat.id == player) {
             seat.client = client;
         }
@@ -261,7 +261,7 @@ impl Room {
     }
 
     /// Whether that one knows what the others are still guessing: who draws, and who has guessed it.
-    pub fn is_in_the_know(&self, id: PlayerId) -> bool {
+    pub fn knows_answer(&self, id: PlayerId) -> bool {
         self.turn().is_some_and(|turn| {
             turn.phase.is_secret() && (turn.drawer == id || turn.solvers.iter().any(|solver| solver.player == id))
         })
@@ -270,7 +270,7 @@ impl Room {
     /// Whether what that one says now is a guess.
     pub fn is_guessing(&self, id: PlayerId) -> bool {
         let is_drawing = self.turn().is_some_and(|turn| matches!(turn.phase, Phase::Drawing { .. }));
-        is_drawing && !self.is_in_the_know(id)
+        is_drawing && !self.knows_answer(id)
     }
 
     /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat). `turn` is the turn of a line that was for those in the know; a line without is
@@ -278,7 +278,7 @@ impl Room {
     pub fn may_read(&self, reader: Option<PlayerId>, turn: Option<TurnId>) -> bool {
         match (turn, self.turn()) {
             (Some(turn), Some(running)) if turn >= running.id && running.phase.is_secret() => {
-                turn == running.id && reader.is_some_and(|reader| self.is_in_the_know(reader))
+                turn == running.id && reader.is_some_and(|reader| self.knows_answer(reader))
             }
             _ => true,
         }

@@ -1,6 +1,6 @@
 //! Points, and who is how good.
 
-use super::room::{Award, Reason, Solver};
+use super::room::{Award, AwardReason, Solver};
 use super::{PlayerId, PlayerName, Room};
 
 /// What guessing at once is worth, before the bonus for being among the first.
@@ -25,11 +25,12 @@ pub(super) fn awards(solvers: &[Solver], drawer: Option<PlayerId>, missed: usize
     let solved = solvers.iter().map(|solver| Award {
         player: solver.player,
         points: solver.points,
-        reason: Reason::CorrectAnswer,
+        reason: AwardReason::CorrectAnswer,
     });
     let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
     let points = DRAWER_POINTS * count(solvers.len()) / count(solvers.len() + missed).max(1);
-    let drawn = drawer.filter(|_| points > 0).map(|player| Award { player, points, reason: Reason::DrawerPenalty });
+    let drawn =
+        drawer.filter(|_| points > 0).map(|player| Award { player, points, reason: AwardReason::DrawerPenalty });
     solved.chain(drawn).collect()
 }
 
@@ -81,7 +82,7 @@ mod tests {
         let drawer = PlayerId(uuid::Uuid::from_u128(9));
         let earned = |solvers: &[Solver], missed| {
             let awards = awards(solvers, Some(drawer), missed);
-            awards.iter().find(|award| award.reason == Reason::DrawerPenalty).map(|award| award.points)
+            awards.iter().find(|award| award.reason == AwardReason::DrawerPenalty).map(|award| award.points)
         };
         assert_eq!(earned(&[solver(1), solver(2)], 0), Some(100));
         assert_eq!(earned(&[solver(1), solver(2)], 1), Some(66));

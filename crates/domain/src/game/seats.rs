@@ -1,6 +1,6 @@
 //! Seats: who comes, who goes, and what their coming and going does to a running game.
 
-use super::command::{Effect, Farewell, Refusal, SystemText};
+use super::command::{DisconnectReason, Effect, Refusal, SystemText};
 use super::play::Asked;
 use super::room::{
     KICKED_MAX, PLAYERS_MIN, Phase, Player, Playing, SEAT_HELD_MS, SOLVERS_MAX, Stage, VOTER_SEATED_MS, VOTES_MIN,
@@ -91,7 +91,7 @@ impl Asked {
             self.tell(SystemText::Left, me);
             self.give_up(me);
         }
-        self.say_farewell(me, Farewell::Left)
+        self.disconnect_player(me, DisconnectReason::Left)
     }
 
     /// Removes a player when more than half of the other connected players voted for it, and at least two of them.
@@ -121,13 +121,13 @@ impl Asked {
             }
             self.tell(SystemText::Kicked, target);
             self.give_up(target);
-            self.say_farewell(target, Farewell::Kicked)?;
+            self.disconnect_player(target, DisconnectReason::Kicked)?;
         }
         Ok(())
     }
 
-    pub(super) fn say_farewell(&mut self, player: PlayerId, why: Farewell) -> Result<(), Refusal> {
-        self.effects.push(Effect::Farewell { player, why });
+    pub(super) fn disconnect_player(&mut self, player: PlayerId, reason: DisconnectReason) -> Result<(), Refusal> {
+        self.effects.push(Effect::Disconnect { player, reason });
         Ok(())
     }
 

@@ -54,7 +54,7 @@ pub enum WordSource {
     Both,
 }
 
-/// The settings of a game. Source: the game's seed, but for hints and words.
+/// The settings of a game. Source: the original design, but for hints and words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Of each turn.

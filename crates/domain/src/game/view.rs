@@ -98,7 +98,7 @@ impl Game {
         let mut view = self.room.view(now_ms);
         let secret = self.secret.turn.as_ref();
         if let (Some(turn), Some(viewer), Some(secret)) = (&mut view.turn, viewer, secret)
-            && self.room.is_in_the_know(viewer)
+            && self.room.knows_answer(viewer)
             && turn.id == secret.id
         {
             match &secret.answer {

@@ -7,7 +7,7 @@ use super::{Language, Word};
 
 /// A word of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuiltIn {
+pub struct BuiltInWord {
     /// What is drawn.
     pub text: Word,
     /// What a Japanese word is in English.
@@ -22,33 +22,33 @@ fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// A line is a word, a space and its gloss.
-static JAPANESE: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
+static JAPANESE: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     let words = lines(include_str!("words_ja.txt")).filter_map(|line| {
         let (text, gloss) = line.split_once(' ')?;
         let text = Word::new(Language::Japanese, text).ok()?;
-        Some(BuiltIn { text, gloss: Some(gloss), other_names: gloss.split(" or ").collect() })
+        Some(BuiltInWord { text, gloss: Some(gloss), other_names: gloss.split(" or ").collect() })
     });
     words.collect()
 });
 
 /// A line is a word and, each after a `=`, its other names.
-static ENGLISH: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
+static ENGLISH: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     let words = lines(include_str!("words_en.txt")).filter_map(|line| {
         let mut names = line.split(" = ");
         let text = Word::new(Language::English, names.next()?).ok()?;
-        Some(BuiltIn { text, gloss: None, other_names: names.collect() })
+        Some(BuiltInWord { text, gloss: None, other_names: names.collect() })
     });
     words.collect()
 });
 
 /// By spelling. No English spelling is a Japanese one.
-static BY_SPELLING: LazyLock<HashMap<String, &'static BuiltIn>> = LazyLock::new(|| {
+static BY_SPELLING: LazyLock<HashMap<String, &'static BuiltInWord>> = LazyLock::new(|| {
     let words = Language::ALL.into_iter().flat_map(built_in);
     words.map(|word| (word.text.spelling(), word)).collect()
 });
 
 /// The list of that language.
-pub fn built_in(language: Language) -> &'static [BuiltIn] {
+pub fn built_in(language: Language) -> &'static [BuiltInWord] {
     match language {
         Language::Japanese => &JAPANESE,
         Language::English => &ENGLISH,
@@ -69,7 +69,7 @@ pub(super) fn other_names(word: &Word) -> &'static [&'static str] {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::{Guess, judge};
+    use super::super::{GuessResult, judge};
     use super::*;
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             let others =
                 names.iter().filter(|(name, of)| **of != word.text && first(name) == first(word.text.as_str()));
             for (name, _) in others {
-                assert_ne!(judge(&word.text, name), Guess::Correct, "{} {name}", word.text);
+                assert_ne!(judge(&word.text, name), GuessResult::Correct, "{} {name}", word.text);
                 assert_ne!(word.text.as_str().strip_suffix("ing"), Some(*name));
             }
         }

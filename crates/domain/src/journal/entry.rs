@@ -1,13 +1,13 @@
 //! One entry.
 
-use super::{EntryId, Stream};
+use super::{EntryId, JournalStream};
 use crate::Attributes;
 
 /// An entry, before it is stored and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Where it belongs.
-    pub stream: Stream,
+    pub stream: JournalStream,
     /// Which, and when.
     pub id: EntryId,
     /// What has happened, for people.

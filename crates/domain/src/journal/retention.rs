@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{EntryId, Stream};
+use super::{EntryId, JournalStream};
 
 /// The most days that entries can be told to stay: a hundred years.
 const DAYS_MAX: u32 = 36_500;
@@ -16,7 +16,7 @@ const DEFAULT: &str = "default";
 /// For how many days each stream keeps its entries, read from `suite=400,default=90`; 0 keeps them for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    days: BTreeMap<Stream, u32>,
+    days: BTreeMap<JournalStream, u32>,
     default_days: u32,
 }
 
@@ -46,13 +46,13 @@ impl Default for Retention {
 
 impl Retention {
     /// How long a stream keeps its entries; `None` for ever.
-    pub fn of(&self, stream: &Stream) -> Option<SignedDuration> {
+    pub fn of(&self, stream: &JournalStream) -> Option<SignedDuration> {
         let days = self.days.get(stream).copied().unwrap_or(self.default_days);
         (days > 0).then(|| SignedDuration::from_hours(24 * i64::from(days)))
     }
 
     /// The lowest id that a stream still shows; `None` when it shows all.
-    pub fn first_kept(&self, stream: &Stream, now: Timestamp) -> Option<EntryId> {
+    pub fn first_kept(&self, stream: &JournalStream, now: Timestamp) -> Option<EntryId> {
         let retention = self.of(stream)?;
         Some(EntryId::first_from(now.checked_sub(retention).unwrap_or(Timestamp::MIN)))
     }
@@ -71,7 +71,7 @@ impl FromStr for Retention {
             }
             let known = match name.trim() {
                 DEFAULT => default_days.replace(number),
-                name => days.insert(Stream::new(name).map_err(|_| RetentionError::NotPairs)?, number),
+                name => days.insert(JournalStream::new(name).map_err(|_| RetentionError::NotPairs)?, number),
             };
             if known.is_some() {
                 return Err(RetentionError::Twice);
@@ -85,8 +85,8 @@ impl FromStr for Retention {
 mod tests {
     use super::*;
 
-    fn stream(name: &str) -> Stream {
-        Stream::new(name).expect("a name")
+    fn stream(name: &str) -> JournalStream {
+        JournalStream::new(name).expect("a name")
     }
 
     #[test]

@@ -4,22 +4,22 @@ use std::fmt;
 
 /// The name of a stream of entries: 1 to 64 of `a-z`, `0-9` and `-`. Without a `#`, it ends where its key's next part begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Stream(String);
+pub struct JournalStream(String);
 
 /// Why a text is not the name of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected 1 to {max} of the characters a-z, 0-9 and `-`", max = Stream::CHARS_MAX)]
-pub struct StreamError;
+#[error("expected 1 to {max} of the characters a-z, 0-9 and `-`", max = JournalStream::CHARS_MAX)]
+pub struct JournalStreamError;
 
-impl Stream {
+impl JournalStream {
     /// The most characters of a name.
     pub const CHARS_MAX: usize = 64;
 
     /// Checks length and characters.
-    pub fn new(text: &str) -> Result<Self, StreamError> {
+    pub fn new(text: &str) -> Result<Self, JournalStreamError> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         let fits = (1..=Self::CHARS_MAX).contains(&text.len());
-        (is_plain && fits).then(|| Self(text.to_owned())).ok_or(StreamError)
+        (is_plain && fits).then(|| Self(text.to_owned())).ok_or(JournalStreamError)
     }
 
     /// Where the suite itself writes what has happened, for everybody.
@@ -38,7 +38,7 @@ impl Stream {
     }
 }
 
-impl fmt::Display for Stream {
+impl fmt::Display for JournalStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn a_name_has_no_character_that_a_key_is_made_of() {
-        assert_eq!(Stream::new("suite"), Ok(Stream::suite()));
-        assert_eq!(Stream::new("stock"), Ok(Stream::stock()));
-        assert!(Stream::new("2-a").is_ok() && Stream::new(&"a".repeat(64)).is_ok());
+        assert_eq!(JournalStream::new("suite"), Ok(JournalStream::suite()));
+        assert_eq!(JournalStream::new("stock"), Ok(JournalStream::stock()));
+        assert!(JournalStream::new("2-a").is_ok() && JournalStream::new(&"a".repeat(64)).is_ok());
         for text in ["", "Suite", "a#b", "a b", "日誌", "a\n", &"a".repeat(65)] {
-            assert_eq!(Stream::new(text), Err(StreamError), "{text:?}");
+            assert_eq!(JournalStream::new(text), Err(JournalStreamError), "{text:?}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub enum DateRefusal {
 }
 
 /// Whether a day can be logged on `today`, which is the user's own.
-pub fn loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
+pub fn check_loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
     match date {
         _ if date > today => Err(DateRefusal::Future { date, today }),
         _ if date < FIRST_DATE => Err(DateRefusal::TooEarly(date)),
@@ -101,12 +101,12 @@ mod tests {
     #[test]
     fn today_can_be_logged_and_tomorrow_cannot() {
         let today = date(2026, 11, 22);
-        assert_eq!(loggable(today, today), Ok(()));
-        assert_eq!(loggable(FIRST_DATE, today), Ok(()));
+        assert_eq!(check_loggable(today, today), Ok(()));
+        assert_eq!(check_loggable(FIRST_DATE, today), Ok(()));
         let tomorrow = date(2026, 11, 23);
-        assert_eq!(loggable(tomorrow, today), Err(DateRefusal::Future { date: tomorrow, today }));
+        assert_eq!(check_loggable(tomorrow, today), Err(DateRefusal::Future { date: tomorrow, today }));
         let long_ago = date(1899, 12, 31);
-        assert_eq!(loggable(long_ago, today), Err(DateRefusal::TooEarly(long_ago)));
+        assert_eq!(check_loggable(long_ago, today), Err(DateRefusal::TooEarly(long_ago)));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub enum PlanError {
     TooEarly,
     /// It ends before it begins.
     #[error("`until` is before `from`")]
-    UpsideDown,
+    Reversed,
 }
 
 impl Plan {
@@ -87,7 +87,7 @@ impl Plan {
             return Err(PlanError::TooEarly);
         }
         if until.is_some_and(|until| until < from) {
-            return Err(PlanError::UpsideDown);
+            return Err(PlanError::Reversed);
         }
         Ok(Self { times, from, until, since: Timestamp::MIN, former: Vec::new() })
     }
@@ -143,7 +143,7 @@ impl Plan {
     ///
     /// What is recorded at a time that the plan does not have (any more) stands for a dose of the plan of which nothing is: whoever has moved a medicine to
     /// another time has not missed it on the days before.
-    pub fn doses(&self, date: Date, recorded: &[(Time, Recorded)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
+    pub fn doses(&self, date: Date, recorded: &[(Time, DoseRecord)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
         let record = |time: Time| recorded.iter().find(|(known, _)| *known == time).map(|(_, record)| *record);
         let planned = self.planned(date, zone, |time| record(time).is_some());
         let (known, mut open): (Vec<_>, Vec<_>) = planned.into_iter().partition(|(time, _)| record(*time).is_some());
@@ -162,7 +162,7 @@ impl Plan {
 
 /// What somebody has said of a dose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum DoseRecord {
     /// It was taken.
     Taken,
     /// It is left out.
@@ -216,16 +216,16 @@ pub struct Dose {
 }
 
 impl Dose {
-    fn new(time: Time, due_at: Timestamp, recorded: Option<Recorded>, now: Timestamp) -> Self {
+    fn new(time: Time, due_at: Timestamp, recorded: Option<DoseRecord>, now: Timestamp) -> Self {
         let until = match recorded {
-            Some(Recorded::Snoozed { until }) => Some(until),
+            Some(DoseRecord::Snoozed { until }) => Some(until),
             _ => None,
         };
         let asked_at = until.map_or(due_at, |until| until.max(due_at));
         let state = match recorded {
-            Some(Recorded::Taken) => DoseState::Taken,
-            Some(Recorded::Skipped) => DoseState::Skipped,
-            Some(Recorded::Snoozed { until }) if now < until => DoseState::Snoozed,
+            Some(DoseRecord::Taken) => DoseState::Taken,
+            Some(DoseRecord::Skipped) => DoseState::Skipped,
+            Some(DoseRecord::Snoozed { until }) if now < until => DoseState::Snoozed,
             _ if now.duration_since(asked_at) >= MISSED_AFTER => DoseState::Missed,
             _ => DoseState::Due,
         };
@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// The states of a day at a time of its clock in Tokyo.
-    fn states(plan: &Plan, recorded: &[(&str, Recorded)], now: &str) -> Vec<(String, DoseState)> {
+    fn states(plan: &Plan, recorded: &[(&str, DoseRecord)], now: &str) -> Vec<(String, DoseState)> {
         let recorded: Vec<_> = recorded.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();
         let now = DAY.to_datetime(parse_clock_time(now).unwrap()).to_zoned(tokyo()).unwrap().timestamp();
         let doses = plan.doses(DAY, &recorded, &tokyo(), now);
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(Plan::new(Vec::new(), DAY, None), Err(PlanError::Times));
         let nine: Vec<_> = (0..9).map(|hour| Time::constant(hour, 0, 0, 0)).collect();
         assert_eq!(Plan::new(nine, DAY, None), Err(PlanError::Times));
-        assert_eq!(Plan::new(times(&["08:00"]), DAY, DAY.yesterday().ok()), Err(PlanError::UpsideDown));
+        assert_eq!(Plan::new(times(&["08:00"]), DAY, DAY.yesterday().ok()), Err(PlanError::Reversed));
         assert_eq!(Plan::new(times(&["08:00"]), date(1899, 12, 31), None), Err(PlanError::TooEarly));
     }
 
@@ -307,14 +307,14 @@ mod tests {
         let both = |morning, evening| vec![at("08:00", morning), at("20:00", evening)];
         assert_eq!(states(&plan, &[], "10:59"), both(DoseState::Due, DoseState::Due));
         assert_eq!(states(&plan, &[], "11:00"), both(DoseState::Missed, DoseState::Due));
-        assert_eq!(states(&plan, &[("08:00", Recorded::Taken)], "11:00"), both(DoseState::Taken, DoseState::Due));
-        assert_eq!(states(&plan, &[("08:00", Recorded::Skipped)], "11:00"), both(DoseState::Skipped, DoseState::Due));
+        assert_eq!(states(&plan, &[("08:00", DoseRecord::Taken)], "11:00"), both(DoseState::Taken, DoseState::Due));
+        assert_eq!(states(&plan, &[("08:00", DoseRecord::Skipped)], "11:00"), both(DoseState::Skipped, DoseState::Due));
     }
 
     #[test]
     fn a_dose_that_was_put_off_is_due_again_and_then_missed() {
         let until = DAY.to_datetime(Time::constant(9, 0, 0, 0)).to_zoned(tokyo()).unwrap().timestamp();
-        let state = |now| states(&plan(&["08:00"]), &[("08:00", Recorded::Snoozed { until })], now)[0].1;
+        let state = |now| states(&plan(&["08:00"]), &[("08:00", DoseRecord::Snoozed { until })], now)[0].1;
         assert_eq!(state("08:59"), DoseState::Snoozed);
         assert_eq!(state("09:00"), DoseState::Due);
         assert_eq!(state("11:59"), DoseState::Due);
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_was_moved_does_not_make_what_was_taken_missed() {
-        let taken = [("08:00", Recorded::Taken)];
+        let taken = [("08:00", DoseRecord::Taken)];
         assert_eq!(states(&plan(&["09:00"]), &taken, "23:00"), [at("08:00", DoseState::Taken)]);
         let expected = [at("08:00", DoseState::Taken), at("21:00", DoseState::Due)];
         assert_eq!(states(&plan(&["09:00", "21:00"]), &taken, "23:00"), expected);
@@ -339,7 +339,7 @@ mod tests {
         let added = plan(&["08:00", "20:00"]).since(moment("17:00"), Vec::new());
         assert_eq!(states(&added, &[], "23:00"), [at("20:00", DoseState::Missed)]);
         // Unless somebody says what became of it.
-        let taken = [("08:00", Recorded::Taken)];
+        let taken = [("08:00", DoseRecord::Taken)];
         let both = [at("08:00", DoseState::Taken), at("20:00", DoseState::Due)];
         assert_eq!(states(&added, &taken, "17:00"), both);
     }
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(states(&changed("12:30"), &[], "23:00"), moved);
         // And one that was taken stays beside it.
         let taken = [at("08:00", DoseState::Missed), at("12:00", DoseState::Taken), at("13:00", DoseState::Due)];
-        assert_eq!(states(&changed("12:30"), &[("12:00", Recorded::Taken)], "13:30"), taken);
+        assert_eq!(states(&changed("12:30"), &[("12:00", DoseRecord::Taken)], "13:30"), taken);
         // The day before had the former times alone.
         let before = Plan::new(times(&["07:00"]), date(2026, 11, 1), None).unwrap();
         let former = FormerTimes { times: times(&["08:00"]), until: moment("16:00") };
@@ -371,9 +371,9 @@ mod tests {
     #[test]
     fn days_outside_of_the_plan_have_what_is_recorded_and_nothing_else() {
         let plan = Plan::new(times(&["08:00"]), DAY, Some(DAY)).unwrap();
-        let doses = |date, recorded: &[(Time, Recorded)]| plan.doses(date, recorded, &tokyo(), Timestamp::MAX).len();
+        let doses = |date, recorded: &[(Time, DoseRecord)]| plan.doses(date, recorded, &tokyo(), Timestamp::MAX).len();
         assert_eq!((doses(date(2026, 11, 21), &[]), doses(DAY, &[]), doses(date(2026, 11, 23), &[])), (0, 1, 0));
-        assert_eq!(doses(date(2026, 11, 21), &[(times(&["08:00"])[0], Recorded::Taken)]), 1);
+        assert_eq!(doses(date(2026, 11, 21), &[(times(&["08:00"])[0], DoseRecord::Taken)]), 1);
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn adherence_is_taken_of_all_that_can_be_taken_no_more() {
-        let taken = [("08:00", Recorded::Taken), ("09:00", Recorded::Skipped)];
+        let taken = [("08:00", DoseRecord::Taken), ("09:00", DoseRecord::Skipped)];
         let plan = plan(&["08:00", "09:00", "10:00", "20:00"]);
         let recorded: Vec<_> = taken.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();
         let noon = DAY.to_datetime(Time::constant(15, 0, 0, 0)).to_zoned(tokyo()).unwrap().timestamp();

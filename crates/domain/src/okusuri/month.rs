@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
-use super::course::{Course, back};
-use super::stretch::{Anchor, Missing, Stretch};
+use super::log_window::{Anchor, LogWindow, MissingLogs};
+use super::streak::{StreakState, days_before};
 use crate::calendar::DateRange;
 
 /// What a day of the calendar shows.
@@ -52,15 +52,15 @@ pub struct Day {
 ///
 /// # Errors
 /// What is missing in `known`.
-pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &Stretch) -> Result<Vec<Day>, Missing> {
+pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &LogWindow) -> Result<Vec<Day>, MissingLogs> {
     known.reaches(range.to())?;
     let anchor = known.anchor(range.from(), Anchor::Rest)?;
     let walked = std::iter::successors(anchor.tomorrow().ok(), |day| day.tomorrow().ok());
-    let days = walked.take_while(|day| *day <= range.to()).scan(Course::ANEW, |course, date| {
+    let days = walked.take_while(|day| *day <= range.to()).scan(StreakState::START, |streak_state, date| {
         let log = known.log(date);
-        *course = course.next(log);
-        let state = match (*course, log) {
-            (Course::Resting { .. }, _) => DayState::Rest,
+        *streak_state = streak_state.next(log);
+        let state = match (*streak_state, log) {
+            (StreakState::Resting { .. }, _) => DayState::Rest,
             (_, Some(true)) => DayState::Bleeding,
             (_, Some(false)) => DayState::Taken,
             (_, None) if date > today => DayState::Future,
@@ -86,7 +86,7 @@ pub const ADHERENCE_DAYS: u8 = 30;
 
 /// The last [`ADHERENCE_DAYS`] days, today the last.
 pub fn adherence_range(today: Date) -> DateRange {
-    let from = back(today, u32::from(ADHERENCE_DAYS) - 1);
+    let from = days_before(today, u32::from(ADHERENCE_DAYS) - 1);
     // Thirty days in their order are a range.
     DateRange::new(from, today).unwrap_or_else(|_| unreachable!("{from} to {today}"))
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub const SUBSCRIPTIONS_MAX: usize = 20;
 
 /// A subscription that fails so often in a row is switched off: a message a day, so it has been silent for a fortnight.
-pub const FAILURES_MAX: u32 = 14;
+pub const PUSH_FAILURES_MAX: u32 = 14;
 
 /// What a browser runs on. Notifications are switched on and off for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

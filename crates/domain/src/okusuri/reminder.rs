@@ -5,10 +5,10 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 /// When a user is reminded who has not said when.
-pub const TIME_DEFAULT: Time = time(22, 0, 0, 0);
+pub const REMINDER_TIME_DEFAULT: Time = time(22, 0, 0, 0);
 
 /// A reminder that comes later than this comes no more: at night it would be a nuisance, and the next day it would be wrong.
-pub const LATE_MAX: SignedDuration = SignedDuration::from_hours(2);
+pub const REMINDER_LATE_MAX: SignedDuration = SignedDuration::from_hours(2);
 
 /// Days that [`next_due`] looks at: the day before, the day itself, and some, of which a zone may leave one out.
 const DAYS_LOOKED_AT: usize = 5;
@@ -49,21 +49,25 @@ pub fn local_date(at: Timestamp, zone: &TimeZone) -> Date {
 
 /// What becomes of a reminder that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum ReminderDecision {
     /// It is given, for this day, unless the day is logged.
     Remind(Date),
     /// It is left out: too late, or the day has had its own.
-    LeaveOut,
+    Skip,
 }
 
 /// Decides at `now` about a reminder that was due at `due_at`, for a user reminded last on `last`.
 ///
 /// A day that is not after the last one has had its reminder: who flies east to west over the date line lives it twice.
 #[must_use]
-pub fn turn(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> Turn {
+pub fn decide_reminder(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> ReminderDecision {
     let date = local_date(due_at, zone);
-    let is_late = now.duration_since(due_at) > LATE_MAX;
-    if is_late || last.is_some_and(|last| date <= last) { Turn::LeaveOut } else { Turn::Remind(date) }
+    let is_late = now.duration_since(due_at) > REMINDER_LATE_MAX;
+    if is_late || last.is_some_and(|last| date <= last) {
+        ReminderDecision::Skip
+    } else {
+        ReminderDecision::Remind(date)
+    }
 }
 
 #[cfg(test)]
@@ -148,33 +152,39 @@ mod tests {
     #[test]
     fn a_day_that_a_zone_leaves_out_has_no_reminder() {
         // Samoa went over the date line.
-        assert_eq!(due_on(date(2011, 12, 30), TIME_DEFAULT, &zone("Pacific/Apia")), None);
+        assert_eq!(due_on(date(2011, 12, 30), REMINDER_TIME_DEFAULT, &zone("Pacific/Apia")), None);
         assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T00:00:00Z"), "2011-12-30T08:00:00Z");
         assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T08:00:00Z"), "2011-12-31T08:00:00Z");
     }
 
     #[test]
     fn the_end_of_the_calendar_is_an_end() {
-        assert_eq!(next_due(TIME_DEFAULT, &TimeZone::UTC, Timestamp::MAX), None);
+        assert_eq!(next_due(REMINDER_TIME_DEFAULT, &TimeZone::UTC, Timestamp::MAX), None);
     }
 
     #[test]
     fn a_reminder_up_to_two_hours_late_is_given_and_a_later_one_is_left_out() {
         let (due, tokyo) = (at("2026-11-22T13:00:00Z"), zone("Asia/Tokyo"));
-        let today = Turn::Remind(date(2026, 11, 22));
-        assert_eq!(turn(due, &tokyo, None, due), today);
+        let today = ReminderDecision::Remind(date(2026, 11, 22));
+        assert_eq!(decide_reminder(due, &tokyo, None, due), today);
         // After midnight it is still about the day that it was due on.
-        assert_eq!(turn(due, &tokyo, Some(date(2026, 11, 21)), due + LATE_MAX), today);
-        assert_eq!(turn(due, &tokyo, None, due + LATE_MAX + SignedDuration::from_secs(1)), Turn::LeaveOut);
+        assert_eq!(decide_reminder(due, &tokyo, Some(date(2026, 11, 21)), due + REMINDER_LATE_MAX), today);
+        assert_eq!(
+            decide_reminder(due, &tokyo, None, due + REMINDER_LATE_MAX + SignedDuration::from_secs(1)),
+            ReminderDecision::Skip
+        );
     }
 
     #[test]
     fn a_day_that_is_lived_again_over_the_date_line_has_had_its_reminder() {
-        let tokyo = turn(at("2026-11-22T13:00:00Z"), &zone("Asia/Tokyo"), None, at("2026-11-22T13:00:00Z"));
-        assert_eq!(tokyo, Turn::Remind(date(2026, 11, 22)));
+        let tokyo = decide_reminder(at("2026-11-22T13:00:00Z"), &zone("Asia/Tokyo"), None, at("2026-11-22T13:00:00Z"));
+        assert_eq!(tokyo, ReminderDecision::Remind(date(2026, 11, 22)));
         let due = at(&next("22:00", "Pacific/Honolulu", "2026-11-22T18:00:00Z"));
         assert_eq!(local_date(due, &zone("Pacific/Honolulu")), date(2026, 11, 22));
-        assert_eq!(turn(due, &zone("Pacific/Honolulu"), Some(date(2026, 11, 22)), due), Turn::LeaveOut);
+        assert_eq!(
+            decide_reminder(due, &zone("Pacific/Honolulu"), Some(date(2026, 11, 22)), due),
+            ReminderDecision::Skip
+        );
     }
 
     fn zones() -> impl Strategy<Value = TimeZone> {

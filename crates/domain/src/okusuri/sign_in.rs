@@ -14,7 +14,7 @@ pub const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 pub const LOCK_MAX: SignedDuration = SignedDuration::from_hours(24);
 
 /// So long after a lock it is forgotten: the next one is as short as the first.
-pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(24);
+pub const LOCK_FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 /// Codes that the whole service sends in a [`WINDOW`]: what a botnet can make the owner pay for mails is $0.10 an hour.
 pub const SERVICE_SENDS_MAX: u32 = 1_000;
@@ -83,7 +83,7 @@ impl fmt::Debug for Code {
 
 /// What is remembered of a mailbox, or of a source of requests. Whether anybody has that mailbox does not matter here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SignInCounters {
     /// Codes sent since `window_from`.
     pub sends: u32,
     /// Wrong codes since `window_from`.
@@ -117,13 +117,13 @@ pub enum SendError {
     Locked(#[from] Locked),
 }
 
-impl Sent {
+impl SignInCounters {
     /// The state now, with a new window where the old one is over; or none, while it is locked.
     fn at(before: Option<&Self>, now: Timestamp) -> Result<Self, Locked> {
         let anew = Self { window_from: now, ..Self::default() };
         let Some(before) = before else { return Ok(anew) };
         before.may_guess(now)?;
-        let locked_until = before.locked_until.filter(|until| now < *until + FORGOTTEN_AFTER);
+        let locked_until = before.locked_until.filter(|until| now < *until + LOCK_FORGOTTEN_AFTER);
         let locks = if locked_until.is_some() { before.locks } else { 0 };
         let is_over = now >= before.window_from + WINDOW;
         let counted = if is_over { Self { sent_at: before.sent_at, ..anew } } else { before.clone() };
@@ -131,7 +131,7 @@ impl Sent {
     }
 
     /// The state after sending one more code now, or why none is sent. A new code does not bring new attempts: those are the mailbox's, by the hour.
-    pub fn again(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
+    pub fn count_send(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
         let state = Self::at(before, now)?;
         if let Some(next) = state.sent_at.map(|at| at + limits.interval).filter(|next| now < *next) {
             return Err(SendError::JustSent(next));
@@ -144,7 +144,7 @@ impl Sent {
 
     /// The state after one more attempt now, also where no code was sent. Of a mailbox it is stored before the code is compared, which may be
     /// right: of a thousand guesses at once five are compared.
-    pub fn guess(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, Locked> {
+    pub fn count_attempt(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, Locked> {
         let state = Self::at(before, now)?;
         let attempts = state.attempts.saturating_add(1);
         if attempts < limits.attempts_max {
@@ -174,7 +174,7 @@ impl Sent {
     pub fn matters_until(&self) -> Timestamp {
         let window = self.window_from + WINDOW;
         let others =
-            [self.sent_at.map(|at| at + CODE_LIFETIME), self.locked_until.map(|until| until + FORGOTTEN_AFTER)];
+            [self.sent_at.map(|at| at + CODE_LIFETIME), self.locked_until.map(|until| until + LOCK_FORGOTTEN_AFTER)];
         others.into_iter().flatten().fold(window, Timestamp::max)
     }
 }
@@ -208,12 +208,12 @@ mod tests {
         assert!(!format!("{:?}", Code::of_random(7)).contains('7'));
     }
 
-    fn again(before: Option<&Sent>, at: Timestamp) -> Result<Sent, SendError> {
-        Sent::again(before, Limits::MAILBOX, at)
+    fn again(before: Option<&SignInCounters>, at: Timestamp) -> Result<SignInCounters, SendError> {
+        SignInCounters::count_send(before, Limits::MAILBOX, at)
     }
 
-    fn guess(before: &Sent, at: Timestamp) -> Result<Sent, Locked> {
-        Sent::guess(Some(before), Limits::MAILBOX, at)
+    fn guess(before: &SignInCounters, at: Timestamp) -> Result<SignInCounters, Locked> {
+        SignInCounters::count_attempt(Some(before), Limits::MAILBOX, at)
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_new_code_brings_no_new_attempts_within_the_hour() {
-        let sent = Sent { attempts: 4, ..again(None, now()).unwrap() };
+        let sent = SignInCounters { attempts: 4, ..again(None, now()).unwrap() };
         assert_eq!(again(Some(&sent), now() + seconds(60)).unwrap().attempts, 4);
         assert_eq!(again(Some(&sent), now() + WINDOW).unwrap().attempts, 0);
     }
@@ -253,9 +253,9 @@ mod tests {
         let mut none = None;
         let mut sent = again(None, now()).unwrap();
         for _ in 0..5 {
-            let state = Sent::guess(none.as_ref(), Limits::MAILBOX, now()).unwrap();
+            let state = SignInCounters::count_attempt(none.as_ref(), Limits::MAILBOX, now()).unwrap();
             sent = guess(&sent, now()).unwrap();
-            assert_eq!(Sent { sends: 1, sent_at: Some(now()), ..state.clone() }, sent);
+            assert_eq!(SignInCounters { sends: 1, sent_at: Some(now()), ..state.clone() }, sent);
             none = Some(state);
         }
         assert_eq!(guess(&none.unwrap(), now()), Err(Locked(now() + WINDOW)));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn locks_grow_up_to_a_day_and_are_forgotten_a_day_after_the_last() {
-        let (mut sent, mut at) = (Sent { window_from: now(), ..Sent::default() }, now());
+        let (mut sent, mut at) = (SignInCounters { window_from: now(), ..SignInCounters::default() }, now());
         for hours in [1, 2, 4, 8, 16, 24, 24] {
             for _ in 0..5 {
                 sent = guess(&sent, at).unwrap();
@@ -271,11 +271,11 @@ mod tests {
             at += SignedDuration::from_hours(hours);
             assert_eq!(sent.locked_until, Some(at), "{hours}");
         }
-        assert_eq!(sent.matters_until(), at + FORGOTTEN_AFTER);
+        assert_eq!(sent.matters_until(), at + LOCK_FORGOTTEN_AFTER);
         // A code in between does not make them forgotten.
         let sent = again(Some(&sent), at).unwrap();
-        assert_eq!(guess(&sent, at + FORGOTTEN_AFTER - seconds(1)).unwrap().locks, 7);
-        assert_eq!(guess(&sent, at + FORGOTTEN_AFTER).unwrap().locks, 0);
+        assert_eq!(guess(&sent, at + LOCK_FORGOTTEN_AFTER - seconds(1)).unwrap().locks, 7);
+        assert_eq!(guess(&sent, at + LOCK_FORGOTTEN_AFTER).unwrap().locks, 0);
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         let sent = again(None, now()).unwrap();
         assert!(sent.is_good(now() + seconds(599)));
         assert!(!sent.is_good(now() + seconds(600)));
-        assert!(!Sent::guess(None, Limits::MAILBOX, now()).unwrap().is_good(now()));
+        assert!(!SignInCounters::count_attempt(None, Limits::MAILBOX, now()).unwrap().is_good(now()));
     }
 
     proptest! {
@@ -309,7 +309,7 @@ mod tests {
             let (mut at, mut sent, mut times) = (now(), None, Vec::new());
             for wait in waits {
                 at += seconds(wait);
-                if let Ok(next) = Sent::guess(sent.as_ref(), Limits::MAILBOX, at) {
+                if let Ok(next) = SignInCounters::count_attempt(sent.as_ref(), Limits::MAILBOX, at) {
                     times.push(at);
                     sent = Some(next);
                 }

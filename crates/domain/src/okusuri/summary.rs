@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::Log;
-use super::course::{BLEEDING_DAYS_MAX, Course, REST_DAYS, back, days_between};
-use super::stretch::{Anchor, Missing, Stretch};
+use super::log_window::{Anchor, LogWindow, MissingLogs};
+use super::streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState, days_before, days_between};
 
 /// Streaks that are over: how many there were of each length in days.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Runs(BTreeMap<u32, u32>);
+pub struct PastStreaks(BTreeMap<u32, u32>);
 
-impl Runs {
+impl PastStreaks {
     /// As they were kept. A length or a number of 0 says nothing.
     pub fn new(counts: impl IntoIterator<Item = (u32, u32)>) -> Self {
         Self(counts.into_iter().filter(|(length, count)| *length > 0 && *count > 0).collect())
@@ -55,23 +55,23 @@ pub struct Summary {
     /// The day of the newest log.
     pub last_on: Date,
     /// How that day stands.
-    pub course: Course,
+    pub streak_state: StreakState,
     /// How many logs there are.
     pub logs: u32,
-    /// The streaks before the one that `course` has, if it has one.
-    pub runs: Runs,
+    /// The streaks before the one that `streak_state` has, if it has one.
+    pub runs: PastStreaks,
 }
 
 /// What is to become of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum LogChange {
     /// It is logged, or logged otherwise.
     Put(Log),
     /// It is logged no longer.
     Delete(Date),
 }
 
-impl Change {
+impl LogChange {
     /// The day.
     pub fn date(self) -> Date {
         match self {
@@ -83,13 +83,13 @@ impl Change {
 
 /// Why a summary cannot say what it is after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unresolved {
+pub enum SummaryError {
     /// More logs have to be read.
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Missing(#[from] MissingLogs),
     /// The summary is not one of these logs: somebody changed them behind its back.
     #[error("the summary does not fit the logs")]
-    Unfit,
+    Mismatch,
 }
 
 /// How somebody stands on a day.
@@ -115,24 +115,24 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq)]
 struct Walk {
     on: Date,
-    course: Course,
+    streak_state: StreakState,
     /// The lengths of the streaks that ended on the way.
     ended: Vec<u32>,
 }
 
 impl Walk {
     fn log(&mut self, log: Log) {
-        let before = self.course.skip(days_between(self.on, log.date));
-        let course = before.next(Some(log.has_bleeding));
-        let streak = self.course.streak();
-        if streak > 0 && course.streak() != streak + 1 {
+        let before = self.streak_state.skip(days_between(self.on, log.date));
+        let streak_state = before.next(Some(log.has_bleeding));
+        let streak = self.streak_state.streak();
+        if streak > 0 && streak_state.streak() != streak + 1 {
             self.ended.push(streak);
         }
-        (self.on, self.course) = (log.date, course);
+        (self.on, self.streak_state) = (log.date, streak_state);
     }
 
     fn is_where(&self, other: &Self) -> bool {
-        (self.on, self.course) == (other.on, other.course)
+        (self.on, self.streak_state) == (other.on, other.streak_state)
     }
 }
 
@@ -145,13 +145,13 @@ impl Summary {
     /// The summary with one log more, of a day after all others.
     pub fn append(summary: Option<Self>, log: Log) -> Self {
         let Some(mut summary) = summary else {
-            let course = Course::ANEW.next(Some(log.has_bleeding));
-            return Self { first_on: log.date, last_on: log.date, course, logs: 1, runs: Runs::default() };
+            let streak_state = StreakState::START.next(Some(log.has_bleeding));
+            return Self { first_on: log.date, last_on: log.date, streak_state, logs: 1, runs: PastStreaks::default() };
         };
-        let mut walk = Walk { on: summary.last_on, course: summary.course, ended: Vec::new() };
+        let mut walk = Walk { on: summary.last_on, streak_state: summary.streak_state, ended: Vec::new() };
         walk.log(log);
         walk.ended.into_iter().for_each(|length| summary.runs.add(length));
-        Self { last_on: walk.on, course: walk.course, logs: summary.logs + 1, ..summary }
+        Self { last_on: walk.on, streak_state: walk.streak_state, logs: summary.logs + 1, ..summary }
     }
 
     /// The days of the oldest and the newest log.
@@ -161,22 +161,27 @@ impl Summary {
 
     /// The longest streak ever.
     pub fn best_streak(&self) -> u32 {
-        self.runs.longest().max(self.course.streak())
+        self.runs.longest().max(self.streak_state.streak())
     }
 
     /// The summary after a change of a day up to the newest log's: `was` is what is logged of it so far, `known` is what has been read of the days around it
-    /// ([`Stretch::around`]). `None` when no log is left.
+    /// ([`LogWindow::around`]). `None` when no log is left.
     ///
     /// # Errors
     /// What is missing in `known`, as long as something is.
-    pub fn change(&self, change: Change, was: Option<bool>, known: &Stretch) -> Result<Option<Self>, Unresolved> {
+    pub fn change(
+        &self,
+        change: LogChange,
+        was: Option<bool>,
+        known: &LogWindow,
+    ) -> Result<Option<Self>, SummaryError> {
         let date = change.date();
         let mut walk = self.approach(change, known)?;
         known.between(walk.on, date).for_each(|log| walk.log(log));
         let mut before = Walk { ended: Vec::new(), ..walk };
         let mut after = before.clone();
         was.into_iter().for_each(|has_bleeding| before.log(Log { date, has_bleeding }));
-        if let Change::Put(log) = change {
+        if let LogChange::Put(log) = change {
             after.log(log);
         }
         let mut is_same = before.is_where(&after) && before.on == date;
@@ -191,24 +196,24 @@ impl Summary {
         let mut summary = self.clone();
         if !is_same {
             known.reaches(self.last_on)?;
-            if (before.on, before.course) != (self.last_on, self.course) {
-                return Err(Unresolved::Unfit);
+            if (before.on, before.streak_state) != (self.last_on, self.streak_state) {
+                return Err(SummaryError::Mismatch);
             }
-            (summary.last_on, summary.course) = (after.on, after.course);
+            (summary.last_on, summary.streak_state) = (after.on, after.streak_state);
         }
-        before.ended.into_iter().try_for_each(|length| summary.runs.remove(length)).ok_or(Unresolved::Unfit)?;
+        before.ended.into_iter().try_for_each(|length| summary.runs.remove(length)).ok_or(SummaryError::Mismatch)?;
         after.ended.into_iter().for_each(|length| summary.runs.add(length));
         match change {
-            Change::Put(_) => {
+            LogChange::Put(_) => {
                 summary.first_on = summary.first_on.min(date);
                 summary.logs += u32::from(was.is_none());
             }
-            Change::Delete(_) => {
+            LogChange::Delete(_) => {
                 summary.logs -= u32::from(was.is_some());
                 if date == summary.first_on && summary.logs > 0 {
                     let next = known.after(date).next().map(|log| log.date);
                     known.reaches(next.unwrap_or(self.last_on))?;
-                    summary.first_on = next.ok_or(Unresolved::Unfit)?;
+                    summary.first_on = next.ok_or(SummaryError::Mismatch)?;
                 }
             }
         }
@@ -216,27 +221,27 @@ impl Summary {
     }
 
     /// Somewhere before a change from where one can walk to it: behind it lies no day that the walk would have to know.
-    fn approach(&self, change: Change, known: &Stretch) -> Result<Walk, Unresolved> {
+    fn approach(&self, change: LogChange, known: &LogWindow) -> Result<Walk, SummaryError> {
         let date = change.date();
-        let takes_last = change == Change::Delete(self.last_on);
-        let walk = |on, course| Ok(Walk { on, course, ended: Vec::new() });
-        let streak = self.course.streak();
-        let run_begins = back(self.last_on, streak.saturating_sub(1));
+        let takes_last = change == LogChange::Delete(self.last_on);
+        let walk = |on, streak_state| Ok(Walk { on, streak_state, ended: Vec::new() });
+        let streak = self.streak_state.streak();
+        let run_begins = days_before(self.last_on, streak.saturating_sub(1));
         if takes_last && self.logs == 1 {
-            return walk(back(date, 1), Course::ANEW);
+            return walk(days_before(date, 1), StreakState::START);
         }
         // In the streak that is going on, the summary knows how many days are behind. Bleeding is counted from two days before at most: with a third one
         // there would have been a rest.
         let is_in_run = streak > 0 && run_begins <= date;
         if is_in_run && !(takes_last && streak == 1) {
-            let from = run_begins.max(back(date, 2));
+            let from = run_begins.max(days_before(date, 2));
             known.reaches_back_to(from)?;
-            let days = days_between(run_begins, from.tomorrow().map_err(|_| Unresolved::Unfit)?);
-            return walk(back(from, 1), Course::Taking { streak: days, bleeding: 0 });
+            let days = days_between(run_begins, from.tomorrow().map_err(|_| SummaryError::Mismatch)?);
+            return walk(days_before(from, 1), StreakState::Taking { streak: days, bleeding: 0 });
         }
         // Without the newest log, the one before it becomes the newest: how that day stands has to be walked.
-        let end = if takes_last { known.last_before(date)?.ok_or(Unresolved::Unfit)? } else { date };
-        walk(known.anchor(end, Anchor::Streak)?, Course::ANEW)
+        let end = if takes_last { known.last_before(date)?.ok_or(SummaryError::Mismatch)? } else { date };
+        walk(known.anchor(end, Anchor::Streak)?, StreakState::START)
     }
 
     /// How somebody with this summary stands `today`. Logs of days that are still to come, of somebody who has flown to the west meanwhile, count already: then
@@ -245,26 +250,26 @@ impl Summary {
         let best_streak = self.best_streak();
         let status = Status { best_streak, last_log_on: Some(self.last_on), ..Status::default() };
         let logged_today = self.last_on == today || (self.last_on > today && is_logged);
-        let course = if self.last_on >= today {
-            self.course
+        let streak_state = if self.last_on >= today {
+            self.streak_state
         } else {
-            let yesterday = self.course.skip(days_between(self.last_on, today));
+            let yesterday = self.streak_state.skip(days_between(self.last_on, today));
             match yesterday.next(None) {
-                resting @ Course::Resting { .. } => resting,
+                resting @ StreakState::Resting { .. } => resting,
                 // Nothing is missed yet.
-                Course::Taking { .. } if matches!(yesterday, Course::Resting { .. }) => Course::ANEW,
-                Course::Taking { .. } => yesterday,
+                StreakState::Taking { .. } if matches!(yesterday, StreakState::Resting { .. }) => StreakState::START,
+                StreakState::Taking { .. } => yesterday,
             }
         };
-        match course {
-            Course::Taking { streak, bleeding } => Status {
+        match streak_state {
+            StreakState::Taking { streak, bleeding } => Status {
                 streak,
                 consecutive_bleeding_days: bleeding,
                 rest_days_left: if bleeding == BLEEDING_DAYS_MAX { REST_DAYS } else { 0 },
                 logged_today,
                 ..status
             },
-            Course::Resting { left } => Status { is_resting: true, rest_days_left: left, logged_today, ..status },
+            StreakState::Resting { left } => Status { is_resting: true, rest_days_left: left, logged_today, ..status },
         }
     }
 }

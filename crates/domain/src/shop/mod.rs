@@ -1,27 +1,28 @@
 //! The shop: products, their prices and stock, and what people do with them.
 
 mod activity;
+mod idempotency_key;
 mod ids;
 mod money;
-mod notice;
 mod price;
 mod product;
 mod quantity;
-mod request_key;
 mod reservation;
 mod row;
 mod stock;
+mod stock_alert;
 
 pub use activity::{Action, ActionError, Activity, ActivityRange, ActivityRangeError, ActivityTimeError};
+pub use idempotency_key::{IdempotencyKey, IdempotencyKeyError};
 pub use ids::{IdError, OrderId, ProductId};
 pub use money::{Amount, AmountError, Currency, CurrencyError, Money};
-pub use notice::{Notice, Watched};
-pub use price::{CurrencyMismatch, LOWEST_WINDOW, Price, PriceChange, lowest, window_start};
+pub use price::{CurrencyMismatch, LOWEST_PRICE_WINDOW, Price, PriceChange, lowest_price, window_start};
 pub use product::{Product, ProductForm, ProductRefusal};
-pub use quantity::{Adjustment, Counted, Quantity, QuantityError};
-pub use request_key::{RequestKey, RequestKeyError};
+pub use quantity::{Adjustment, Quantity, QuantityError, StockCount};
 pub use reservation::{
-    HoldTime, HoldTimeError, Reservation, ReservationState, SettleError, Settled, Settlement, StateError,
+    HoldTime, HoldTimeError, Reservation, ReservationState, ReservationStateError, SettleError, SettleOutcome,
+    Settlement,
 };
 pub use row::{RowId, RowIdError};
-pub use stock::{ChangeType, ChangeTypeError, LevelError, Moved, Movement, StockLevel, StockRefusal};
+pub use stock::{ChangeType, ChangeTypeError, StockChange, StockLevel, StockLevelError, StockMovement, StockRefusal};
+pub use stock_alert::{StockAlert, WatchedStock};

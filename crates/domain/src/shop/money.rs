@@ -28,7 +28,7 @@ impl Amount {
 
 /// The codes of [ISO 4217](https://www.six-group.com/en/products-services/financial-information/data-standards.html) that somebody can pay with:
 /// without funds, metals, test codes and withdrawn currencies. How many minor units make a unit is for whoever shows a price.
-const CODES: &str = "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP \
+const ISO_4217_CODES: &str = "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP \
 CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD \
 JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK \
 NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND \
@@ -49,7 +49,7 @@ impl Currency {
 
     /// Looks the code up. Capitals only: `eur` is no code.
     pub fn new(code: &str) -> Result<Self, CurrencyError> {
-        CODES.split(' ').find(|known| *known == code).map(Self).ok_or(CurrencyError)
+        ISO_4217_CODES.split(' ').find(|known| *known == code).map(Self).ok_or(CurrencyError)
     }
 
     /// The code.
@@ -92,6 +92,6 @@ mod tests {
         for code in ["", "eur", "EURO", "EU", "DEM", "XAU", "XXX", "AED AFN", " EUR", "€"] {
             assert_eq!(Currency::new(code), Err(CurrencyError), "{code:?}");
         }
-        assert!(CODES.split(' ').all(|code| code.len() == 3) && CODES.split(' ').is_sorted());
+        assert!(ISO_4217_CODES.split(' ').all(|code| code.len() == 3) && ISO_4217_CODES.split(' ').is_sorted());
     }
 }

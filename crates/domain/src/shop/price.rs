@@ -8,7 +8,7 @@ use crate::Moment;
 
 /// How far back a shop has to look for its lowest price when it announces a reduction:
 /// [Directive 98/6/EC, Article 6a](https://eur-lex.europa.eu/eli/dir/1998/6/2022-05-28).
-pub const LOWEST_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const LOWEST_PRICE_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A price and the moment from which on it is, or was, in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,17 +64,17 @@ impl Product {
 /// The lowest of the prices that were in effect at some moment from `from` up to, and without, `to`; of equal ones the first.
 ///
 /// `prices` are in order. The last one at or before `from` was in effect when the window began, and counts; those before it do not.
-pub fn lowest(prices: &[Price], from: Moment, to: Moment) -> Option<Price> {
+pub fn lowest_price(prices: &[Price], from: Moment, to: Moment) -> Option<Price> {
     let first = prices.partition_point(|price| price.since <= from).saturating_sub(1);
     let end = prices.partition_point(|price| price.since < to);
     let in_effect = prices.get(first..end)?;
     in_effect.iter().min_by_key(|price| price.amount).copied()
 }
 
-/// The moment at which the window of [`LOWEST_WINDOW`] before another one begins.
+/// The moment at which the window of [`LOWEST_PRICE_WINDOW`] before another one begins.
 pub fn window_start(end: Moment) -> Moment {
     // Nobody had a price before the year 1.
-    end.timestamp().checked_sub(LOWEST_WINDOW).ok().and_then(|start| Moment::new(start).ok()).unwrap_or(end)
+    end.timestamp().checked_sub(LOWEST_PRICE_WINDOW).ok().and_then(|start| Moment::new(start).ok()).unwrap_or(end)
 }
 
 #[cfg(test)]
@@ -107,15 +107,15 @@ mod tests {
     #[test]
     fn the_price_when_the_window_began_counts_and_the_one_before_it_does_not() {
         let prices = [price(0, 1), price(10, 5), price(30, 7)];
-        assert_eq!(lowest(&prices, at(20), at(40)), Some(price(10, 5)));
-        assert_eq!(lowest(&prices, at(10), at(40)), Some(price(10, 5)));
-        assert_eq!(lowest(&prices, at(9), at(40)), Some(price(0, 1)));
-        assert_eq!(lowest(&prices, at(30), at(40)), Some(price(30, 7)));
+        assert_eq!(lowest_price(&prices, at(20), at(40)), Some(price(10, 5)));
+        assert_eq!(lowest_price(&prices, at(10), at(40)), Some(price(10, 5)));
+        assert_eq!(lowest_price(&prices, at(9), at(40)), Some(price(0, 1)));
+        assert_eq!(lowest_price(&prices, at(30), at(40)), Some(price(30, 7)));
         // Half open: the price that comes into effect at the end is not in it.
-        assert_eq!(lowest(&prices, at(20), at(30)), Some(price(10, 5)));
-        assert_eq!(lowest(&[price(10, 5), price(20, 5)], at(0), at(40)), Some(price(10, 5)));
-        assert_eq!(lowest(&[price(10, 5)], at(0), at(10)), None);
-        assert_eq!(lowest(&[], at(0), at(10)), None);
+        assert_eq!(lowest_price(&prices, at(20), at(30)), Some(price(10, 5)));
+        assert_eq!(lowest_price(&[price(10, 5), price(20, 5)], at(0), at(40)), Some(price(10, 5)));
+        assert_eq!(lowest_price(&[price(10, 5)], at(0), at(10)), None);
+        assert_eq!(lowest_price(&[], at(0), at(10)), None);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             let prices: Vec<_> = steps.into_iter().map(|(since, cents)| price(since, cents)).collect();
             let in_effect = |moment| prices.iter().rfind(|price| price.since <= at(moment));
             let looked_at = (from..from + length).filter_map(in_effect).map(|price| price.amount).min();
-            prop_assert_eq!(lowest(&prices, at(from), at(from + length)).map(|price| price.amount), looked_at);
+            prop_assert_eq!(lowest_price(&prices, at(from), at(from + length)).map(|price| price.amount), looked_at);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A product: what it is called, what it costs, and how much of it there is.
 
-use super::{Counted, Currency, Money, Price, ProductId, StockLevel};
+use super::{Currency, Money, Price, ProductId, StockCount, StockLevel};
 use crate::Moment;
 use crate::ShortText;
 
@@ -22,7 +22,7 @@ pub struct Product {
     /// How many there are, and how many of them are promised.
     pub level: StockLevel,
     /// The stock at which it is low; of 0, it is never low before all is gone.
-    pub low_stock_threshold: Counted,
+    pub low_stock_threshold: StockCount,
     /// Counts every change of any of it, from 1 on: what concurrent changes meet at.
     pub version: u64,
     /// The moment of its newest row of stock, if there is one.
@@ -43,9 +43,9 @@ pub struct ProductForm {
     /// What it costs; for a known product, what it costs already.
     pub price: Option<Money>,
     /// How many are there from the beginning; for a known product, how many there are already.
-    pub stock: Option<Counted>,
+    pub stock: Option<StockCount>,
     /// The stock at which it is low. A new product that does not say has 0, a known one keeps what it has.
-    pub low_stock_threshold: Option<Counted>,
+    pub low_stock_threshold: Option<StockCount>,
     /// Whether it is archived. A new product that does not say is not, a known one stays as it is.
     pub archived: Option<bool>,
 }
@@ -138,7 +138,13 @@ mod tests {
             currency: Currency::new("EUR").expect("a currency"),
         };
         let name = ShortText::new(name).expect("a text");
-        ProductForm { name, price: Some(price), stock: None, low_stock_threshold: Counted::new(3).ok(), archived: None }
+        ProductForm {
+            name,
+            price: Some(price),
+            stock: None,
+            low_stock_threshold: StockCount::new(3).ok(),
+            archived: None,
+        }
     }
 
     fn cup() -> Product {
@@ -170,7 +176,7 @@ mod tests {
         let cheaper = Money { amount: Amount::new(1).expect("an amount"), ..cup().money() };
         let cheaper = ProductForm { price: Some(cheaper), ..form("Mug") };
         assert_eq!(cheaper.update(&cup(), now), Err(ProductRefusal::OtherPrice));
-        let stocked = ProductForm { stock: Counted::new(1).ok(), ..form("Mug") };
+        let stocked = ProductForm { stock: StockCount::new(1).ok(), ..form("Mug") };
         assert_eq!(stocked.update(&cup(), now), Err(ProductRefusal::OtherStock));
     }
 

@@ -12,7 +12,7 @@ pub struct Adjustment(i32);
 
 /// The goods that somebody counted: 0 to [`StockLevel::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counted(u64);
+pub struct StockCount(u64);
 
 /// Why a number is not the quantity of a movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum QuantityError {
     Adjustment,
     /// Of a count.
     #[error("must be a whole number from 0 to {max}", max = StockLevel::MAX)]
-    Counted,
+    StockCount,
 }
 
 impl Quantity {
@@ -58,11 +58,11 @@ impl Adjustment {
     }
 }
 
-impl Counted {
+impl StockCount {
     /// Checks the bounds.
     pub fn new(counted: i64) -> Result<Self, QuantityError> {
         let counted = u64::try_from(counted).ok().filter(|counted| *counted <= StockLevel::MAX);
-        counted.map(Self).ok_or(QuantityError::Counted)
+        counted.map(Self).ok_or(QuantityError::StockCount)
     }
 
     /// The number.

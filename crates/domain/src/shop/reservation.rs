@@ -45,7 +45,7 @@ pub enum Settlement {
 /// A text that names no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected OPEN, COMMITTED, RELEASED or EXPIRED")]
-pub struct StateError;
+pub struct ReservationStateError;
 
 /// How long goods are kept: 1 second to a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub enum SettleError {
 
 /// What settling comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum SettleOutcome {
     /// It ends now, in this way.
     Now(Settlement),
     /// It had ended so before: nothing is left to do.
@@ -102,11 +102,11 @@ impl Reservation {
     ///
     /// # Errors
     /// [`SettleError`]. What is overdue is refused before anybody has cleaned it up as well as after.
-    pub fn commit(&self, now: Moment) -> Result<Settled, SettleError> {
+    pub fn commit(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
             ReservationState::Open if self.is_overdue(now) => Err(SettleError::Expired(self.expires_at)),
-            ReservationState::Open => Ok(Settled::Now(Settlement::Committed)),
-            ReservationState::Settled(Settlement::Committed, _) => Ok(Settled::Before),
+            ReservationState::Open => Ok(SettleOutcome::Now(Settlement::Committed)),
+            ReservationState::Settled(Settlement::Committed, _) => Ok(SettleOutcome::Before),
             ReservationState::Settled(Settlement::Expired, _) => Err(SettleError::Expired(self.expires_at)),
             ReservationState::Settled(other, at) => Err(SettleError::Settled(other, at)),
         }
@@ -116,14 +116,14 @@ impl Reservation {
     ///
     /// # Errors
     /// [`SettleError::Settled`] when the goods have gone.
-    pub fn release(&self, now: Moment) -> Result<Settled, SettleError> {
+    pub fn release(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
-            ReservationState::Open if self.is_overdue(now) => Ok(Settled::Now(Settlement::Expired)),
-            ReservationState::Open => Ok(Settled::Now(Settlement::Released)),
+            ReservationState::Open if self.is_overdue(now) => Ok(SettleOutcome::Now(Settlement::Expired)),
+            ReservationState::Open => Ok(SettleOutcome::Now(Settlement::Released)),
             ReservationState::Settled(Settlement::Committed, at) => {
                 Err(SettleError::Settled(Settlement::Committed, at))
             }
-            ReservationState::Settled(Settlement::Released | Settlement::Expired, _) => Ok(Settled::Before),
+            ReservationState::Settled(Settlement::Released | Settlement::Expired, _) => Ok(SettleOutcome::Before),
         }
     }
 }
@@ -169,11 +169,11 @@ impl fmt::Display for Settlement {
 }
 
 impl FromStr for Settlement {
-    type Err = StateError;
+    type Err = ReservationStateError;
 
-    fn from_str(text: &str) -> Result<Self, StateError> {
+    fn from_str(text: &str) -> Result<Self, ReservationStateError> {
         let all = [Self::Committed, Self::Released, Self::Expired];
-        all.into_iter().find(|settlement| settlement.as_str() == text).ok_or(StateError)
+        all.into_iter().find(|settlement| settlement.as_str() == text).ok_or(ReservationStateError)
     }
 }
 
@@ -218,10 +218,10 @@ mod tests {
     fn a_promise_holds_to_the_nanosecond_before_its_end() {
         let open = reservation(ReservationState::Open);
         let (last, end) = (moment("2024-01-15T10:14:59.999999999Z"), open.expires_at);
-        assert_eq!(open.commit(last), Ok(Settled::Now(Settlement::Committed)));
-        assert_eq!(open.release(last), Ok(Settled::Now(Settlement::Released)));
+        assert_eq!(open.commit(last), Ok(SettleOutcome::Now(Settlement::Committed)));
+        assert_eq!(open.release(last), Ok(SettleOutcome::Now(Settlement::Released)));
         assert_eq!(open.commit(end), Err(SettleError::Expired(end)));
-        assert_eq!(open.release(end), Ok(Settled::Now(Settlement::Expired)));
+        assert_eq!(open.release(end), Ok(SettleOutcome::Now(Settlement::Expired)));
         assert!(open.is_overdue(end) && !open.is_overdue(last));
     }
 
@@ -233,12 +233,12 @@ mod tests {
         let (committed, released, expired) =
             (settled(Settlement::Committed), settled(Settlement::Released), settled(Settlement::Expired));
         for now in [at, late] {
-            assert_eq!(committed.commit(now), Ok(Settled::Before));
+            assert_eq!(committed.commit(now), Ok(SettleOutcome::Before));
             assert_eq!(committed.release(now), Err(SettleError::Settled(Settlement::Committed, at)));
-            assert_eq!(released.release(now), Ok(Settled::Before));
+            assert_eq!(released.release(now), Ok(SettleOutcome::Before));
             assert_eq!(released.commit(now), Err(SettleError::Settled(Settlement::Released, at)));
             assert_eq!(expired.commit(now), Err(SettleError::Expired(end)));
-            assert_eq!(expired.release(now), Ok(Settled::Before));
+            assert_eq!(expired.release(now), Ok(SettleOutcome::Before));
             assert!(!committed.is_overdue(now) && !released.is_overdue(now) && !expired.is_overdue(now));
         }
     }
@@ -268,6 +268,6 @@ mod tests {
         for text in ["COMMITTED", "RELEASED", "EXPIRED"] {
             assert_eq!(text.parse::<Settlement>().map(Settlement::as_str), Ok(text));
         }
-        assert_eq!("OPEN".parse::<Settlement>(), Err(StateError));
+        assert_eq!("OPEN".parse::<Settlement>(), Err(ReservationStateError));
     }
 }

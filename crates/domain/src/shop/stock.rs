@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Adjustment, Counted, Quantity, QuantityError};
+use super::{Adjustment, Quantity, QuantityError, StockCount};
 
 /// How many of a product are there, and how many of those are promised to orders: never more than there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +15,7 @@ pub struct StockLevel {
 /// Two numbers that are no level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reserved} reserved of a stock of {stock}: expected at most {max} of each", max = StockLevel::MAX)]
-pub struct LevelError {
+pub struct StockLevelError {
     /// The goods that are there.
     pub stock: u64,
     /// Those of them that are promised.
@@ -59,7 +59,7 @@ pub struct ChangeTypeError;
 
 /// Something that happens to the goods of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Movement {
+pub enum StockMovement {
     /// So many come.
     In(Quantity),
     /// So many go, of those that nobody is promised.
@@ -67,12 +67,12 @@ pub enum Movement {
     /// There are so many more or fewer than was thought.
     Adjust(Adjustment),
     /// So many are there.
-    Count(Counted),
+    Count(StockCount),
 }
 
 /// What a movement made of the stock. The row that tells of it has the same three numbers: rows chain without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
+pub struct StockChange {
     /// As it was.
     pub before: StockLevel,
     /// As it is now.
@@ -84,9 +84,9 @@ impl StockLevel {
     pub const MAX: u64 = 1_000_000_000_000;
 
     /// Checks the bounds.
-    pub fn new(stock: u64, reserved: u64) -> Result<Self, LevelError> {
+    pub fn new(stock: u64, reserved: u64) -> Result<Self, StockLevelError> {
         let is_level = reserved <= Self::MAX && stock <= Self::MAX;
-        is_level.then_some(Self { stock, reserved }).ok_or(LevelError { stock, reserved })
+        is_level.then_some(Self { stock, reserved }).ok_or(StockLevelError { stock, reserved })
     }
 
     /// The goods that are there.
@@ -108,14 +108,16 @@ impl StockLevel {
     ///
     /// # Errors
     /// [`StockRefusal`]; nothing has moved.
-    pub fn apply(self, movement: Movement) -> Result<Moved, StockRefusal> {
+    pub fn apply(self, movement: StockMovement) -> Result<StockChange, StockRefusal> {
         let (stock, available) = (self.stock, self.available());
         let stock = match movement {
-            Movement::In(quantity) => stock + quantity.get(),
-            Movement::Out(quantity) if quantity.get() > available => return Err(StockRefusal::Insufficient(self)),
-            Movement::Out(quantity) => stock - quantity.get(),
-            Movement::Adjust(delta) => stock.checked_add_signed(delta.get()).ok_or(StockRefusal::Insufficient(self))?,
-            Movement::Count(counted) => counted.get(),
+            StockMovement::In(quantity) => stock + quantity.get(),
+            StockMovement::Out(quantity) if quantity.get() > available => return Err(StockRefusal::Insufficient(self)),
+            StockMovement::Out(quantity) => stock - quantity.get(),
+            StockMovement::Adjust(delta) => {
+                stock.checked_add_signed(delta.get()).ok_or(StockRefusal::Insufficient(self))?
+            }
+            StockMovement::Count(counted) => counted.get(),
         };
         // Where promised goods are missing already, more of them may come.
         if stock < self.reserved && stock < self.stock {
@@ -124,7 +126,7 @@ impl StockLevel {
         if stock > Self::MAX {
             return Err(StockRefusal::Overflow(self));
         }
-        Ok(Moved { before: self, after: Self { stock, ..self } })
+        Ok(StockChange { before: self, after: Self { stock, ..self } })
     }
 
     /// Promises goods to an order.
@@ -142,7 +144,7 @@ impl StockLevel {
     ///
     /// # Errors
     /// [`StockRefusal::NotReserved`], which a table that only this suite has written does not bring about.
-    pub fn give_back(self, quantity: u64) -> Result<Self, StockRefusal> {
+    pub fn release(self, quantity: u64) -> Result<Self, StockRefusal> {
         let reserved = self.reserved.checked_sub(quantity).ok_or(StockRefusal::NotReserved(self))?;
         Ok(Self { reserved, ..self })
     }
@@ -150,11 +152,11 @@ impl StockLevel {
     /// Keeps a promise: the goods leave.
     ///
     /// # Errors
-    /// As for [`StockLevel::give_back`], and [`StockRefusal::Insufficient`] when promised goods are missing.
-    pub fn hand_over(self, quantity: Quantity) -> Result<Moved, StockRefusal> {
-        let promised = self.give_back(quantity.get())?;
+    /// As for [`StockLevel::release`], and [`StockRefusal::Insufficient`] when promised goods are missing.
+    pub fn commit(self, quantity: Quantity) -> Result<StockChange, StockRefusal> {
+        let promised = self.release(quantity.get())?;
         let stock = self.stock.checked_sub(quantity.get()).ok_or(StockRefusal::Insufficient(self))?;
-        Ok(Moved { before: self, after: Self { stock, ..promised } })
+        Ok(StockChange { before: self, after: Self { stock, ..promised } })
     }
 }
 
@@ -169,7 +171,7 @@ impl StockRefusal {
     }
 }
 
-impl Moved {
+impl StockChange {
     /// By how much the stock has grown, or fallen.
     pub fn delta(self) -> i64 {
         // Both are at most `StockLevel::MAX`.
@@ -177,7 +179,7 @@ impl Moved {
     }
 }
 
-impl Movement {
+impl StockMovement {
     /// What its row is about.
     pub fn change_type(self) -> ChangeType {
         match self {
@@ -194,7 +196,7 @@ impl Movement {
             ChangeType::In => Self::In(Quantity::new(number)?),
             ChangeType::Out => Self::Out(Quantity::new(number)?),
             ChangeType::Adjust => Self::Adjust(Adjustment::new(number)?),
-            ChangeType::Count => Self::Count(Counted::new(number)?),
+            ChangeType::Count => Self::Count(StockCount::new(number)?),
         })
     }
 
@@ -244,8 +246,8 @@ mod tests {
         StockLevel::new(stock, reserved).expect("a level")
     }
 
-    fn movement(change_type: &str, number: i64) -> Movement {
-        Movement::new(change_type.parse().expect("a type"), number).expect("a movement")
+    fn movement(change_type: &str, number: i64) -> StockMovement {
+        StockMovement::new(change_type.parse().expect("a type"), number).expect("a movement")
     }
 
     fn after(level: StockLevel, change_type: &str, number: i64) -> Result<(u64, i64), StockRefusal> {
@@ -273,8 +275,8 @@ mod tests {
         let quantity = |number| Quantity::new(number).expect("a quantity");
         assert_eq!(ten.reserve(quantity(6)), Ok(level(10, 10)));
         assert_eq!(ten.reserve(quantity(7)), Err(StockRefusal::Insufficient(ten)));
-        assert_eq!(ten.hand_over(quantity(3)).map(|moved| (moved.after, moved.delta())), Ok((level(7, 1), -3)));
-        assert_eq!(ten.hand_over(quantity(5)), Err(StockRefusal::NotReserved(ten)));
+        assert_eq!(ten.commit(quantity(3)).map(|moved| (moved.after, moved.delta())), Ok((level(7, 1), -3)));
+        assert_eq!(ten.commit(quantity(5)), Err(StockRefusal::NotReserved(ten)));
     }
 
     #[test]
@@ -301,13 +303,13 @@ mod tests {
         assert_eq!(after(short, "OUT", 1), Err(StockRefusal::Insufficient(short)));
         assert_eq!(after(short, "COUNT", 2), Err(StockRefusal::Reserved(short)));
         let quantity = |number| Quantity::new(number).expect("a quantity");
-        assert_eq!(short.hand_over(quantity(4)), Err(StockRefusal::Insufficient(short)));
-        assert_eq!(short.hand_over(quantity(3)).map(|moved| moved.after), Ok(level(0, 2)));
+        assert_eq!(short.commit(quantity(4)), Err(StockRefusal::Insufficient(short)));
+        assert_eq!(short.commit(quantity(3)).map(|moved| moved.after), Ok(level(0, 2)));
     }
 
     #[test]
     fn a_number_means_what_its_type_says_and_has_bounds() {
-        let made = |change_type: &str, number| Movement::new(change_type.parse().expect("a type"), number);
+        let made = |change_type: &str, number| StockMovement::new(change_type.parse().expect("a type"), number);
         for number in [i64::MIN, -1, 0, 1_000_000_001, i64::MAX] {
             assert_eq!(made("IN", number), Err(QuantityError::Quantity), "{number}");
             assert_eq!(made("OUT", number), Err(QuantityError::Quantity), "{number}");
@@ -316,7 +318,7 @@ mod tests {
             assert_eq!(made("ADJUST", number), Err(QuantityError::Adjustment), "{number}");
         }
         for number in [i64::MIN, -1, 1_000_000_000_001, i64::MAX] {
-            assert_eq!(made("COUNT", number), Err(QuantityError::Counted), "{number}");
+            assert_eq!(made("COUNT", number), Err(QuantityError::StockCount), "{number}");
         }
         for (change_type, number) in [("IN", 1_000_000_000), ("ADJUST", -1_000_000_000), ("COUNT", 1_000_000_000_000)] {
             let made = made(change_type, number).expect("a movement");
@@ -330,7 +332,7 @@ mod tests {
     /// Any of the things that can happen to a level, drawn small so that refusals are as common as effects.
     #[derive(Debug, Clone, Copy)]
     enum Step {
-        Move(Movement),
+        Move(StockMovement),
         Reserve(Quantity),
         GiveBack(u64),
         HandOver(Quantity),
@@ -339,8 +341,8 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         let quantity = || (1_i64..20).prop_map(|number| Quantity::new(number).expect("a quantity"));
         prop_oneof![
-            quantity().prop_map(|quantity| Step::Move(Movement::In(quantity))),
-            quantity().prop_map(|quantity| Step::Move(Movement::Out(quantity))),
+            quantity().prop_map(|quantity| Step::Move(StockMovement::In(quantity))),
+            quantity().prop_map(|quantity| Step::Move(StockMovement::Out(quantity))),
             (-20_i64..20)
                 .prop_filter("not 0", |delta| *delta != 0)
                 .prop_map(|delta| Step::Move(movement("ADJUST", delta))),
@@ -365,22 +367,22 @@ mod tests {
                         moved.after
                     }),
                     Step::Reserve(quantity) => level.reserve(quantity),
-                    Step::GiveBack(quantity) => level.give_back(quantity),
-                    Step::HandOver(quantity) => level.hand_over(quantity).map(|moved| {
+                    Step::GiveBack(quantity) => level.release(quantity),
+                    Step::HandOver(quantity) => level.commit(quantity).map(|moved| {
                         ledger += moved.delta();
                         moved.after
                     }),
                 };
                 let wanted = match step {
-                    Step::Move(Movement::In(quantity)) => Some((free.len() + quantity.get() as usize, promised.len())),
-                    Step::Move(Movement::Out(quantity)) => {
+                    Step::Move(StockMovement::In(quantity)) => Some((free.len() + quantity.get() as usize, promised.len())),
+                    Step::Move(StockMovement::Out(quantity)) => {
                         free.len().checked_sub(quantity.get() as usize).map(|free| (free, promised.len()))
                     }
-                    Step::Move(Movement::Adjust(delta)) => {
+                    Step::Move(StockMovement::Adjust(delta)) => {
                         let there = there as i64 + delta.get();
                         (there >= promised.len() as i64).then(|| (there as usize - promised.len(), promised.len()))
                     }
-                    Step::Move(Movement::Count(counted)) => {
+                    Step::Move(StockMovement::Count(counted)) => {
                         (counted.get() as usize).checked_sub(promised.len()).map(|free| (free, promised.len()))
                     }
                     Step::Reserve(quantity) => {

@@ -86,11 +86,11 @@ impl Auditor {
         if let Phase::Reveal { awards, .. } = &turn.phase
             && before.is_none_or(|before| before.phase.is_secret())
         {
-            let solved = awards.iter().filter(|award| award.reason == Reason::CorrectAnswer);
+            let solved = awards.iter().filter(|award| award.reason == AwardReason::CorrectAnswer);
             assert!(
                 solved.map(|award| (award.player, award.points)).eq(turn.solvers.iter().map(|s| (s.player, s.points)))
             );
-            for award in awards.iter().filter(|award| award.reason == Reason::DrawerPenalty) {
+            for award in awards.iter().filter(|award| award.reason == AwardReason::DrawerPenalty) {
                 assert!(award.player == turn.drawer && (1..=100).contains(&award.points));
                 assert!(self.scored.insert((turn.id, award.player)), "nobody scores twice in a turn");
                 *self.earned.entry(award.player).or_default() += award.points;
@@ -124,7 +124,7 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
         let open = game.room.view(game.room.updated_at_ms);
         assert!(!shows(&format!("{open:?}")), "a view tells: {open:?}");
         for viewer in (0..people).map(|n| Some(player(n))).chain([None]) {
-            if !viewer.is_some_and(|viewer| game.room.is_in_the_know(viewer)) {
+            if !viewer.is_some_and(|viewer| game.room.knows_answer(viewer)) {
                 assert_eq!(game.view(viewer, game.room.updated_at_ms), open, "who guesses sees what anybody may see");
             }
         }
@@ -140,13 +140,13 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
     let hidden: Vec<_> = hidden(before).into_iter().filter(|word| word.chars().count() > 1).collect();
     let drawing = before.room.turn().is_some_and(|turn| turn.phase != Phase::Choosing);
     for effect in effects {
-        if let Effect::Chat { audience: Audience::InTheKnow(turn), .. } = effect {
+        if let Effect::Chat { audience: Audience::KnowsAnswer(turn), .. } = effect {
             let may_read = (0..people).map(player).filter(|id| after.room.may_read(Some(*id), Some(*turn)));
-            assert!(may_read.eq((0..people).map(player).filter(|id| after.room.is_in_the_know(*id))), "who reads what");
+            assert!(may_read.eq((0..people).map(player).filter(|id| after.room.knows_answer(*id))), "who reads what");
         }
         let Effect::Chat { line, audience: Audience::Everyone } = effect else { continue };
         // While the drawer chooses, others may say any word: they do not know that it is one of three.
-        let knows = before.room.is_in_the_know(player(asker));
+        let knows = before.room.knows_answer(player(asker));
         let text = format!("{:?}", line.kind);
         if drawing || knows {
             assert!(!hidden.iter().any(|word| tells(&text, word)), "the chat tells: {text}");

@@ -143,7 +143,7 @@ fn person(game: &Game, who: Who) -> Option<u8> {
         Who::Person(n) => Some(n),
         Who::Drawer => find(game.room.turn()?.drawer),
         Who::Guesser(n) => {
-            let guesses = |id| !game.room.is_in_the_know(id);
+            let guesses = |id| !game.room.knows_answer(id);
             let guessers: Vec<_> = game.room.players.iter().map(|player| player.id).filter(|id| guesses(*id)).collect();
             find(*guessers.get(n % guessers.len().max(1))?)
         }
@@ -201,7 +201,7 @@ fn play(settings: Settings, seated: u8, steps: &[Step]) -> Table {
     while let Some(at_ms) = table.game.room.next_at_ms() {
         assert!(at_ms >= table.game.room.updated_at_ms && ticks < 3 * 20 * 8, "the game does not end");
         let before = table.game.clone();
-        table.game = before.bring_to(at_ms).game;
+        table.game = before.advance_to(at_ms).game;
         assert!(table.game.room.version == before.room.version + 1, "time brings one thing at a time");
         auditor.look(&before, &table.game);
         ticks += 1;
@@ -223,13 +223,13 @@ fn take(table: &mut Table, auditor: &mut Auditor, step: &Step) {
     let start = table.game.clone();
     let mut game = start.clone();
     while let Some(at_ms) = game.room.next_at_ms().filter(|at_ms| *at_ms <= now_ms) {
-        let after = game.bring_to(at_ms).game;
+        let after = game.advance_to(at_ms).game;
         assert_ne!(after, game, "what is due happens");
         auditor.look(&game, &after);
         game = after;
     }
-    assert_eq!(start.bring_to(now_ms).game, game, "one step is many steps");
-    assert_eq!(game.bring_to(now_ms).game, game, "a second tick does nothing");
+    assert_eq!(start.advance_to(now_ms).game, game, "one step is many steps");
+    assert_eq!(game.advance_to(now_ms).game, game, "a second tick does nothing");
 
     table.game = game.clone();
     table.now_ms = table.now_ms.max(now_ms);
@@ -248,7 +248,7 @@ fn take(table: &mut Table, auditor: &mut Auditor, step: &Step) {
     let is_overdue = |at_ms: u64| at_ms <= now_ms;
     assert!(!outcome.game.room.next_at_ms().is_some_and(is_overdue), "nothing is left overdue");
     auditor.look(&game, &outcome.game);
-    let brought = start.bring_to(now_ms).effects.len();
+    let brought = start.advance_to(now_ms).effects.len();
     check_secrets(&game, &outcome.game, asker, PEOPLE, &outcome.effects[brought..]);
     if outcome.refusal.is_some() {
         assert_eq!(outcome.game, game, "what is refused does nothing");

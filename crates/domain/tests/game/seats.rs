@@ -120,7 +120,7 @@ fn more_than_half_of_the_others_who_are_here_vote_somebody_out() {
     table.does(2, kick.clone());
     assert!(table.game.room.player(player(1)).is_none(), "2 of 3");
     assert_eq!(table.told(), [(SystemText::Kicked, player(1))]);
-    assert!(table.effects.contains(&Effect::Farewell { player: player(1), why: Farewell::Kicked }));
+    assert!(table.effects.contains(&Effect::Disconnect { player: player(1), reason: DisconnectReason::Kicked }));
     assert_eq!(table.tries(1, Command::Join { name: name(1) }), Err(Refusal::Kicked));
     assert_eq!(table.tries(1, Command::Connect), Err(Refusal::Kicked));
     assert_eq!(table.tries(0, Command::Kick { target: player(0) }), Err(Refusal::NoSuchPlayer));
@@ -148,7 +148,7 @@ fn the_vote_of_somebody_who_has_gone_does_not_count() {
 fn playing_from(addresses: &[u32]) -> Table {
     let mut table = Table::drawing(u8::try_from(addresses.len()).expect("few"));
     for (n, address) in (0..).zip(addresses) {
-        table.game.room.note_client(player(n), Some(ClientTag(*address)));
+        table.game.room.remember_client(player(n), Some(ClientTag(*address)));
     }
     table.pass(VOTER_SEATED_MS);
     table
@@ -176,7 +176,7 @@ fn puppets_at_one_address_have_one_vote_and_one_vote_ousts_nobody() {
     table.does(1, kick.clone());
     table.does(2, kick);
     assert!(table.game.room.player(player(0)).is_none(), "two people");
-    assert!(table.game.room.bars(Some(ClientTag(1))) && !table.game.room.bars(None));
+    assert!(table.game.room.bars_client(Some(ClientTag(1))) && !table.game.room.bars_client(None));
 }
 
 #[test]
@@ -185,13 +185,16 @@ fn nobody_new_comes_from_where_somebody_was_voted_out_unless_the_host_is_there()
     for n in [0, 1] {
         table.does(n, Command::Kick { target: player(2) });
     }
-    assert_eq!((table.game.room.bars(Some(ClientTag(3))), table.game.room.bars(Some(ClientTag(2)))), (true, false));
+    assert_eq!(
+        (table.game.room.bars_client(Some(ClientTag(3))), table.game.room.bars_client(Some(ClientTag(2)))),
+        (true, false)
+    );
 
     let mut table = playing_from(&[1, 2, 1]);
     for n in [0, 1] {
         table.does(n, Command::Kick { target: player(2) });
     }
-    assert!(table.game.room.player(player(2)).is_none() && !table.game.room.bars(Some(ClientTag(1))));
+    assert!(table.game.room.player(player(2)).is_none() && !table.game.room.bars_client(Some(ClientTag(1))));
 }
 
 #[test]
@@ -199,14 +202,14 @@ fn what_a_room_remembers_of_those_who_were_kicked_has_an_end() {
     let mut table = playing_from(&[1, 2, 3]);
     for n in 10..30 {
         table.does(n, Command::Join { name: name(n) });
-        table.game.room.note_client(player(n), Some(ClientTag(n.into())));
+        table.game.room.remember_client(player(n), Some(ClientTag(n.into())));
         for voter in [0, 1, 2] {
             let _ = table.tries(voter, Command::Kick { target: player(n) });
         }
         assert!(table.game.room.player(player(n)).is_none(), "{n}");
     }
     assert_eq!((table.game.room.kicked.len(), table.game.room.kicked_from.len()), (KICKED_MAX, KICKED_MAX));
-    assert!(table.game.room.bars(Some(ClientTag(29))));
+    assert!(table.game.room.bars_client(Some(ClientTag(29))));
 }
 
 #[test]
@@ -331,7 +334,7 @@ fn a_seat_given_up_is_given_up_with_its_points() {
     assert_eq!(table.score(1), 0);
     let turn = table.turn().id;
     table.says(1, "りんご");
-    assert_eq!((table.score(1), table.audiences()), (0, vec![Audience::InTheKnow(turn)]), "still who has guessed it");
+    assert_eq!((table.score(1), table.audiences()), (0, vec![Audience::KnowsAnswer(turn)]), "still who has guessed it");
 }
 
 #[test]

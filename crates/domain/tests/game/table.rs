@@ -83,7 +83,7 @@ impl Table {
     pub fn pass_steps(&mut self, times: usize) {
         for _ in 0..times {
             self.now_ms = self.game.room.next_at_ms().expect("time brings something");
-            let after = self.game.bring_to(self.now_ms).game;
+            let after = self.game.advance_to(self.now_ms).game;
             assert_ne!(after, self.game, "what is due happens");
             self.game = after;
         }
@@ -91,7 +91,7 @@ impl Table {
 
     /// Asks on anybody's behalf.
     pub fn asks(&mut self, who: &Participant, command: Command) -> Result<(), Refusal> {
-        let Outcome { game, effects, refusal } = self.game.apply(who, command, self.now_ms);
+        let CommandOutcome { game, effects, refusal } = self.game.apply(who, command, self.now_ms);
         self.game = game;
         self.effects = effects;
         refusal.map_or(Ok(()), Err)

@@ -98,9 +98,9 @@ fn points_fall_with_time_and_the_drawer_earns_by_how_many_guess() {
     let awards = table.sees(3).turn.expect("a turn").awards;
     let award = |n, points, reason| Award { player: player(n), points, reason };
     let expected = [
-        award(1, 100, Reason::CorrectAnswer),
-        award(2, 70, Reason::CorrectAnswer),
-        award(0, 66, Reason::DrawerPenalty),
+        award(1, 100, AwardReason::CorrectAnswer),
+        award(2, 70, AwardReason::CorrectAnswer),
+        award(0, 66, AwardReason::DrawerPenalty),
     ];
     assert_eq!(awards, expected);
 }
@@ -142,14 +142,14 @@ fn those_who_know_talk_among_themselves() {
     let mut table = Table::playing(3);
     let turn = table.turn().id;
     table.says(0, "what shall I draw");
-    assert_eq!(table.audiences(), [Audience::InTheKnow(turn)]);
+    assert_eq!(table.audiences(), [Audience::KnowsAnswer(turn)]);
     table.says(1, "hurry");
     assert_eq!(table.audiences(), [Audience::Everyone]);
     table.chooses(0, "りんご");
     table.says(1, "りんご");
     for knowing in [0, 1] {
         table.says(knowing, "easy");
-        assert_eq!(table.audiences(), [Audience::InTheKnow(turn)]);
+        assert_eq!(table.audiences(), [Audience::KnowsAnswer(turn)]);
     }
     let may_read = |table: &Table, n: u8| table.game.room.may_read(Some(player(n)), Some(turn));
     assert!(may_read(&table, 0) && may_read(&table, 1) && !may_read(&table, 2));
@@ -166,7 +166,7 @@ fn a_spectator_who_sees_what_it_is_tells_only_those_who_know() {
     let turn = table.turn().id;
     let say = Command::Say { id: table.line_id(), text: talk("りんご") };
     table.asks(&spectator(), say.clone()).expect("allowed");
-    assert_eq!(table.audiences(), [Audience::Asker, Audience::InTheKnow(turn)]);
+    assert_eq!(table.audiences(), [Audience::Asker, Audience::KnowsAnswer(turn)]);
     assert!(table.turn().solvers.is_empty(), "and earns nothing");
     assert_eq!(table.asks(&spectator(), Command::Skip { turn }), Err(Refusal::NotSeated));
     table.says(1, "りんご");
@@ -282,9 +282,9 @@ fn parts_of_different_moments_are_recognised() {
     let assemble =
         |room: &Room, secret: &Secret| Game::assemble(room.clone(), secret.clone(), chosen.words.clone()).map(|_| ());
     assert_eq!(assemble(&table.game.room, &table.game.secret), Ok(()));
-    assert_eq!(assemble(&chosen.room, &table.game.secret), Err(Torn));
-    assert_eq!(assemble(&table.game.room, &chosen.secret), Err(Torn));
-    assert_eq!(assemble(&table.game.room, &waiting), Err(Torn));
+    assert_eq!(assemble(&chosen.room, &table.game.secret), Err(TornRead));
+    assert_eq!(assemble(&table.game.room, &chosen.secret), Err(TornRead));
+    assert_eq!(assemble(&table.game.room, &waiting), Err(TornRead));
 }
 
 #[test]

@@ -50,14 +50,14 @@ proptest! {
         let guess = spellings.iter().fold(word.to_string(), |text, spelling| spelled(&text, *spelling));
         let is_torn = guess.contains("\u{3000}\u{3099}") || guess.contains("\u{3000}\u{309a}");
         prop_assume!(!is_torn);
-        prop_assert_eq!(judge(&word, &guess), Guess::Correct, "{} {}", word, guess);
+        prop_assert_eq!(judge(&word, &guess), GuessResult::Correct, "{} {}", word, guess);
     }
 
     #[test]
     fn what_others_may_read_has_no_answer_inside(word in words(), before in any::<String>(), after in any::<String>()) {
         prop_assume!(word.chars().count() > 1);
         for guess in [format!("{before}{word}{after}"), before, after] {
-            if judge(&word, &guess) == Guess::Wrong {
+            if judge(&word, &guess) == GuessResult::Wrong {
                 prop_assert!(!guess.contains(word.as_str()), "{} {}", word, guess);
             }
         }
@@ -68,7 +68,7 @@ proptest! {
         let text = if is_loud { word.to_string().to_uppercase() } else { word.to_string() };
         for text in [text.nfd().collect(), text.replace(' ', "-"), text.replace('-', " "), text.replace([' ', '-', '\''], "")] {
             let guess = format!("{article}{text}{end}");
-            prop_assert_eq!(judge(&word, &guess), Guess::Correct, "{} {}", word, guess);
+            prop_assert_eq!(judge(&word, &guess), GuessResult::Correct, "{} {}", word, guess);
         }
     }
 
@@ -76,10 +76,10 @@ proptest! {
     fn what_others_may_read_has_no_english_answer_inside(word in english(), before in any::<String>(), after in any::<String>()) {
         prop_assume!(word.spelling().chars().count() > 1);
         for guess in [format!("{before} {word} {after}"), format!("{before}、{word}。{after}"), format!("です{word}です")] {
-            prop_assert_ne!(judge(&word, &guess), Guess::Wrong, "{} {}", word, guess);
+            prop_assert_ne!(judge(&word, &guess), GuessResult::Wrong, "{} {}", word, guess);
         }
         prop_assume!(word.spelling().chars().count() > 3);
-        prop_assert_ne!(judge(&word, &format!("{before}{word}{after}")), Guess::Wrong);
+        prop_assert_ne!(judge(&word, &format!("{before}{word}{after}")), GuessResult::Wrong);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
 use store::Table;
-use store::shop::{Activities, Recorded};
+use store::shop::{Activities, RecordOutcome};
 use uuid::Uuid;
 
 pub use body::{ACTIVITIES_MAX, BODY_BYTES_MAX};
@@ -51,7 +51,7 @@ impl ActivityLog {
 
 /// Answers one request.
 pub async fn handle(log: &ActivityLog, request: Request, now: Timestamp) -> Result<Reply, Problem> {
-    request.takes_query(match request.route() {
+    request.allow_query_parameters(match request.route() {
         "GET /users/{userId}/activities" => &["from", "to", "action", "order", "limit", "cursor"],
         "GET /products/{productId}/activities" => &["from", "to", "order", "limit", "cursor"],
         _ => &[],
@@ -91,10 +91,10 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
 
 /// Stores one activity: 201, or 200 when it had been stored before.
 async fn store(log: &ActivityLog, activity: &Activity) -> Result<u16, Problem> {
-    match log.store.record(activity).await.map_err(failed)? {
-        Recorded::New => Ok(201),
-        Recorded::Known => Ok(200),
-        Recorded::Reused => Err(ACTIVITY_ID_REUSED.detail("choose a new id for it")),
+    match log.store.record(activity).await.map_err(store_problem)? {
+        RecordOutcome::New => Ok(201),
+        RecordOutcome::Known => Ok(200),
+        RecordOutcome::Reused => Err(ACTIVITY_ID_REUSED.detail("choose a new id for it")),
     }
 }
 
@@ -103,7 +103,7 @@ fn moment(now: Timestamp) -> Result<Moment, Problem> {
 }
 
 /// What a client learns of a store that failed.
-fn failed(error: StoreError) -> Problem {
+fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "the store failed");
-    problem::failed(error.is_transient())
+    problem::busy_or_internal(error.is_transient())
 }

@@ -3,7 +3,7 @@
 use domain::shop::{Action, ActivityRange, ProductId};
 use domain::{Moment, TimeRange, UserId};
 use jiff::{SignedDuration, Timestamp};
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use store::Direction;
 use store::shop::ActivityPosition;
 
 use crate::body::ActivityView;
-use crate::{ActivityLog, failed, moment};
+use crate::{ActivityLog, moment, store_problem};
 
 /// Activities of a page that does not say how many.
 pub const LIMIT_DEFAULT: u16 = 25;
@@ -35,7 +35,7 @@ pub(crate) async fn of_user(log: &ActivityLog, request: &Request, now: Timestamp
     log.staff.authorize(request)?;
     let user_id = request.parse_path("userId", |text| UserId::new(text))?;
     let (from, to) = ends(request)?;
-    let range = TimeRange::new(from, to).map_err(|error| invalid("from", error))?;
+    let range = TimeRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
     let action = request.parse_query("action", Action::new)?;
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Desc);
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
@@ -43,7 +43,7 @@ pub(crate) async fn of_user(log: &ActivityLog, request: &Request, now: Timestamp
     let listing = Listing::new(&log.cursors, scope, now);
     let after = listing.position(request)?;
     let page = log.store.of_user(&user_id, range, action.as_ref(), direction, limit, after.as_ref()).await;
-    let page = page.map_err(failed)?;
+    let page = page.map_err(store_problem)?;
     listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
 
@@ -61,14 +61,15 @@ pub(crate) async fn of_product(log: &ActivityLog, request: &Request, now: Timest
         Some(ProductPosition { from, to, .. }) => (known(from)?, known(to)?),
         None => {
             let to = to.map_or_else(|| moment(now), Ok)?;
-            let a_day_before = || Moment::new(to.timestamp() - RANGE_DEFAULT).map_err(|error| invalid("to", error));
+            let a_day_before =
+                || Moment::new(to.timestamp() - RANGE_DEFAULT).map_err(|error| invalid_parameter("to", error));
             (from.map_or_else(a_day_before, Ok)?, to)
         }
     };
-    let range = TimeRange::new(Some(from), Some(to)).map_err(|error| invalid("from", error))?;
-    let range = ActivityRange::new(range).map_err(|error| invalid("from", error))?;
+    let range = TimeRange::new(Some(from), Some(to)).map_err(|error| invalid_parameter("from", error))?;
+    let range = ActivityRange::new(range).map_err(|error| invalid_parameter("from", error))?;
     let after = position.as_ref().map(|position| &position.after);
-    let page = log.store.of_product(&product_id, range, direction, limit, after).await.map_err(failed)?;
+    let page = log.store.of_product(&product_id, range, direction, limit, after).await.map_err(store_problem)?;
     let next = page.next.map(|after| ProductPosition { from: from.to_string(), to: to.to_string(), after });
     listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), next.as_ref(), page.skipped)
 }
@@ -80,5 +81,5 @@ fn ends(request: &Request) -> Result<(Option<Moment>, Option<Moment>), Problem> 
 
 /// A moment out of a cursor that we have sealed.
 fn known(text: &str) -> Result<Moment, Problem> {
-    Moment::parse(text).map_err(|error| invalid("cursor", error))
+    Moment::parse(text).map_err(|error| invalid_parameter("cursor", error))
 }

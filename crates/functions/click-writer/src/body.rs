@@ -4,7 +4,7 @@ use std::fmt;
 
 use domain::UserId;
 use domain::clicks::ClickCount;
-use lambda_kit::object::Object;
+use lambda_kit::json_object::JsonObject;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -47,13 +47,13 @@ impl<'de> Deserialize<'de> for Body {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Many {
-            clicks: Vec<Object<NewClick>>,
+            clicks: Vec<JsonObject<NewClick>>,
         }
         let value = serde_json::Value::deserialize(deserializer)?;
         if value.get("clicks").is_none() {
-            return Object::<NewClick>::deserialize(value).map(|click| Self::One(click.0)).map_err(Error::custom);
+            return JsonObject::<NewClick>::deserialize(value).map(|click| Self::One(click.0)).map_err(Error::custom);
         }
-        let Object(Many { clicks }) = Object::deserialize(value).map_err(Error::custom)?;
+        let JsonObject(Many { clicks }) = JsonObject::deserialize(value).map_err(Error::custom)?;
         if clicks.is_empty() || clicks.len() > CLICKS_MAX {
             return Err(Error::custom(fmt::from_fn(|f| write!(f, "`clicks` takes 1 to {CLICKS_MAX} clicks"))));
         }

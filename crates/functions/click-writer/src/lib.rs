@@ -4,8 +4,8 @@
 //! a repetition from another click that meets it in the same millisecond.
 
 mod body;
+mod click_id;
 mod config;
-mod identity;
 mod place;
 
 use domain::clicks::Click;
@@ -18,13 +18,13 @@ use store::clicks::StoredClick;
 use uuid::Uuid;
 
 pub use body::{BODY_BYTES_MAX, CLICKS_MAX};
+pub use click_id::IDEMPOTENCY_KEY;
 pub use config::Config;
-pub use identity::IDEMPOTENCY_KEY;
 pub use place::{PUTS_MAX, SLOTS_MAX};
 
 use body::{Body, NewClick};
-use identity::ClickId;
-use place::{Placed, Wanted};
+use click_id::ClickId;
+use place::{PendingClick, PlaceOutcome};
 
 /// What the function works with. Time and randomness are passed in, so that a test decides them.
 #[derive(Debug, Clone)]
@@ -32,14 +32,14 @@ pub struct Writer {
     store: store::clicks::ClickWriter,
     now: fn() -> Timestamp,
     /// Ids for their random part.
-    chance: fn() -> Uuid,
+    random_id: fn() -> Uuid,
 }
 
 impl Writer {
     /// A writer with the system's clock and randomness.
     pub fn new(table: &Table, config: Config) -> Self {
         let store = store::clicks::ClickWriter::new(table, config.date_shards, config.retention);
-        Self { store, now: Timestamp::now, chance: lambda_kit::id::new_id }
+        Self { store, now: Timestamp::now, random_id: lambda_kit::id::new_id }
     }
 
     /// The same with another clock.
@@ -53,14 +53,14 @@ pub async fn handle(writer: &Writer, request: Request) -> Result<Reply, Problem>
     if request.route() != "POST /clicks" {
         return Err(NOT_FOUND.detail(request.target()));
     }
-    request.takes_query(&[])?;
+    request.allow_query_parameters(&[])?;
     let header = request.header(IDEMPOTENCY_KEY);
     match request.json(BODY_BYTES_MAX)? {
         Body::One(click) => {
             let (status, click) = write(writer, vec![click], header).await.pop().ok_or(INTERNAL)??;
             Ok(Reply::json(status, &click))
         }
-        Body::Many(_) if header.is_some() => Err(identity::KEY_IN_BATCH),
+        Body::Many(_) if header.is_some() => Err(click_id::KEY_IN_BATCH),
         Body::Many(clicks) => {
             let outcomes = write(writer, clicks, None).await.into_iter().map(|outcome| match outcome {
                 Ok((status, click)) => json!({ "status": status, "click": click }),
@@ -78,15 +78,15 @@ async fn write(
     key_header: Option<&str>,
 ) -> Vec<Result<(u16, StoredClick), Problem>> {
     let now = (writer.now)();
-    let mut wanted = Vec::with_capacity(clicks.len());
+    let mut pending = Vec::with_capacity(clicks.len());
     let checked: Vec<_> = (0..).zip(clicks).map(|(step, click)| check(writer, click, key_header, now, step)).collect();
-    let checked = checked.into_iter().map(|click| click.map(|click| wanted.push(click))).collect::<Vec<_>>();
-    let mut placed = place::place(&writer.store, &wanted).await.into_iter();
+    let checked = checked.into_iter().map(|click| click.map(|click| pending.push(click))).collect::<Vec<_>>();
+    let mut placed = place::place(&writer.store, &pending).await.into_iter();
     let outcomes = checked.into_iter().map(|checked| {
         checked?;
         match placed.next().ok_or(INTERNAL)?? {
-            Placed::New(stored) => Ok((201, stored)),
-            Placed::Before(stored) => Ok((200, stored)),
+            PlaceOutcome::Stored(stored) => Ok((201, stored)),
+            PlaceOutcome::AlreadyStored(stored) => Ok((200, stored)),
         }
     });
     outcomes.collect()
@@ -99,13 +99,13 @@ fn check(
     key_header: Option<&str>,
     now: Timestamp,
     step: u16,
-) -> Result<Wanted, Problem> {
+) -> Result<PendingClick, Problem> {
     let click = click.check()?;
     let id = match key_header.or(click.idempotency_key.as_deref()) {
         Some(key) => ClickId::parse(key)?,
-        None => ClickId::of_server(now, step, (writer.chance)())?,
+        None => ClickId::generate(now, step, (writer.random_id)())?,
     };
-    let untimely = id.is_taken_at(now).err();
+    let time_problem = id.check_time(now).err();
     let click = Click { user_id: click.user_id, time: id.time(), count: click.count };
-    Ok(Wanted { click, click_id: id.to_string(), untimely })
+    Ok(PendingClick { click, click_id: id.to_string(), time_problem })
 }

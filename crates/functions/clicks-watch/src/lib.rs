@@ -3,13 +3,13 @@
 //!
 //! The stream tells at least once. An entry's id is made of what it tells of, so a second time finds it stored.
 
-use domain::journal::{Entry, News};
+use domain::journal::{Entry, SuiteEvent};
 use jiff::Timestamp;
-use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
+use lambda_kit::stream::{BatchError, BatchProgress, StreamEvent, StreamReply};
 use serde_json::value::RawValue;
 use store::StoreError;
-use store::clicks::{Watched, WatchedImage};
-use store::journal::{Appended, Journal};
+use store::clicks::{OperatorEvent, OperatorEventImage};
+use store::journal::{AppendOutcome, Journal};
 
 /// Tells of one batch, given as its event's JSON.
 ///
@@ -21,29 +21,30 @@ pub async fn handle(
     now: Timestamp,
 ) -> Result<StreamReply, BatchError<StoreError>> {
     let event = StreamEvent::parse(&event)?;
-    let records = event.read::<WatchedImage, WatchedImage, _, _>(|record| {
-        Watched::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
+    let records = event.read::<OperatorEventImage, OperatorEventImage, _, _>(|record| {
+        OperatorEvent::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
     });
     let mut appended = 0;
-    let progress = Progress::through(records, StoreError::is_unreadable, async |watched: Option<Watched>| {
-        if let Some(watched) = watched
-            && journal.append(&entry(&watched), now).await? == Appended::New
-        {
-            appended += 1;
-        }
-        Ok(())
-    })
-    .await
-    .map_err(BatchError::Store)?;
-    let Progress { unreadable, failed_from } = progress;
+    let progress =
+        BatchProgress::process(records, StoreError::is_unreadable, async |operator_event: Option<OperatorEvent>| {
+            if let Some(operator_event) = operator_event
+                && journal.append(&entry(&operator_event), now).await? == AppendOutcome::New
+            {
+                appended += 1;
+            }
+            Ok(())
+        })
+        .await
+        .map_err(BatchError::Store)?;
+    let BatchProgress { unreadable, failed_from } = progress;
     tracing::info!(records = event.records.len(), appended, unreadable, failed_from);
     Ok(StreamReply::new(&event, failed_from))
 }
 
-fn entry(watched: &Watched) -> Entry {
-    match watched {
-        Watched::Quarantined { reason, at, name } => News::RecordQuarantined { reason }.entry(*at, name),
-        Watched::Settled { ending, at, name } => News::RecordSettled { ending }.entry(*at, name),
-        Watched::Repaired { at, name } => News::StatisticsRepaired.entry(*at, name),
+fn entry(operator_event: &OperatorEvent) -> Entry {
+    match operator_event {
+        OperatorEvent::Quarantined { reason, at, name } => SuiteEvent::RecordQuarantined { reason }.entry(*at, name),
+        OperatorEvent::Settled { ending, at, name } => SuiteEvent::RecordSettled { ending }.entry(*at, name),
+        OperatorEvent::Repaired { at, name } => SuiteEvent::StatisticsRepaired.entry(*at, name),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct NewSeatBody {
 
 /// A game that somebody wants, with valid members.
 #[derive(Debug, PartialEq)]
-pub(crate) struct WantedGame {
+pub(crate) struct CheckedGame {
     pub(crate) name: PlayerName,
     pub(crate) settings: Settings,
     pub(crate) public: bool,
@@ -58,7 +58,7 @@ impl NewGameBody {
         members(request.json(BODY_BYTES_MAX)?, INVALID_BODY)
     }
 
-    pub(crate) fn check(self) -> Result<WantedGame, Problem> {
+    pub(crate) fn check(self) -> Result<CheckedGame, Problem> {
         let name = name(self.name)?;
         let has_words = self.words.as_ref().and_then(Value::as_array).is_some_and(|list| !list.is_empty());
         let settings = settings(self.settings, has_words)?;
@@ -68,7 +68,7 @@ impl NewGameBody {
             Some(Value::Bool(public)) => public,
             Some(_) => return Err(INVALID_BODY.detail("`public` must be true or false")),
         };
-        Ok(WantedGame { name, settings, public, words })
+        Ok(CheckedGame { name, settings, public, words })
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn game(body: Value) -> Result<WantedGame, &'static str> {
+    fn game(body: Value) -> Result<CheckedGame, &'static str> {
         let body: NewGameBody = serde_json::from_value(body).map_err(|_| "invalid-body")?;
         body.check().map_err(|problem| problem.name())
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::game::{Drawing, StoredLine};
 
 use crate::Api;
-use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, failed};
+use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, store_problem};
 
 /// Lines of a page that does not say how many: the seed's number.
 const LINES_DEFAULT: u16 = 50;
@@ -17,19 +17,19 @@ const LINES_DEFAULT: u16 = 50;
 pub const LINES_MAX: u16 = 100;
 
 async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
-    let room = api.rooms.room(game_id).await.map_err(failed)?;
+    let room = api.rooms.room(game_id).await.map_err(store_problem)?;
     room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
 }
 
 /// `GET /games/{gameId}/chat`: newest first. A line that is for those in the know alone is left out for others.
 pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    let asker = api.known_player(request, now)?;
+    let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
     let listing = api.listing(format!("chat {game_id}"), now);
     let after = listing.position(request)?;
     // The lines first: a turn that ends between the two reads opens its lines, and never closes any.
-    let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(failed)?;
+    let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
     let room = room(api, game_id).await?;
     let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
     listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
@@ -64,31 +64,31 @@ fn system_text(text: SystemText) -> &'static str {
 
 /// `GET /games/{gameId}/turns`: those that are over, in order.
 pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    api.known_player(request, now)?;
+    api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     room(api, game_id).await?;
-    let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(failed)?;
+    let (rounds, skipped) = api.rounds.of_game(game_id).await.map_err(store_problem)?;
     let items: Vec<_> = rounds.into_iter().flat_map(|round| round.turns).collect();
     Ok(page::reply(&items, skipped))
 }
 
 /// `GET /games/{gameId}/turns/{turnId}/drawing`: from the reveal on.
 pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    api.known_player(request, now)?;
+    api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let turn_id: TurnId = request.parse_path("turnId", str::parse)?;
     if !room(api, game_id).await?.may_replay(turn_id) {
         return Err(DRAWING_NOT_FOUND.detail("the turn is not over"));
     }
-    let batches = match api.drawings.get(game_id, turn_id).await.map_err(failed)? {
+    let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {
         Some(batches) => batches,
         // It is put into one item when nobody can add to it any more. Until then it lies in pieces.
         None => {
-            let chunks = api.strokes.of_turn(game_id, turn_id).await.map_err(failed)?;
+            let chunks = api.strokes.of_turn(game_id, turn_id).await.map_err(store_problem)?;
             if chunks.is_empty() {
                 return Err(DRAWING_NOT_FOUND.detail("nothing was drawn, or there was no such turn"));
             }
-            Drawing::of(&chunks).and_then(|drawing| drawing.json()).map_err(failed)?
+            Drawing::of(&chunks).and_then(|drawing| drawing.json()).map_err(store_problem)?
         }
     };
     Ok(Reply::json(200, &json!({ "turnId": turn_id.to_string(), "batches": batches })))

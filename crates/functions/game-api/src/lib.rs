@@ -18,19 +18,19 @@ use lambda_kit::problem::{NOT_FOUND, Problem};
 use lambda_kit::ticket::Tickets;
 use secrecy::SecretString;
 use store::Table;
-use store::game::{Allowance, Chat, Clients, Drawings, Lobby, Rooms, Rounds, Strokes};
+use store::game::{Allowance, Chat, ClientLimits, Drawings, Lobby, Rooms, Rounds, Strokes};
 use uuid::Uuid;
 
-use problems::{failed, too_many};
+use problems::{store_problem, too_many};
 
 pub use body::BODY_BYTES_MAX;
 pub use history::LINES_MAX;
 
-/// What the function works with. Ids and chance are passed in, so that a test decides them.
+/// What the function works with. Ids and random numbers are passed in, so that a test decides them.
 #[derive(Debug, Clone)]
 pub struct Api {
     rooms: Rooms,
-    clients: Clients,
+    clients: ClientLimits,
     lobby: Lobby,
     chat: Chat,
     rounds: Rounds,
@@ -39,7 +39,7 @@ pub struct Api {
     tickets: Tickets,
     cursors: Cursors,
     new_id: fn() -> Uuid,
-    chance: fn() -> u64,
+    random_u64: fn() -> u64,
 }
 
 impl Api {
@@ -47,7 +47,7 @@ impl Api {
     pub fn new(table: &Table, key: SecretString) -> Self {
         Self {
             rooms: Rooms::new(table),
-            clients: Clients::new(table),
+            clients: ClientLimits::new(table),
             lobby: Lobby::new(table),
             chat: Chat::new(table),
             rounds: Rounds::new(table),
@@ -56,7 +56,7 @@ impl Api {
             tickets: Tickets::new(key.clone()),
             cursors: Cursors::new(key),
             new_id: lambda_kit::id::new_id,
-            chance: game_room::chance,
+            random_u64: game_room::random_u64,
         }
     }
 
@@ -64,12 +64,12 @@ impl Api {
     fn player(&self, request: &Request, now: Timestamp) -> Result<Option<PlayerId>, Problem> {
         let player = self.tickets.player(request, now)?;
         // What is signed was made here; what is no id all the same is no token of these days.
-        player.map(|id| id.parse().map_err(|_| bearer::invalid())).transpose()
+        player.map(|id| id.parse().map_err(|_| bearer::invalid_token())).transpose()
     }
 
     /// Whose token came with the request, which needs one.
-    fn known_player(&self, request: &Request, now: Timestamp) -> Result<PlayerId, Problem> {
-        self.player(request, now)?.ok_or_else(bearer::missing)
+    fn require_player(&self, request: &Request, now: Timestamp) -> Result<PlayerId, Problem> {
+        self.player(request, now)?.ok_or_else(bearer::missing_token)
     }
 
     /// What stands for the client's address, if that is known. This machine's own is nobody's: on AWS no client has it, and the bots and tests of one
@@ -80,9 +80,9 @@ impl Api {
     }
 
     /// Refuses a client that takes too many of something.
-    async fn spend(&self, client: Option<ClientTag>, what: Allowance, now: Timestamp) -> Result<(), Problem> {
+    async fn take_allowance(&self, client: Option<ClientTag>, what: Allowance, now: Timestamp) -> Result<(), Problem> {
         let Some(client) = client else { return Ok(()) };
-        match self.clients.take(client, what, millisecond(now)).await.map_err(failed)? {
+        match self.clients.take(client, what, millisecond(now)).await.map_err(store_problem)? {
             None => Ok(()),
             Some(wait_ms) => Err(too_many(wait_ms)),
         }

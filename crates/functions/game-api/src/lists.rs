@@ -9,7 +9,7 @@ use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 use store::game::{Freshness, GAMES_MAX, spectators};
 
-use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, failed};
+use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, store_problem};
 use crate::{Api, millisecond};
 
 /// Games of a page that does not say how many.
@@ -24,7 +24,7 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
     let listing = api.listing("games".to_owned(), now);
     let after = listing.position(request)?;
-    let page = api.lobby.waiting(limit, after.as_ref()).await.map_err(failed)?;
+    let page = api.lobby.waiting(limit, after.as_ref()).await.map_err(store_problem)?;
     let items: Vec<_> = page.items.iter().filter(|room| is_open(room, millisecond(now))).map(entry).collect();
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
@@ -51,14 +51,14 @@ fn entry(room: &Room) -> Value {
 /// `GET /games/{gameId}`: what anybody may see of it.
 pub(crate) async fn state(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
-    let live = api.rooms.live(game_id, Freshness::Eventual).await.map_err(failed)?;
+    let live = api.rooms.live(game_id, Freshness::Eventual).await.map_err(store_problem)?;
     let live = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
     Ok(Reply::json(200, &RoomMessage::new(live.room.view(millisecond(now)), spectators(&live.listeners))))
 }
 
 /// `GET /players/{playerId}/games`: with that player's token.
 pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
-    let asker = api.known_player(request, now)?;
+    let asker = api.require_player(request, now)?;
     let player_id: PlayerId = request.parse_path("playerId", str::parse)?;
     if asker != player_id {
         return Err(OTHER_PLAYER);
@@ -66,6 +66,6 @@ pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Re
     let limit = limit(request, GAMES_DEFAULT, GAMES_MAX)?;
     let listing = api.listing(format!("player {player_id}"), now);
     let after = listing.position(request)?;
-    let page = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(failed)?;
+    let page = api.lobby.finished(player_id, limit, after.as_ref()).await.map_err(store_problem)?;
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }

@@ -25,9 +25,9 @@ pub(crate) fn too_many(wait_ms: u64) -> Problem {
 }
 
 /// What a client learns of a failed request to DynamoDB.
-pub(crate) fn failed(error: StoreError) -> Problem {
+pub(crate) fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    problem::failed(error.is_transient())
+    problem::busy_or_internal(error.is_transient())
 }
 
 /// What the rules have against a new game or a new seat.

@@ -10,10 +10,10 @@ use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
 use store::StoreError;
-use store::game::{Allowance, Freshness, Listener, Live, Persisted, Role, may_look_on, spectators};
+use store::game::{Allowance, Freshness, Listener, Live, PersistOutcome, Role, may_spectate, spectators};
 
-use crate::body::{NewGameBody, NewSeatBody, WantedGame};
-use crate::problems::{GAME_NOT_FOUND, failed, refused};
+use crate::body::{CheckedGame, NewGameBody, NewSeatBody};
+use crate::problems::{GAME_NOT_FOUND, refused, store_problem};
 use crate::{Api, millisecond};
 
 /// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.
@@ -23,16 +23,18 @@ const WAIT_MS_MAX: u64 = 10;
 /// `POST /games`.
 pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let host = api.player(request, now)?.unwrap_or_else(|| PlayerId((api.new_id)()));
-    let WantedGame { name, settings, public, words } = NewGameBody::of(request)?.check()?;
+    let CheckedGame { name, settings, public, words } = NewGameBody::of(request)?.check()?;
     let client = api.client(request);
-    api.spend(client, Allowance::Games, now).await?;
+    api.take_allowance(client, Allowance::Games, now).await?;
     let id = GameId((api.new_id)());
-    let new = NewGame { id, host, name, settings, public, words, seed: (api.chance)() };
+    let new = NewGame { id, host, name, settings, public, words, seed: (api.random_u64)() };
     let mut game = Game::new(new, millisecond(now)).map_err(refused)?;
-    game.room.note_client(host, client);
-    match api.rooms.create(&game).await.map_err(failed)? {
-        Persisted::Yes => Ok(admit(api, 201, &game, host, Role::Player, &name_of(&game.room, host), 0, now)),
-        Persisted::Lost => {
+    game.room.remember_client(host, client);
+    match api.rooms.create(&game).await.map_err(store_problem)? {
+        PersistOutcome::Yes => {
+            Ok(ticket_reply(api, 201, &game, host, Role::Player, &name_of(&game.room, host), 0, now))
+        }
+        PersistOutcome::Lost => {
             tracing::error!(game_id = %id, "a fresh id was taken");
             Err(INTERNAL)
         }
@@ -46,9 +48,9 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     let (name, role) = NewSeatBody::of(request)?.check()?;
     let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
     let client = api.client(request);
-    api.spend(client, Allowance::Tickets, now).await?;
+    api.take_allowance(client, Allowance::Tickets, now).await?;
     for attempt in 1..=TRIES_MAX {
-        let (before, listeners) = match load(api, game_id).await? {
+        let (before, listeners) = match load_game(api, game_id).await? {
             Some(loaded) => loaded,
             // Somebody wrote while it was read.
             None => continue,
@@ -58,44 +60,44 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
         }
         if let Some(seat) = before.room.player(player_id) {
             let name = seat.name.to_string();
-            return Ok(admit(api, 200, &before, player_id, Role::Player, &name, spectators(&listeners), now));
+            return Ok(ticket_reply(api, 200, &before, player_id, Role::Player, &name, spectators(&listeners), now));
         }
-        if before.room.bars(client) {
+        if before.room.bars_client(client) {
             return Err(refused(Refusal::Kicked));
         }
         if role == Role::Spectator {
-            if !may_look_on(&listeners, player_id) {
+            if !may_spectate(&listeners, player_id) {
                 return Err(refused(Refusal::TooManySpectators));
             }
-            return Ok(admit(api, 201, &before, player_id, role, name.as_str(), spectators(&listeners), now));
+            return Ok(ticket_reply(api, 201, &before, player_id, role, name.as_str(), spectators(&listeners), now));
         }
-        let mut after = seat(&before, player_id, name.clone(), now)?;
-        after.room.note_client(player_id, client);
+        let mut after = with_seat(&before, player_id, name.clone(), now)?;
+        after.room.remember_client(player_id, client);
         match api.rooms.persist(&before, &after).await {
-            Ok(Persisted::Yes) => {
-                return Ok(admit(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
+            Ok(PersistOutcome::Yes) => {
+                return Ok(ticket_reply(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
             }
-            Ok(Persisted::Lost) | Err(StoreError::Busy(_)) => {
-                let wait_ms = (api.chance)() % (WAIT_MS_MAX * u64::from(attempt));
+            Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => {
+                let wait_ms = (api.random_u64)() % (WAIT_MS_MAX * u64::from(attempt));
                 tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             }
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(store_problem(error)),
         }
     }
     Err(busy())
 }
 
 /// The game as it stands, and who gets its messages; `None` when its parts are of different moments.
-async fn load(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Listener>)>, Problem> {
-    let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(failed)?;
+async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Listener>)>, Problem> {
+    let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(store_problem)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
-    let words = api.rooms.words(&room).await.map_err(failed)?;
+    let words = api.rooms.words(&room).await.map_err(store_problem)?;
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, listeners)))
 }
 
 /// The game with one seat more. What time has brought meanwhile is for those at the table to find out, who are told of it; so
 /// the seat is taken before that.
-fn seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
+fn with_seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
     let now_ms = millisecond(now);
     let now_ms = before.room.next_at_ms().map_or(now_ms, |next_ms| now_ms.min(next_ms.saturating_sub(1)));
     let outcome = before.apply(&Participant::Player(player_id), Command::Join { name }, now_ms);
@@ -108,7 +110,7 @@ fn name_of(room: &Room, player_id: PlayerId) -> String {
 
 /// The answer that opens a socket to the game.
 #[allow(clippy::too_many_arguments)]
-fn admit(
+fn ticket_reply(
     api: &Api,
     status: u16,
     game: &Game,

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 use domain::game::{GameId, Room, standings};
-use domain::journal::News;
+use domain::journal::SuiteEvent;
 use jiff::Timestamp;
-use lambda_kit::stream::{Progress, StreamEvent, StreamRecord};
+use lambda_kit::stream::{BatchProgress, StreamEvent, StreamRecord};
 use metrics::counter;
 use store::StoreError;
 use store::Table;
 use store::game::{Archive, Drawing, Drawings, GameChange, GameImage, Rounds, Strokes};
 use store::journal::Journal;
 
-use crate::plan::{Step, steps};
+use crate::plan::{ArchiveStep, steps};
 
 /// Archives games.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct Archiver {
 
 /// What was done.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Archived {
+pub(crate) struct BatchCounts {
     pub(crate) turns: u64,
     pub(crate) drawings: u64,
     pub(crate) games: u64,
@@ -50,7 +50,7 @@ impl Archiver {
         &self,
         event: &StreamEvent<'_>,
         now: Timestamp,
-    ) -> Result<(Archived, Progress), StoreError> {
+    ) -> Result<(BatchCounts, BatchProgress), StoreError> {
         let of = |record: &StreamRecord<'_, GameImage, GameImage>| {
             GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
         };
@@ -64,32 +64,34 @@ impl Archiver {
                 record.content = Ok(None);
             }
         }
-        let mut archived = Archived::default();
-        let progress = Progress::through(records, StoreError::is_unreadable, async |change| match change {
-            Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut archived, now).await,
-            Some(GameChange::Said(game_id)) => self.trim(game_id, &mut archived).await,
+        let mut counts = BatchCounts::default();
+        let progress = BatchProgress::process(records, StoreError::is_unreadable, async |change| match change {
+            Some(GameChange::Room { before, after }) => self.change(&before, &after, &mut counts, now).await,
+            Some(GameChange::Said(game_id)) => self.trim_chat(game_id, &mut counts).await,
             None => Ok(()),
         });
         let progress = progress.await?;
-        Ok((archived, progress))
+        Ok((counts, progress))
     }
 
     async fn change(
         &self,
         before: &Room,
         after: &Room,
-        archived: &mut Archived,
+        counts: &mut BatchCounts,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         for step in steps(before, after) {
             match step {
-                Step::Keep(ended) => {
+                ArchiveStep::AddToRound(ended) => {
                     self.rounds.award(after, ended.id, ended.awards, ended.at_ms).await?;
                     self.rounds.add(&ended).await?;
-                    archived.turns += 1;
+                    counts.turns += 1;
                 }
-                Step::Award { turn_id, awards, at_ms } => self.rounds.award(after, turn_id, &awards, at_ms).await?,
-                Step::Pack { turn_id, at_ms } => {
+                ArchiveStep::AwardPoints { turn_id, awards, at_ms } => {
+                    self.rounds.award(after, turn_id, &awards, at_ms).await?
+                }
+                ArchiveStep::PackDrawing { turn_id, at_ms } => {
                     let chunks = self.strokes.of_turn(after.id, turn_id).await?;
                     // Nothing was drawn, or the record comes so late that the strokes have expired.
                     if chunks.is_empty() {
@@ -101,12 +103,12 @@ impl Archiver {
                         tracing::warn!(game_id = %after.id, %turn_id, batches = drawing.batches(), dropped = drawing.dropped(), "a drawing is too large to be kept whole");
                     }
                     self.drawings.put(after.id, turn_id, &drawing, at_ms).await?;
-                    archived.drawings += 1;
+                    counts.drawings += 1;
                 }
-                Step::Finish { at_ms } => {
+                ArchiveStep::FinishGame { at_ms } => {
                     self.archive.finish(after, at_ms).await?;
-                    self.tell(after, at_ms, now).await?;
-                    archived.games += 1;
+                    self.append_to_journal(after, at_ms, now).await?;
+                    counts.games += 1;
                 }
             }
         }
@@ -114,9 +116,9 @@ impl Archiver {
     }
 
     /// Tells the journal that a game is over: how it went, and of nobody who played it. Which one it was is for those who know a private game.
-    async fn tell(&self, room: &Room, at_ms: u64, now: Timestamp) -> Result<(), StoreError> {
+    async fn append_to_journal(&self, room: &Room, at_ms: u64, now: Timestamp) -> Result<(), StoreError> {
         let id = room.id.to_string();
-        let news = News::GameFinished {
+        let event = SuiteEvent::GameFinished {
             game_id: room.public.then_some(&*id),
             players: room.players.len(),
             rounds: room.settings.round_count.get(),
@@ -124,12 +126,12 @@ impl Archiver {
         };
         let at = i64::try_from(at_ms).ok().and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok());
         let at = at.ok_or_else(|| StoreError::Unreadable("a game that ends after the year 9999".to_owned()))?;
-        self.journal.append(&news.entry(at, &id), now).await?;
+        self.journal.append(&event.entry(at, &id), now).await?;
         Ok(())
     }
 
-    async fn trim(&self, game_id: GameId, archived: &mut Archived) -> Result<(), StoreError> {
-        archived.lines_deleted += self.archive.trim_chat(game_id).await? as u64;
+    async fn trim_chat(&self, game_id: GameId, counts: &mut BatchCounts) -> Result<(), StoreError> {
+        counts.lines_deleted += self.archive.trim_chat(game_id).await? as u64;
         Ok(())
     }
 }

@@ -8,14 +8,14 @@ mod archiver;
 mod plan;
 
 use jiff::Timestamp;
-use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
+use lambda_kit::stream::{BatchError, BatchProgress, StreamEvent, StreamReply};
 use metrics::counter;
 use serde_json::value::RawValue;
 use store::StoreError;
 
 pub use archiver::Archiver;
 
-use archiver::Archived;
+use archiver::BatchCounts;
 
 /// Archives one batch, given as its event's JSON.
 ///
@@ -27,15 +27,15 @@ pub async fn handle(
     now: Timestamp,
 ) -> Result<StreamReply, BatchError<StoreError>> {
     let event = StreamEvent::parse(&event)?;
-    let (archived, progress) = archiver.archive(&event, now).await.map_err(BatchError::Store)?;
-    report(&event, &archived, &progress);
+    let (counts, progress) = archiver.archive(&event, now).await.map_err(BatchError::Store)?;
+    report(&event, &counts, &progress);
     Ok(StreamReply::new(&event, progress.failed_from))
 }
 
 /// One log line and the metrics of a batch.
-fn report(event: &StreamEvent<'_>, archived: &Archived, progress: &Progress) {
-    let Archived { turns, drawings, games, lines_deleted } = archived;
-    let Progress { unreadable, failed_from } = progress;
+fn report(event: &StreamEvent<'_>, counts: &BatchCounts, progress: &BatchProgress) {
+    let BatchCounts { turns, drawings, games, lines_deleted } = counts;
+    let BatchProgress { unreadable, failed_from } = progress;
     counter!("GamesFinished").increment(*games);
     tracing::info!(records = event.records.len(), turns, drawings, games, lines_deleted, unreadable, failed_from);
 }

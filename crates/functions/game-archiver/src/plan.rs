@@ -1,15 +1,15 @@
 //! What a change of a room leaves to be done.
 
-use domain::game::{Award, Phase, Reason, Room, Stage, Turn, TurnId};
+use domain::game::{Award, AwardReason, Phase, Room, Stage, Turn, TurnId};
 use store::game::EndedTurn;
 
 /// Something to do. Doing it twice changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step<'a> {
+pub(crate) enum ArchiveStep<'a> {
     /// A turn's drawing has ended, and its answer is shown: it goes into its round, with its awards.
-    Keep(EndedTurn<'a>),
+    AddToRound(EndedTurn<'a>),
     /// The game ended in the middle of a drawing. What its solvers had earned by then stands.
-    Award {
+    AwardPoints {
         /// Which turn.
         turn_id: TurnId,
         /// What it had brought.
@@ -18,21 +18,21 @@ pub(crate) enum Step<'a> {
         at_ms: u64,
     },
     /// Nobody can add to a turn's drawing any more: it goes into one item.
-    Pack {
+    PackDrawing {
         /// Which turn.
         turn_id: TurnId,
         /// When it ended, Unix milliseconds.
         at_ms: u64,
     },
     /// The game is over.
-    Finish {
+    FinishGame {
         /// When, Unix milliseconds.
         at_ms: u64,
     },
 }
 
 /// What is to be done after a room has changed from `before` to `after`, in this order.
-pub(crate) fn steps<'a>(before: &Room, after: &'a Room) -> Vec<Step<'a>> {
+pub(crate) fn steps<'a>(before: &Room, after: &'a Room) -> Vec<ArchiveStep<'a>> {
     let mut steps = Vec::new();
     let left = before.turn().filter(|turn| after.turn().is_none_or(|now| now.id != turn.id));
     if let Some(Turn { id, phase, solvers, .. }) = left
@@ -43,21 +43,21 @@ pub(crate) fn steps<'a>(before: &Room, after: &'a Room) -> Vec<Step<'a>> {
             let award = |by: &domain::game::Solver| Award {
                 player: by.player,
                 points: by.points,
-                reason: Reason::CorrectAnswer,
+                reason: AwardReason::CorrectAnswer,
             };
-            steps.push(Step::Award { turn_id: *id, awards: solvers.iter().map(award).collect(), at_ms });
+            steps.push(ArchiveStep::AwardPoints { turn_id: *id, awards: solvers.iter().map(award).collect(), at_ms });
         }
-        steps.push(Step::Pack { turn_id: *id, at_ms });
+        steps.push(ArchiveStep::PackDrawing { turn_id: *id, at_ms });
     }
     if let Some(ended) = EndedTurn::of(after)
         && EndedTurn::of(before).is_none_or(|known| known.id != ended.id)
     {
-        steps.push(Step::Keep(ended));
+        steps.push(ArchiveStep::AddToRound(ended));
     }
     if let Stage::Finished { at_ms, .. } = after.stage
         && !matches!(before.stage, Stage::Finished { .. })
     {
-        steps.push(Step::Finish { at_ms });
+        steps.push(ArchiveStep::FinishGame { at_ms });
     }
     steps
 }

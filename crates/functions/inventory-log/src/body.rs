@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use domain::ShortText;
-use domain::shop::{ChangeType, HoldTime, Movement, OrderId, Quantity};
+use domain::shop::{ChangeType, HoldTime, OrderId, Quantity, StockMovement};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct ReservationBody {
 /// A movement of goods with valid members.
 #[derive(Debug, PartialEq)]
 pub(crate) struct NewMovement {
-    pub(crate) movement: Movement,
+    pub(crate) movement: StockMovement,
     pub(crate) reason: Option<ShortText>,
     pub(crate) order_id: Option<OrderId>,
     pub(crate) changed_by: Option<ShortText>,
@@ -56,7 +56,7 @@ impl NewMovement {
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
         let body: MovementBody = members(request)?;
         let change_type: ChangeType = needed("type", body.r#type, |text| text.parse())?;
-        let movement = Movement::new(change_type, number(body.quantity)?);
+        let movement = StockMovement::new(change_type, number(body.quantity)?);
         Ok(Self {
             movement: movement.map_err(|why| INVALID_QUANTITY.detail(why))?,
             reason: text("reason", body.reason, ShortText::new)?,

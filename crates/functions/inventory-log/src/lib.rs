@@ -72,7 +72,7 @@ impl Inventory {
 
 /// Answers one request.
 pub async fn handle(inventory: &Inventory, request: Request) -> Result<Reply, Problem> {
-    request.takes_query(match request.route() {
+    request.allow_query_parameters(match request.route() {
         "GET /products/{productId}/inventory" => &["from", "to", "at", "day", "after", "order", "limit", "cursor"],
         _ => &[],
     })?;

@@ -3,7 +3,7 @@
 use domain::shop::{SettleError, StockRefusal};
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, Problem, conflict};
 use store::StoreError;
-use store::shop::{ChangeError, Reused, Unmoved, Unsettled};
+use store::shop::{ChangeError, Reused, SettleRefusal, StockChangeRefusal};
 
 pub(crate) const INVALID_QUANTITY: Problem = Problem::new(400, "invalid-quantity", "The quantity is not valid");
 pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-found", "There is no such product");
@@ -18,28 +18,28 @@ const RESERVATION_SETTLED: Problem = Problem::new(409, "reservation-settled", "T
 const RESERVATION_EXPIRED: Problem = Problem::new(409, "reservation-expired", "The reservation has expired");
 
 /// What a client learns of a failed request to DynamoDB.
-pub(crate) fn failed(error: StoreError) -> Problem {
+pub(crate) fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    problem::failed(error.is_transient())
+    problem::busy_or_internal(error.is_transient())
 }
 
 /// Why a change was not made.
-pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
         ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
         ChangeError::Reused(Reused::Key) => IDEMPOTENCY_KEY_REUSED,
         ChangeError::Reused(Reused::Order) => ORDER_ID_REUSED,
         ChangeError::Conflict => conflict(),
-        ChangeError::Store(error) => failed(error),
+        ChangeError::Store(error) => store_problem(error),
     }
 }
 
 /// Why goods do not move, and how many there are.
-pub(crate) fn unmoved(refusal: Unmoved) -> Problem {
+pub(crate) fn stock_problem(refusal: StockChangeRefusal) -> Problem {
     let refusal = match refusal {
-        Unmoved::NotFound => return PRODUCT_NOT_FOUND,
-        Unmoved::Archived => return PRODUCT_ARCHIVED,
-        Unmoved::Stock(refusal) => refusal,
+        StockChangeRefusal::NotFound => return PRODUCT_NOT_FOUND,
+        StockChangeRefusal::Archived => return PRODUCT_ARCHIVED,
+        StockChangeRefusal::Stock(refusal) => refusal,
     };
     let problem = match refusal {
         StockRefusal::Insufficient(_) => INSUFFICIENT_STOCK,
@@ -59,12 +59,12 @@ pub(crate) fn unmoved(refusal: Unmoved) -> Problem {
 }
 
 /// Why a reservation does not end so.
-pub(crate) fn unsettled(refusal: Unsettled) -> Problem {
+pub(crate) fn settle_problem(refusal: SettleRefusal) -> Problem {
     match refusal {
-        Unsettled::NotFound => RESERVATION_NOT_FOUND,
-        Unsettled::Missing(why) => unmoved(Unmoved::Stock(why)),
-        Unsettled::Settled(why @ SettleError::Expired(_)) => RESERVATION_EXPIRED.detail(why),
-        Unsettled::Settled(why @ SettleError::Settled(settlement, _)) => {
+        SettleRefusal::NotFound => RESERVATION_NOT_FOUND,
+        SettleRefusal::Missing(why) => stock_problem(StockChangeRefusal::Stock(why)),
+        SettleRefusal::Settled(why @ SettleError::Expired(_)) => RESERVATION_EXPIRED.detail(why),
+        SettleRefusal::Settled(why @ SettleError::Settled(settlement, _)) => {
             RESERVATION_SETTLED.detail(why).member("state", settlement.as_str())
         }
     }

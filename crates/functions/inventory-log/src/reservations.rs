@@ -5,11 +5,11 @@ use domain::shop::{OrderId, ProductId, Reservation, ReservationState, Settlement
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
-use store::shop::{Changed, ReservationRequest};
+use store::shop::{ChangeOutcome, ReservationRequest};
 
 use crate::Inventory;
 use crate::body::NewReservation;
-use crate::problems::{RESERVATION_NOT_FOUND, failed, unchanged, unmoved, unsettled};
+use crate::problems::{RESERVATION_NOT_FOUND, change_problem, settle_problem, stock_problem, store_problem};
 
 /// Keeps goods: 201, or 200 when they had been kept before.
 pub(crate) async fn reserve(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
@@ -17,10 +17,11 @@ pub(crate) async fn reserve(inventory: &Inventory, request: &Request) -> Result<
     let NewReservation { order_id, quantity, hold_time } = NewReservation::of(request)?;
     let now = inventory.now()?;
     let wanted = ReservationRequest { product_id, order_id, quantity, hold_time, now };
-    let changed = inventory.reservations.reserve(&wanted).await.map_err(|error| unchanged(error, unmoved))?;
+    let changed =
+        inventory.reservations.reserve(&wanted).await.map_err(|error| change_problem(error, stock_problem))?;
     Ok(match changed {
-        Changed::Now(reservation) => Reply::json(201, &to_json(&wanted.product_id, &reservation, now)),
-        Changed::Before(reservation) => Reply::json(200, &to_json(&wanted.product_id, &reservation, now)),
+        ChangeOutcome::Applied(reservation) => Reply::json(201, &to_json(&wanted.product_id, &reservation, now)),
+        ChangeOutcome::AlreadyApplied(reservation) => Reply::json(200, &to_json(&wanted.product_id, &reservation, now)),
     })
 }
 
@@ -28,7 +29,7 @@ pub(crate) async fn reserve(inventory: &Inventory, request: &Request) -> Result<
 pub(crate) async fn show(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let order_id = request.parse_path("orderId", OrderId::new)?;
-    let found = inventory.reservations.get(&product_id, &order_id).await.map_err(failed)?;
+    let found = inventory.reservations.get(&product_id, &order_id).await.map_err(store_problem)?;
     let reservation = found.ok_or(RESERVATION_NOT_FOUND)?;
     Ok(Reply::json(200, &to_json(&product_id, &reservation, inventory.now()?)))
 }
@@ -39,7 +40,7 @@ pub(crate) async fn commit(inventory: &Inventory, request: &Request) -> Result<R
     let order_id = request.parse_path("orderId", OrderId::new)?;
     let (now, row_id) = (inventory.now()?, (inventory.new_id)());
     let changed = inventory.reservations.commit(&product_id, &order_id, now, row_id).await;
-    settled(&product_id, changed.map_err(|error| unchanged(error, unsettled))?, now)
+    settled(&product_id, changed.map_err(|error| change_problem(error, settle_problem))?, now)
 }
 
 /// Gives the goods back.
@@ -48,11 +49,11 @@ pub(crate) async fn release(inventory: &Inventory, request: &Request) -> Result<
     let order_id = request.parse_path("orderId", OrderId::new)?;
     let now = inventory.now()?;
     let changed = inventory.reservations.release(&product_id, &order_id, now).await;
-    settled(&product_id, changed.map_err(|error| unchanged(error, unsettled))?, now)
+    settled(&product_id, changed.map_err(|error| change_problem(error, settle_problem))?, now)
 }
 
-fn settled(product_id: &ProductId, changed: Changed<Reservation>, now: Moment) -> Result<Reply, Problem> {
-    let (Changed::Now(reservation) | Changed::Before(reservation)) = changed;
+fn settled(product_id: &ProductId, changed: ChangeOutcome<Reservation>, now: Moment) -> Result<Reply, Problem> {
+    let (ChangeOutcome::Applied(reservation) | ChangeOutcome::AlreadyApplied(reservation)) = changed;
     Ok(Reply::json(200, &to_json(product_id, &reservation, now)))
 }
 

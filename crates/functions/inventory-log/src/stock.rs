@@ -1,15 +1,15 @@
 //! Movements of goods, and the ledger of them.
 
-use domain::shop::RequestKey;
-use lambda_kit::http::{Reply, Request, invalid};
+use domain::shop::IdempotencyKey;
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INVALID_IDEMPOTENCY_KEY, MISSING_IDEMPOTENCY_KEY, Problem};
 use serde_json::{Value, json};
 use store::Direction;
-use store::shop::{Asked, AskedError, Changed, StockEntry, StockRequest};
+use store::shop::{ChangeOutcome, LedgerParameterError, LedgerParameters, StockEntry, StockRequest};
 
 use crate::body::NewMovement;
-use crate::problems::{PRODUCT_NOT_FOUND, failed, unchanged, unmoved};
+use crate::problems::{PRODUCT_NOT_FOUND, change_problem, stock_problem, store_problem};
 use crate::{IDEMPOTENCY_KEY, Inventory};
 
 /// Rows of a page that does not say how many.
@@ -22,7 +22,7 @@ pub const LIMIT_MAX: u16 = 1_000;
 pub(crate) async fn change(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let NewMovement { movement, reason, order_id, changed_by } = NewMovement::of(request)?;
-    let key = request.header(IDEMPOTENCY_KEY).map(RequestKey::new).transpose();
+    let key = request.header(IDEMPOTENCY_KEY).map(IdempotencyKey::new).transpose();
     let key = key.map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
     if key.is_none() && order_id.is_none() {
         return Err(MISSING_IDEMPOTENCY_KEY.detail("send the header Idempotency-Key, or name the order"));
@@ -37,10 +37,10 @@ pub(crate) async fn change(inventory: &Inventory, request: &Request) -> Result<R
         now: inventory.now()?,
         row_id: (inventory.new_id)(),
     };
-    let changed = inventory.stock.change(&wanted).await.map_err(|error| unchanged(error, unmoved))?;
+    let changed = inventory.stock.change(&wanted).await.map_err(|error| change_problem(error, stock_problem))?;
     Ok(match changed {
-        Changed::Now(entry) => Reply::json(201, &to_json(&entry)),
-        Changed::Before(entry) => Reply::json(200, &to_json(&entry)),
+        ChangeOutcome::Applied(entry) => Reply::json(201, &to_json(&entry)),
+        ChangeOutcome::AlreadyApplied(entry) => Reply::json(200, &to_json(&entry)),
     })
 }
 
@@ -48,15 +48,16 @@ pub(crate) async fn change(inventory: &Inventory, request: &Request) -> Result<R
 pub(crate) async fn ledger(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let [from, to, at, day, after] = ["from", "to", "at", "day", "after"].map(|name| request.query(name));
-    let slice = Asked { from, to, at, day, after }.slice();
-    let slice = slice.map_err(|AskedError { parameter, why }| invalid(parameter, why))?;
+    let slice = LedgerParameters { from, to, at, day, after }.slice();
+    let slice = slice.map_err(|LedgerParameterError { parameter, why }| invalid_parameter(parameter, why))?;
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Desc);
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let scope = format!("inventory {product_id} {slice:?} {direction:?}");
     let listing = Listing::new(&inventory.cursors, scope, (inventory.now)());
     let position = listing.position(request)?;
-    let page = inventory.stock.page(&product_id, slice, direction, limit, position.as_ref()).await.map_err(failed)?;
-    if page.items.is_empty() && inventory.products.get(&product_id).await.map_err(failed)?.is_none() {
+    let page =
+        inventory.stock.page(&product_id, slice, direction, limit, position.as_ref()).await.map_err(store_problem)?;
+    if page.items.is_empty() && inventory.products.get(&product_id).await.map_err(store_problem)?.is_none() {
         return Err(PRODUCT_NOT_FOUND);
     }
     let items: Vec<_> = page.items.iter().map(to_json).collect();
@@ -77,7 +78,7 @@ fn to_json(entry: &StockEntry) -> Value {
         ("reason", entry.reason.as_ref().map(ToString::to_string)),
         ("orderId", entry.order_id.as_ref().map(ToString::to_string)),
         ("changedBy", entry.changed_by.as_ref().map(ToString::to_string)),
-        ("idempotencyKey", entry.request_key.as_ref().map(ToString::to_string)),
+        ("idempotencyKey", entry.idempotency_key.as_ref().map(ToString::to_string)),
     ];
     for (name, text) in said.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         row[name] = text.into();

@@ -5,20 +5,20 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use domain::Attributes;
-use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message};
 use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_TIME, INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
 use serde::Deserialize;
-use store::journal::Appended;
+use store::journal::AppendOutcome;
 
-use crate::{Journals, problem, shown};
+use crate::{Journals, entry_json, store_problem};
 
 /// The largest body: the longest message and twenty of the longest attributes take about 30 KB.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// How far into the future an entry's time may lie: clocks differ.
-const AHEAD_MAX: Duration = Duration::from_secs(5 * 60);
+const SKEW_MAX: Duration = Duration::from_secs(5 * 60);
 
 const INVALID_ENTRY: Problem = Problem::new(400, "invalid-entry", "The entry is not valid");
 
@@ -33,28 +33,28 @@ struct Body {
 /// Stores an entry: 201, or 200 when it had been stored before.
 pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Reply, Problem> {
     journals.staff.authorize(request)?;
-    let stream = request.parse_path("stream", Stream::new)?;
+    let stream = request.parse_path("stream", JournalStream::new)?;
     let now = (journals.now)();
     let id = match request.header("idempotency-key") {
-        Some(key) => clients_id(key, now)?,
+        Some(key) => client_entry_id(key, now)?,
         None => EntryId::new((journals.new_id)()).map_err(|_| INTERNAL)?,
     };
     let Body { message, attributes } = request.json(BODY_BYTES_MAX)?;
     let message = Message::new(message).map_err(|why| invalid("message", why))?;
     let attributes = Attributes::new(attributes).map_err(|why| invalid("attributes", why))?;
     let entry = Entry { stream, id, message, attributes };
-    match journals.writer.append(&entry, now).await.map_err(problem)? {
-        Appended::New => Ok(Reply::json(201, &shown(&entry))),
-        Appended::Known => Ok(Reply::json(200, &shown(&entry))),
-        Appended::Different => Err(IDEMPOTENCY_KEY_REUSED.detail("another entry of this stream has this id")),
-        Appended::Expired => Err(IDEMPOTENCY_KEY_TIME.detail("its time lies before what this stream keeps")),
+    match journals.writer.append(&entry, now).await.map_err(store_problem)? {
+        AppendOutcome::New => Ok(Reply::json(201, &entry_json(&entry))),
+        AppendOutcome::Known => Ok(Reply::json(200, &entry_json(&entry))),
+        AppendOutcome::Different => Err(IDEMPOTENCY_KEY_REUSED.detail("another entry of this stream has this id")),
+        AppendOutcome::Expired => Err(IDEMPOTENCY_KEY_TIME.detail("its time lies before what this stream keeps")),
     }
 }
 
 /// A client's key is the entry's id, and its time the entry's. It may lie as far back as the stream goes: an old log is brought in this way.
-fn clients_id(key: &str, now: Timestamp) -> Result<EntryId, Problem> {
+fn client_entry_id(key: &str, now: Timestamp) -> Result<EntryId, Problem> {
     let id: EntryId = key.parse().map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
-    if id.at().duration_since(now) > AHEAD_MAX.try_into().unwrap_or_default() {
+    if id.at().duration_since(now) > SKEW_MAX.try_into().unwrap_or_default() {
         return Err(IDEMPOTENCY_KEY_TIME.detail("its time is more than 5 minutes ahead of the server's"));
     }
     Ok(id)

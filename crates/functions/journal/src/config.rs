@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::journal::{Retention, Stream};
+use domain::journal::{JournalStream, Retention};
 use lambda_kit::env::{ConfigError, parsed, required};
 use store::journal::JournalShards;
 
@@ -16,7 +16,7 @@ pub struct Config {
     /// `JOURNAL_RETENTION`, 400 days for every stream unless set.
     pub retention: Retention,
     /// `JOURNAL_PUBLIC_STREAMS`: whom anybody may read, separated by commas; none unless set.
-    pub public: BTreeSet<Stream>,
+    pub public: BTreeSet<JournalStream>,
     /// `CURSOR_KEY_SECRET_ARN`.
     pub cursor_key_arn: String,
     /// `STAFF_TOKEN_SECRET_ARN`.
@@ -36,7 +36,7 @@ impl Config {
                 "names of streams, separated by commas",
                 |names| {
                     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-                    names.map(|name| Stream::new(name).ok()).collect()
+                    names.map(|name| JournalStream::new(name).ok()).collect()
                 },
             )?,
             cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,

@@ -7,12 +7,12 @@ mod list;
 use std::collections::BTreeSet;
 
 use domain::Moment;
-use domain::journal::{Entry, Stream};
+use domain::journal::{Entry, JournalStream};
 use jiff::Timestamp;
 use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{NOT_FOUND, Problem, failed};
+use lambda_kit::problem::{NOT_FOUND, Problem, busy_or_internal};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
@@ -29,7 +29,7 @@ pub use list::{LIMIT_DEFAULT, LIMIT_MAX};
 pub struct Journals {
     writer: Journal,
     reader: JournalReader,
-    public: BTreeSet<Stream>,
+    public: BTreeSet<JournalStream>,
     cursors: Cursors,
     staff: AccessToken,
     now: fn() -> Timestamp,
@@ -53,7 +53,7 @@ impl Journals {
 
 /// Answers one request.
 pub async fn handle(journals: &Journals, request: Request) -> Result<Reply, Problem> {
-    request.takes_query(match request.route() {
+    request.allow_query_parameters(match request.route() {
         "GET /journal/{stream}" => &["from", "to", "limit", "cursor"],
         _ => &[],
     })?;
@@ -65,7 +65,7 @@ pub async fn handle(journals: &Journals, request: Request) -> Result<Reply, Prob
 }
 
 /// An entry as clients see it.
-fn shown(entry: &Entry) -> Value {
+fn entry_json(entry: &Entry) -> Value {
     json!({
         "id": entry.id.to_string(),
         "at": Moment::new(entry.id.at()).ok().map(|at| at.to_string()),
@@ -75,7 +75,7 @@ fn shown(entry: &Entry) -> Value {
 }
 
 /// What a client learns of a store that failed.
-fn problem(error: StoreError) -> Problem {
+fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "the journal's table failed");
-    failed(error.is_transient())
+    busy_or_internal(error.is_transient())
 }

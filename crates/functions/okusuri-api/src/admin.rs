@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use domain::ShortText;
 use domain::calendar::parse_date;
 use domain::okusuri::Email;
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 use store::okusuri::rows::User;
 use store::okusuri::{Access, LISTED_TYPES};
 
-use crate::problems::failed;
+use crate::problems::store_problem;
 use crate::{LIMIT_DEFAULT, Okusuri, logs};
 
 /// The most items of a page: as many users are told of it.
@@ -28,13 +28,13 @@ const REASON_CHARS_MIN: usize = 10;
 fn authorized(okusuri: &Okusuri, request: &Request) -> Result<ShortText, Problem> {
     okusuri.health.authorize(request)?;
     let reason = request.parse_query("reason", ShortText::new)?;
-    reason
-        .filter(|reason| reason.as_str().chars().nth(REASON_CHARS_MIN - 1).is_some())
-        .ok_or_else(|| invalid("reason", format!("say in {REASON_CHARS_MIN} characters or more what this is for")))
+    reason.filter(|reason| reason.as_str().chars().nth(REASON_CHARS_MIN - 1).is_some()).ok_or_else(|| {
+        invalid_parameter("reason", format!("say in {REASON_CHARS_MIN} characters or more what this is for"))
+    })
 }
 
 /// Writes down who is read of, and why. What comes back are the users who may be shown.
-async fn record(
+async fn record_access(
     okusuri: &Okusuri,
     kind: &str,
     reason: ShortText,
@@ -42,16 +42,16 @@ async fn record(
 ) -> Result<BTreeSet<String>, Problem> {
     tracing::info!(kind, %reason, users = users.len(), "the health administration reads");
     let (id, kind, at) = ((okusuri.new_id)().to_string(), kind.to_owned(), (okusuri.now)());
-    okusuri.accesses.record(&Access { id, kind, reason, at }, users).await.map_err(failed)
+    okusuri.accesses.record(&Access { id, kind, reason, at }, users).await.map_err(store_problem)
 }
 
 /// The user with an e-mail address, if there is one.
 pub(crate) async fn users(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let reason = authorized(okusuri, request)?;
-    let email = request.parse_query("email", Email::new)?.ok_or_else(|| invalid("email", "is needed"))?;
-    let user = okusuri.listings.by_email(&email).await.map_err(failed)?;
+    let email = request.parse_query("email", Email::new)?.ok_or_else(|| invalid_parameter("email", "is needed"))?;
+    let user = okusuri.listings.by_email(&email).await.map_err(store_problem)?;
     let users = user.iter().map(|user| user.user_id.clone()).collect();
-    let shown = record(okusuri, "user", reason, users).await?;
+    let shown = record_access(okusuri, "user", reason, users).await?;
     let items: Vec<_> = user.iter().filter(|user| shown.contains(&user.user_id)).map(to_json).collect();
     Ok(Reply::json(200, &json!({ "items": items })))
 }
@@ -60,14 +60,14 @@ pub(crate) async fn users(okusuri: &Okusuri, request: &Request) -> Result<Reply,
 pub(crate) async fn items(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let reason = authorized(okusuri, request)?;
     let kind = request.query("type").filter(|kind| LISTED_TYPES.contains(kind));
-    let kind = kind.ok_or_else(|| invalid("type", format!("expected one of {}", LISTED_TYPES.join(", "))))?;
+    let kind = kind.ok_or_else(|| invalid_parameter("type", format!("expected one of {}", LISTED_TYPES.join(", "))))?;
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&okusuri.cursors, format!("okusuri items {kind}"), (okusuri.now)());
     let after = listing.position(request)?;
-    let page = okusuri.listings.of_type(kind, limit, after.as_ref()).await.map_err(failed)?;
+    let page = okusuri.listings.of_type(kind, limit, after.as_ref()).await.map_err(store_problem)?;
     // A code that was mailed is no user's yet; anything else without a user could not be told of.
     let owner = |item: &Value| item["userId"].as_str().map(str::to_owned);
-    let shown = record(okusuri, kind, reason, page.items.iter().filter_map(owner).collect()).await?;
+    let shown = record_access(okusuri, kind, reason, page.items.iter().filter_map(owner).collect()).await?;
     let is_shown = |item: &&Value| owner(item).map_or(kind == "verification", |user| shown.contains(&user));
     let items: Vec<_> = page.items.iter().filter(is_shown).collect();
     listing.reply(&items, page.next.as_ref(), page.skipped)
@@ -76,13 +76,13 @@ pub(crate) async fn items(okusuri: &Okusuri, request: &Request) -> Result<Reply,
 /// The logs of a day, of all users.
 pub(crate) async fn logs_of_day(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let reason = authorized(okusuri, request)?;
-    let date = request.parse_query("date", parse_date)?.ok_or_else(|| invalid("date", "is needed"))?;
+    let date = request.parse_query("date", parse_date)?.ok_or_else(|| invalid_parameter("date", "is needed"))?;
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&okusuri.cursors, format!("okusuri logs of {date}"), (okusuri.now)());
     let after = listing.position(request)?;
-    let page = okusuri.listings.logs_of(date, limit, after.as_ref()).await.map_err(failed)?;
+    let page = okusuri.listings.logs_of(date, limit, after.as_ref()).await.map_err(store_problem)?;
     let users = page.items.iter().map(|log| log.user_id.clone()).collect();
-    let shown = record(okusuri, "medication_log", reason, users).await?;
+    let shown = record_access(okusuri, "medication_log", reason, users).await?;
     let items = page.items.iter().filter(|log| shown.contains(&log.user_id)).map(|log| {
         let mut item = logs::to_json(log);
         item["userId"] = log.user_id.as_str().into();

@@ -2,20 +2,21 @@
 
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
-    Adherence, Dose, DoseState, Recorded, SNOOZE_MINUTES_MAX, adherence_range, clock_time, loggable, parse_clock_time,
+    Adherence, Dose, DoseRecord, DoseState, SNOOZE_MINUTES_MAX, adherence_range, check_loggable, clock_time,
+    parse_clock_time,
 };
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::okusuri::rows::{self, DoseMark};
-use store::okusuri::{DayDoses, DoseName};
+use store::okusuri::{DayDoses, DoseKey};
 
 use crate::Okusuri;
-use crate::medicines::{is_id, unmade};
-use crate::problems::{DOSE_NOT_FOUND, failed, unloggable};
+use crate::medicines::{is_id, medicine_problem};
+use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
 
 const BODY_BYTES_MAX: usize = 1_024;
 
@@ -39,17 +40,17 @@ enum StateBody {
 }
 
 impl DoseBody {
-    fn recorded(&self, now: Timestamp) -> Result<Recorded, Problem> {
+    fn recorded(&self, now: Timestamp) -> Result<DoseRecord, Problem> {
         match (&self.state, self.minutes) {
-            (StateBody::Taken, None) => Ok(Recorded::Taken),
-            (StateBody::Skipped, None) => Ok(Recorded::Skipped),
+            (StateBody::Taken, None) => Ok(DoseRecord::Taken),
+            (StateBody::Skipped, None) => Ok(DoseRecord::Skipped),
             (StateBody::Snoozed, minutes) => {
                 let minutes = minutes.unwrap_or(SNOOZE_MINUTES_DEFAULT);
                 if !(1..=SNOOZE_MINUTES_MAX).contains(&minutes) {
                     return Err(INVALID_BODY.detail(format!("`minutes` must be 1 to {SNOOZE_MINUTES_MAX}")));
                 }
                 let until = now.checked_add(SignedDuration::from_mins(minutes.into())).map_err(|_| INTERNAL)?;
-                Ok(Recorded::Snoozed { until })
+                Ok(DoseRecord::Snoozed { until })
             }
             _ => Err(INVALID_BODY.detail("`minutes` goes with `snoozed` alone")),
         }
@@ -62,7 +63,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let now = (okusuri.now)();
     let date = request.parse_query("date", parse_date)?.unwrap_or_else(|| signed_in.today(now));
     let day = DateRange::new(date, date).map_err(|_| INTERNAL)?;
-    let days = okusuri.doses.of_days(&signed_in.id, day, &signed_in.time_zone, now).await.map_err(failed)?;
+    let days = okusuri.doses.of_days(&signed_in.id, day, &signed_in.time_zone, now).await.map_err(store_problem)?;
     let mut items: Vec<_> = days.get(&date).into_iter().flatten().flat_map(|of_day| to_json(date, of_day)).collect();
     items.sort_by(|(a, _), (b, _)| a.cmp(b));
     let items: Vec<_> = items.into_iter().map(|(_, dose)| dose).collect();
@@ -72,24 +73,24 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// Records what became of a dose: 201, or 200 over what was recorded before.
 pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let name = name(request)?;
+    let name = dose_key(request)?;
     let now = (okusuri.now)();
     let body: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
     let body: DoseBody = serde_json::from_value(Value::Object(body)).map_err(|error| INVALID_BODY.detail(error))?;
     let recorded = body.recorded(now)?;
-    loggable(name.date, signed_in.today(now)).map_err(unloggable)?;
-    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(unmade)?;
+    check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
+    let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;
     Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
 }
 
 /// Forgets what was recorded.
 pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let name = name(request)?;
-    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(failed)? {
+    let name = dose_key(request)?;
+    if !okusuri.doses.unmark(&signed_in.id, &name).await.map_err(store_problem)? {
         return Err(DOSE_NOT_FOUND);
     }
-    let DoseName { date, time, medicine_id } = name;
+    let DoseKey { date, time, medicine_id } = name;
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
 
@@ -100,9 +101,9 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     let now = (okusuri.now)();
     let today = signed_in.today(now);
     let range = adherence_range(today);
-    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(failed)?;
-    let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(failed)?;
-    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(failed)?;
+    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
+    let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, now).await.map_err(store_problem)?;
+    let calendar = okusuri.logs.calendar(&signed_in.id, range, today).await.map_err(store_problem)?;
     let others: Vec<_> = calendar.days.into_iter().filter(|day| !doses.contains_key(&day.date)).collect();
     let of_logs = Adherence::of_days(&others);
     let of = |id: &str| {
@@ -122,12 +123,12 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     if !medicines.is_empty() {
         let items = each.iter().map(|(medicine, adherence)| {
             let mut item = json!({ "medicineId": medicine.medicine_id, "name": medicine.name });
-            tell(&mut item, *adherence);
+            write_adherence(&mut item, *adherence);
             item
         });
         body["medicines"] = items.collect();
     }
-    tell(&mut body, of_logs.and(of_doses));
+    write_adherence(&mut body, of_logs.and(of_doses));
     Ok(Reply::json(200, &body))
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn count(of_day: &[DayDoses]) -> Value {
     })
 }
 
-fn tell(body: &mut Value, adherence: Adherence) {
+fn write_adherence(body: &mut Value, adherence: Adherence) {
     body["due"] = adherence.due.into();
     body["taken"] = adherence.taken.into();
     if let Some(rate) = adherence.rate() {
@@ -151,13 +152,13 @@ fn tell(body: &mut Value, adherence: Adherence) {
     }
 }
 
-fn name(request: &Request) -> Result<DoseName, Problem> {
+fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
     let medicine_id = request.path_parameter("medicineId");
     // What it is checked against is the user's medicines.
     if !is_id(medicine_id) {
-        return Err(invalid("medicineId", "is not the id of a medicine"));
+        return Err(invalid_parameter("medicineId", "is not the id of a medicine"));
     }
-    Ok(DoseName {
+    Ok(DoseKey {
         date: request.parse_path("date", parse_date)?,
         time: request.parse_path("time", parse_clock_time)?,
         medicine_id: medicine_id.to_owned(),

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord};
 use domain::calendar::parse_date;
-use domain::okusuri::{DateRefusal, Log, Note, loggable};
+use domain::okusuri::{DateRefusal, Log, Note, check_loggable};
 use jiff::civil::Date;
 use lambda_kit::csv_cell;
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde_json::{Value, json};
-use store::okusuri::{Entry, Written};
+use store::okusuri::{LogEntry, LogWriteOutcome};
 
 use crate::Okusuri;
-use crate::logs::standing;
-use crate::problems::{TOO_MANY_ROWS, failed, unwritten};
+use crate::logs::current_status;
+use crate::problems::{TOO_MANY_ROWS, store_problem, write_problem};
 
 /// The largest file: a thousand notes of 300 characters each that take three bytes.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -29,7 +29,7 @@ const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
 struct Row {
     line: usize,
     date: Option<Date>,
-    read: Result<Entry, (&'static str, String)>,
+    read: Result<LogEntry, (&'static str, String)>,
 }
 
 /// Logs every valid row; with `allOrNothing=1` all of them or none, with `dryRun=1` none. The answer says of each row what became of it, or would.
@@ -38,7 +38,7 @@ pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let [is_dry, is_all] = ["dryRun", "allOrNothing"].map(|name| match request.query(name) {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(_) => Err(invalid(name, "expected 0 or 1")),
+        Some(_) => Err(invalid_parameter(name, "expected 0 or 1")),
     });
     let (is_dry, is_all) = (is_dry?, is_all?);
     let now = (okusuri.now)();
@@ -48,14 +48,14 @@ pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let writes = !is_dry && !holds_back;
     let mut body = json!({ "isWritten": writes });
     let written = if writes {
-        let (written, summary) = okusuri.logs.put_all(&signed_in.id, &entries, now).await.map_err(unwritten)?;
+        let (written, summary) = okusuri.logs.put_all(&signed_in.id, &entries, now).await.map_err(write_problem)?;
         // Without any row, nobody has looked at the logs.
         if !entries.is_empty() {
-            body["status"] = standing(okusuri, &signed_in, summary.as_ref()).await?;
+            body["status"] = current_status(okusuri, &signed_in, summary.as_ref()).await?;
         }
         written
     } else {
-        okusuri.logs.would_put(&signed_in.id, &entries, now).await.map_err(failed)?
+        okusuri.logs.would_put(&signed_in.id, &entries, now).await.map_err(store_problem)?
     };
     let mut written = written.iter();
     let items = rows.iter().map(|row| {
@@ -82,11 +82,11 @@ pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &body))
 }
 
-fn result(written: &Written) -> &'static str {
+fn result(written: &LogWriteOutcome) -> &'static str {
     match written {
-        Written::New(_) => "created",
-        Written::Changed(_) => "replaced",
-        Written::Same(_) | Written::Deleted(_) | Written::Nothing => "unchanged",
+        LogWriteOutcome::New(_) => "created",
+        LogWriteOutcome::Changed(_) => "replaced",
+        LogWriteOutcome::Same(_) | LogWriteOutcome::Deleted(_) | LogWriteOutcome::Nothing => "unchanged",
     }
 }
 
@@ -156,8 +156,8 @@ fn entry(
     (has_bleeding, is_taken, note): (&str, &str, Option<&str>),
     today: Date,
     new_id: fn() -> uuid::Uuid,
-) -> Result<Entry, (&'static str, String)> {
-    loggable(date, today).map_err(|refusal| match refusal {
+) -> Result<LogEntry, (&'static str, String)> {
+    check_loggable(date, today).map_err(|refusal| match refusal {
         DateRefusal::Future { .. } => ("date-in-the-future", refusal.to_string()),
         DateRefusal::TooEarly(_) => ("date-too-early", refusal.to_string()),
     })?;
@@ -171,5 +171,5 @@ fn entry(
     let is_taken = is_taken.is_empty() || flag(is_taken, "invalid-is-taken")?;
     // A file without the column says nothing of notes; an empty field takes one away.
     let note = note.map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
-    Ok(Entry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
+    Ok(LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
 }

@@ -29,11 +29,11 @@ use secrecy::SecretString;
 use store::Table;
 use store::okusuri::vault::{Vault, VaultError};
 use store::okusuri::{
-    Accesses, Attempts, CodeLimits, Codes, Doses, Everything, Listings, Logs, Medicines, Sessions, SignIns, Users,
+    AccessLog, CodeLimits, Codes, Doses, Listings, Logs, Medicines, OauthStates, Sessions, SignIns, UserData, Users,
 };
 use uuid::Uuid;
 
-use push::Notices;
+use push::NotificationServices;
 use sign_in::{Mailer, Providers};
 
 pub use config::Config;
@@ -79,19 +79,19 @@ pub enum KeyError {
 pub struct Okusuri {
     sessions: Sessions,
     logs: Logs,
-    notices: Notices,
+    notification_services: NotificationServices,
     medicines: Medicines,
     doses: Doses,
     listings: Listings,
-    accesses: Accesses,
+    accesses: AccessLog,
     sign_ins: SignIns,
     codes: Codes,
     code_limits: CodeLimits,
-    attempts: Attempts,
+    attempts: OauthStates,
     providers: Providers,
     vault: Vault,
     users: Users,
-    everything: Everything,
+    everything: UserData,
     mailer: Mailer,
     public_url: Option<String>,
     cursors: Cursors,
@@ -117,19 +117,19 @@ impl Okusuri {
         Ok(Self {
             sessions: Sessions::new(table),
             logs: Logs::new(table),
-            notices: Notices::new(table, outbound.clone(), vapid_key),
+            notification_services: NotificationServices::new(table, outbound.clone(), vapid_key),
             medicines: Medicines::new(table),
             doses: Doses::new(table),
             listings: Listings::new(table),
-            accesses: Accesses::new(table),
+            accesses: AccessLog::new(table),
             sign_ins: SignIns::new(table),
             codes: Codes::new(table, vault.clone()),
             code_limits: CodeLimits::new(table),
-            attempts: Attempts::new(table, vault.clone()),
+            attempts: OauthStates::new(table, vault.clone()),
             providers: Providers::new(config.providers.clone(), outbound),
             vault,
             users: Users::new(table),
-            everything: Everything::new(table),
+            everything: UserData::new(table),
             mailer: Mailer::new(mails, config.mail_from.clone()),
             public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),
@@ -183,11 +183,11 @@ pub async fn handle(okusuri: &Okusuri, request: Request) -> Result<Reply, Proble
         "GET /okusuri/api/admin/users" => admin::users(okusuri, &request).await,
         "GET /okusuri/api/admin/items" => admin::items(okusuri, &request).await,
         "GET /okusuri/api/admin/logs" => admin::logs_of_day(okusuri, &request).await,
-        "POST /okusuri/api/sign-in/email" => sign_in::send(okusuri, &request).await,
-        "POST /okusuri/api/sign-in/email/verify" => sign_in::verify(okusuri, &request).await,
+        "POST /okusuri/api/sign-in/email" => sign_in::send_code(okusuri, &request).await,
+        "POST /okusuri/api/sign-in/email/verify" => sign_in::verify_code(okusuri, &request).await,
         "GET /okusuri/api/sign-in/providers" => Ok(sign_in::providers(okusuri)),
-        "GET /okusuri/api/sign-in/oauth/{provider}" => sign_in::depart(okusuri, &request).await,
-        "GET /okusuri/api/sign-in/oauth/{provider}/callback" => sign_in::arrive(okusuri, &request).await,
+        "GET /okusuri/api/sign-in/oauth/{provider}" => sign_in::start_oauth(okusuri, &request).await,
+        "GET /okusuri/api/sign-in/oauth/{provider}/callback" => sign_in::oauth_callback(okusuri, &request).await,
         "POST /okusuri/api/sign-out" => me::sign_out(okusuri, &request).await,
         "GET /okusuri/api/sessions" => me::sessions(okusuri, &request).await,
         "DELETE /okusuri/api/sessions/{sessionId}" => me::end_session(okusuri, &request).await,

@@ -1,18 +1,18 @@
 //! Logs, and what follows from them: how the user stands, and the calendar.
 
 use domain::calendar::{DateRange, YearMonth, parse_date};
-use domain::okusuri::{Day, Log, Note, Status, Summary, loggable};
+use domain::okusuri::{Day, Log, Note, Status, Summary, check_loggable};
 use jiff::civil::Date;
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use store::Direction;
 use store::okusuri::rows::MedicationLog;
-use store::okusuri::{Entry, LogRange, Written};
+use store::okusuri::{LogEntry, LogRange, LogWriteOutcome};
 
-use crate::problems::{LOG_NOT_FOUND, failed, unloggable, unwritten};
+use crate::problems::{LOG_NOT_FOUND, date_problem, store_problem, write_problem};
 use crate::session::SignedIn;
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Okusuri, doses as of_doses};
 
@@ -48,13 +48,13 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let body: LogBody = serde_json::from_value(Value::Object(body)).map_err(|error| INVALID_BODY.detail(error))?;
     let note = body.note.map(|note| note.as_deref().map_or(Ok(None), Note::new)).transpose();
     let note = note.map_err(|why| INVALID_BODY.detail(format!("`note` {why}")))?;
-    loggable(date, signed_in.today((okusuri.now)())).map_err(unloggable)?;
+    check_loggable(date, signed_in.today((okusuri.now)())).map_err(date_problem)?;
     let LogBody { has_bleeding, is_taken, .. } = body;
-    let entry = Entry { log: Log { date, has_bleeding }, is_taken, note, id: (okusuri.new_id)() };
-    let (written, summary) = okusuri.logs.put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(unwritten)?;
-    let status = if matches!(written, Written::New(_)) { 201 } else { 200 };
+    let entry = LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: (okusuri.new_id)() };
+    let (written, summary) = okusuri.logs.put(&signed_in.id, &entry, (okusuri.now)()).await.map_err(write_problem)?;
+    let status = if matches!(written, LogWriteOutcome::New(_)) { 201 } else { 200 };
     let log = written.row().map(to_json).ok_or(INTERNAL)?;
-    let standing = standing(okusuri, &signed_in, summary.as_ref()).await?;
+    let standing = current_status(okusuri, &signed_in, summary.as_ref()).await?;
     Ok(Reply::json(status, &json!({ "log": log, "status": standing })))
 }
 
@@ -62,11 +62,11 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
-    let (written, summary) = okusuri.logs.delete(&signed_in.id, date, (okusuri.now)()).await.map_err(unwritten)?;
-    if written == Written::Nothing {
+    let (written, summary) = okusuri.logs.delete(&signed_in.id, date, (okusuri.now)()).await.map_err(write_problem)?;
+    if written == LogWriteOutcome::Nothing {
         return Err(LOG_NOT_FOUND);
     }
-    let standing = standing(okusuri, &signed_in, summary.as_ref()).await?;
+    let standing = current_status(okusuri, &signed_in, summary.as_ref()).await?;
     Ok(Reply::json(200, &json!({ "status": standing })))
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
-    let log = okusuri.logs.get(&signed_in.id, date).await.map_err(failed)?.ok_or(LOG_NOT_FOUND)?;
+    let log = okusuri.logs.get(&signed_in.id, date).await.map_err(store_problem)?.ok_or(LOG_NOT_FOUND)?;
     Ok(Reply::json(200, &to_json(&log)))
 }
 
@@ -84,14 +84,14 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let [from, to] = ["from", "to"].map(|name| request.parse_query(name, parse_date));
     let range = LogRange { from: from?, to: to? };
     if range.from.zip(range.to).is_some_and(|(from, to)| from > to) {
-        return Err(invalid("from", "is after `to`"));
+        return Err(invalid_parameter("from", "is after `to`"));
     }
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Desc);
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let scope = format!("okusuri logs {} {range:?} {direction:?}", signed_in.id);
     let listing = Listing::new(&okusuri.cursors, scope, (okusuri.now)());
     let after = listing.position(request)?;
-    let page = okusuri.logs.page(&signed_in.id, range, direction, limit, after).await.map_err(failed)?;
+    let page = okusuri.logs.page(&signed_in.id, range, direction, limit, after).await.map_err(store_problem)?;
     let items: Vec<_> = page.items.iter().map(to_json).collect();
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
@@ -99,19 +99,19 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// How the user stands today.
 pub(crate) async fn status(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let summary = okusuri.logs.summary(&signed_in.id).await.map_err(failed)?;
-    Ok(Reply::json(200, &standing(okusuri, &signed_in, summary.as_ref()).await?))
+    let summary = okusuri.logs.summary(&signed_in.id).await.map_err(store_problem)?;
+    Ok(Reply::json(200, &current_status(okusuri, &signed_in, summary.as_ref()).await?))
 }
 
 /// A month, day by day.
 pub(crate) async fn calendar(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let month: YearMonth = request.parse_path("month", str::parse)?;
-    let range = month_range(month).ok_or_else(|| invalid("month", "is not one of the calendar"))?;
+    let range = month_range(month).ok_or_else(|| invalid_parameter("month", "is not one of the calendar"))?;
     let today = signed_in.today((okusuri.now)());
     let calendar = okusuri.logs.calendar(&signed_in.id, range, today);
     let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, (okusuri.now)());
-    let (calendar, doses) = tokio::try_join!(calendar, doses).map_err(failed)?;
+    let (calendar, doses) = tokio::try_join!(calendar, doses).map_err(store_problem)?;
     let mut logs = calendar.logs.iter().peekable();
     let days = calendar.days.iter().map(|day| {
         let mut shown = day_to_json(day);
@@ -134,13 +134,13 @@ fn month_range(month: YearMonth) -> Option<DateRange> {
 }
 
 /// How the user with this summary stands today, as clients see it.
-pub(crate) async fn standing(
+pub(crate) async fn current_status(
     okusuri: &Okusuri,
     signed_in: &SignedIn,
     summary: Option<&Summary>,
 ) -> Result<Value, Problem> {
     let today = signed_in.today((okusuri.now)());
-    let status = okusuri.logs.status_of(&signed_in.id, summary, today).await.map_err(failed)?;
+    let status = okusuri.logs.status_of(&signed_in.id, summary, today).await.map_err(store_problem)?;
     Ok(status_to_json(today, &status.unwrap_or_default()))
 }
 

@@ -7,11 +7,11 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use store::okusuri::Unmade;
+use store::okusuri::MedicineError;
 use store::okusuri::rows::Medicine;
 
 use crate::Okusuri;
-use crate::problems::{MEDICINE_NOT_FOUND, TOO_MANY_MEDICINES, failed, unwritten};
+use crate::problems::{MEDICINE_NOT_FOUND, TOO_MANY_MEDICINES, store_problem, write_problem};
 
 /// The largest body: two texts of 200 characters take 5 KB, escaped.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -54,7 +54,7 @@ impl Form {
 /// All medicines: a user has few.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(failed)?;
+    let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &json!({ "items": medicines.iter().map(to_json).collect::<Vec<_>>() })))
 }
 
@@ -63,7 +63,8 @@ pub(crate) async fn add(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let signed_in = okusuri.user(request).await?;
     let Form { name, dose, plan } = Form::of(request)?;
     let (id, now) = ((okusuri.new_id)(), (okusuri.now)());
-    let medicine = okusuri.medicines.add(&signed_in.id, id, (&name, &dose), &plan, now).await.map_err(unmade)?;
+    let medicine =
+        okusuri.medicines.add(&signed_in.id, id, (&name, &dose), &plan, now).await.map_err(medicine_problem)?;
     Ok(Reply::json(201, &to_json(&medicine)))
 }
 
@@ -74,7 +75,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let Form { name, dose, plan } = Form::of(request)?;
     let now = (okusuri.now)();
     let changed = okusuri.medicines.change(&signed_in.id, id, (&name, &dose), &plan, now).await;
-    Ok(Reply::json(200, &to_json(&changed.map_err(unmade)?)))
+    Ok(Reply::json(200, &to_json(&changed.map_err(medicine_problem)?)))
 }
 
 /// Whether a text can be the id of a medicine, and so the end of a key.
@@ -89,16 +90,16 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
     if !is_id(id) {
         return Err(MEDICINE_NOT_FOUND);
     }
-    let is_gone = okusuri.medicines.delete(&signed_in.id, id).await.map_err(failed)?;
+    let is_gone = okusuri.medicines.delete(&signed_in.id, id).await.map_err(store_problem)?;
     if is_gone { Ok(Reply::json(200, &json!({ "id": id }))) } else { Err(MEDICINE_NOT_FOUND) }
 }
 
 /// Why a medicine, or a dose of one, is not kept.
-pub(crate) fn unmade(why: Unmade) -> Problem {
+pub(crate) fn medicine_problem(why: MedicineError) -> Problem {
     match why {
-        Unmade::TooMany => TOO_MANY_MEDICINES.detail(why),
-        Unmade::NotFound => MEDICINE_NOT_FOUND,
-        Unmade::Write(error) => unwritten(error),
+        MedicineError::TooMany => TOO_MANY_MEDICINES.detail(why),
+        MedicineError::NotFound => MEDICINE_NOT_FOUND,
+        MedicineError::Write(error) => write_problem(error),
     }
 }
 

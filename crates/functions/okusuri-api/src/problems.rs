@@ -42,13 +42,13 @@ pub(crate) const ACCOUNT_NOT_FOUND: Problem = Problem::new(404, "account-not-fou
 pub(crate) const LAST_WAY_IN: Problem = Problem::new(409, "last-way-in", "Nothing would be left to sign in with");
 
 /// What a client learns of a failed request to DynamoDB.
-pub(crate) fn failed(error: StoreError) -> Problem {
+pub(crate) fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    problem::failed(error.is_transient())
+    problem::busy_or_internal(error.is_transient())
 }
 
 /// Why a day cannot be logged.
-pub(crate) fn unloggable(refusal: DateRefusal) -> Problem {
+pub(crate) fn date_problem(refusal: DateRefusal) -> Problem {
     match refusal {
         DateRefusal::Future { today, .. } => DATE_IN_THE_FUTURE.detail(refusal).member("today", today.to_string()),
         DateRefusal::TooEarly(_) => DATE_TOO_EARLY.detail(refusal),
@@ -56,11 +56,11 @@ pub(crate) fn unloggable(refusal: DateRefusal) -> Problem {
 }
 
 /// Why logs did not change.
-pub(crate) fn unwritten(error: WriteError) -> Problem {
+pub(crate) fn write_problem(error: WriteError) -> Problem {
     match error {
         // Everything of the user has been deleted, or is being, since the session was read.
         WriteError::NoUser => NOT_SIGNED_IN,
         WriteError::Conflict => conflict(),
-        WriteError::Store(error) => failed(error),
+        WriteError::Store(error) => store_problem(error),
     }
 }

@@ -9,15 +9,15 @@ use jiff::Timestamp;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::outbound::{Outbound, Refusal};
 use lambda_kit::problem::{INVALID_BODY, Problem};
-use lambda_kit::push::{Message, Push, Sent, Subscriber, SubscriberError, VapidKey};
+use lambda_kit::push::{Message, Push, SendOutcome, Subscriber, SubscriberError, VapidKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::Table;
 use store::okusuri::rows::PushSubscription;
-use store::okusuri::{Notifications, NotificationsOf, Reminders};
+use store::okusuri::{Notifications, Reminders, UserNotifications};
 
 use crate::Okusuri;
-use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, failed, unwritten};
+use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, store_problem, write_problem};
 
 /// The largest body: an endpoint of 2 KB, and two keys.
 const BODY_BYTES_MAX: usize = 8 * 1024;
@@ -30,13 +30,13 @@ const AT_ONCE: usize = 20;
 
 /// Reminders and where they go.
 #[derive(Debug, Clone)]
-pub(crate) struct Notices {
+pub(crate) struct NotificationServices {
     pub(crate) reminders: Reminders,
     pub(crate) notifications: Notifications,
     pub(crate) push: Push,
 }
 
-impl Notices {
+impl NotificationServices {
     pub(crate) fn new(table: &Table, outbound: Outbound, key: VapidKey) -> Self {
         Self {
             reminders: Reminders::new(table),
@@ -75,7 +75,7 @@ struct SettingBody {
 /// The key that browsers subscribe with.
 pub(crate) async fn key(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     okusuri.user(request).await?;
-    Ok(Reply::json(200, &json!({ "publicKey": okusuri.notices.push.public_key() })))
+    Ok(Reply::json(200, &json!({ "publicKey": okusuri.notification_services.push.public_key() })))
 }
 
 /// Adds a browser: 201 when it is new, 200 when it was there.
@@ -89,7 +89,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
         SubscriberError::Endpoint => INVALID_ENDPOINT.detail(why),
         SubscriberError::Key | SubscriberError::Auth => INVALID_BODY.detail(why),
     })?;
-    let Notices { notifications, push, .. } = &okusuri.notices;
+    let NotificationServices { notifications, push, .. } = &okusuri.notification_services;
     match push.check(&subscriber).await {
         // A name that cannot be resolved now is looked at again with each message.
         Ok(()) | Err(Refusal::Unresolved) => {}
@@ -109,7 +109,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
         created_at: now,
         updated_at: now,
     };
-    let is_new = notifications.subscribe(&signed_in.user, &row).await.map_err(unwritten)?;
+    let is_new = notifications.subscribe(&signed_in.user, &row).await.map_err(write_problem)?;
     Ok(Reply::json(if is_new { 201 } else { 200 }, &device(&row)))
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
 pub(crate) async fn unsubscribe(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let UnsubscribeBody { endpoint } = request.json(BODY_BYTES_MAX)?;
-    okusuri.notices.notifications.unsubscribe(&signed_in.id, &endpoint).await.map_err(failed)?;
+    okusuri.notification_services.notifications.unsubscribe(&signed_in.id, &endpoint).await.map_err(store_problem)?;
     Ok(Reply::json(200, &json!({})))
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn unsubscribe(okusuri: &Okusuri, request: &Request) -> Result<
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let platform = request.parse_path("platform", str::parse)?;
-    let of = okusuri.notices.notifications.of(&signed_in.id).await.map_err(failed)?;
+    let of = okusuri.notification_services.notifications.of(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &setting(platform, &of)))
 }
 
@@ -134,9 +134,9 @@ pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let signed_in = okusuri.user(request).await?;
     let platform = request.parse_path("platform", str::parse)?;
     let SettingBody { is_enabled } = request.json(BODY_BYTES_MAX)?;
-    let notifications = &okusuri.notices.notifications;
-    notifications.set(&signed_in.id, platform, is_enabled, (okusuri.now)()).await.map_err(unwritten)?;
-    let of = notifications.of(&signed_in.id).await.map_err(failed)?;
+    let notifications = &okusuri.notification_services.notifications;
+    notifications.set(&signed_in.id, platform, is_enabled, (okusuri.now)()).await.map_err(write_problem)?;
+    let of = notifications.of(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &setting(platform, &of)))
 }
 
@@ -144,11 +144,11 @@ pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
 pub(crate) async fn test(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();
-    let notifications = &okusuri.notices.notifications;
-    let of = notifications.of(&signed_in.id).await.map_err(failed)?;
+    let notifications = &okusuri.notification_services.notifications;
+    let of = notifications.of(&signed_in.id).await.map_err(store_problem)?;
     let sent = stream::iter(of.enabled()).map(|one| async move {
         // Whoever names a push service does not get to hammer it through us.
-        let is_free = notifications.begin_test(one, now).await.map_err(failed)?;
+        let is_free = notifications.begin_test(one, now).await.map_err(store_problem)?;
         Ok::<_, Problem>(if is_free { Some(send_test(okusuri, one, now).await) } else { None })
     });
     let mut sent = pin!(sent.buffer_unordered(AT_ONCE));
@@ -165,18 +165,20 @@ pub(crate) async fn test(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 }
 
 async fn send_test(okusuri: &Okusuri, one: &PushSubscription, now: Timestamp) -> Value {
-    let Notices { notifications, push, .. } = &okusuri.notices;
+    let NotificationServices { notifications, push, .. } = &okusuri.notification_services;
     let content = json!({ "kind": "test" }).to_string();
     let message = Message { content: content.as_bytes(), time_to_live: TEST_TIME_TO_LIVE, topic: "test" };
     let sent = match Subscriber::new(&one.endpoint, &one.p256dh, &one.auth) {
         Ok(subscriber) => push.send_once(&subscriber, message, now).await,
-        Err(why) => Sent::Rejected(why.to_string()),
+        Err(why) => SendOutcome::Rejected(why.to_string()),
     };
     let (noted, reason) = match sent {
-        Sent::Accepted => (notifications.reached(one, now).await, None),
-        Sent::Gone(status) => (notifications.gone(one, &status.to_string(), now).await, Some(status.to_string())),
+        SendOutcome::Accepted => (notifications.reached(one, now).await, None),
+        SendOutcome::Gone(status) => {
+            (notifications.gone(one, &status.to_string(), now).await, Some(status.to_string()))
+        }
         // It is the reminders that count how often a browser fails.
-        Sent::Rejected(why) | Sent::Failed(why) => (Ok(()), Some(why)),
+        SendOutcome::Rejected(why) | SendOutcome::Failed(why) => (Ok(()), Some(why)),
     };
     if let Err(error) = noted {
         tracing::warn!(%error, "what became of a message could not be noted");
@@ -187,7 +189,7 @@ async fn send_test(okusuri: &Okusuri, one: &PushSubscription, now: Timestamp) ->
     device
 }
 
-fn setting(platform: Platform, of: &NotificationsOf) -> Value {
+fn setting(platform: Platform, of: &UserNotifications) -> Value {
     let devices = of.subscriptions.iter().filter(|one| one.platform == platform.as_str());
     json!({
         "platform": platform.as_str(),

@@ -1,6 +1,6 @@
 //! When a user is reminded.
 
-use domain::okusuri::{TIME_DEFAULT, clock_time, parse_clock_time};
+use domain::okusuri::{REMINDER_TIME_DEFAULT, clock_time, parse_clock_time};
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use store::okusuri::ReminderChange;
 use store::okusuri::rows::Reminder;
 
 use crate::Okusuri;
-use crate::problems::{failed, unwritten};
+use crate::problems::{store_problem, write_problem};
 use crate::session::SignedIn;
 
 /// The largest body.
@@ -26,7 +26,7 @@ struct ReminderBody {
 /// The reminder, switched off at 22:00 for who has never said anything.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let reminder = okusuri.notices.reminders.get(&signed_in.id).await.map_err(failed)?;
+    let reminder = okusuri.notification_services.reminders.get(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &to_json(&signed_in, reminder.as_ref())))
 }
 
@@ -37,13 +37,13 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let time = time.as_deref().map(parse_clock_time).transpose();
     let time = time.map_err(|why| INVALID_BODY.detail(format!("`time`: {why}")))?;
     let change = ReminderChange { is_enabled, time };
-    let reminders = &okusuri.notices.reminders;
+    let reminders = &okusuri.notification_services.reminders;
     let changed = reminders.change(&signed_in.id, change, &signed_in.time_zone, (okusuri.now)()).await;
-    Ok(Reply::json(200, &to_json(&signed_in, Some(&changed.map_err(unwritten)?))))
+    Ok(Reply::json(200, &to_json(&signed_in, Some(&changed.map_err(write_problem)?))))
 }
 
 fn to_json(signed_in: &SignedIn, reminder: Option<&Reminder>) -> Value {
-    let time = reminder.map_or(TIME_DEFAULT, |reminder| reminder.time);
+    let time = reminder.map_or(REMINDER_TIME_DEFAULT, |reminder| reminder.time);
     json!({
         "isEnabled": reminder.is_some_and(|reminder| reminder.is_enabled),
         "time": clock_time(time),

@@ -14,13 +14,13 @@ use store::okusuri::rows::{Session, User};
 use store::okusuri::{NewSession, SESSION_LIFETIME, sha256_hex};
 
 use crate::Okusuri;
-use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, failed};
+use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 
 /// The cookie that holds a session's token: over https, and on plain http, which is a laptop's.
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
 /// Cookies of better-auth, which kept the sessions before: `<token>.<signature>`. Who was signed in then stays so.
-const COOKIES_BEFORE: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
+const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
 /// Where cookies are sent: to this system, and to no other page of the suite.
 pub(crate) const COOKIE_PATH: &str = "/okusuri";
@@ -57,7 +57,7 @@ impl Okusuri {
     /// The user who is signed in, by the token that the request carries.
     pub(crate) async fn user(&self, request: &Request) -> Result<SignedIn, Problem> {
         let token = token(request).ok_or(NOT_SIGNED_IN)?;
-        let found = self.sessions.of_token(&token, (self.now)()).await.map_err(failed)?;
+        let found = self.sessions.of_token(&token, (self.now)()).await.map_err(store_problem)?;
         let (session, user) = found.ok_or(NOT_SIGNED_IN)?;
         SignedIn::new(session, user)
     }
@@ -65,7 +65,7 @@ impl Okusuri {
     /// The same, also while everything of the user is being deleted.
     pub(crate) async fn user_even_deleting(&self, request: &Request) -> Result<SignedIn, Problem> {
         let token = token(request).ok_or(NOT_SIGNED_IN)?;
-        let found = self.sessions.of_token_even_deleting(&token, (self.now)()).await.map_err(failed)?;
+        let found = self.sessions.of_token_even_deleting(&token, (self.now)()).await.map_err(store_problem)?;
         let (session, user) = found.ok_or(NOT_SIGNED_IN)?;
         SignedIn::new(session, user)
     }
@@ -88,12 +88,12 @@ impl Okusuri {
 pub(crate) fn token(request: &Request) -> Option<String> {
     let scripts = request.header("authorization").and_then(bearer::token).map(str::to_owned);
     let ours = || request.cookie(cookie_name(request, COOKIES)).filter(|token| !token.is_empty()).map(str::to_owned);
-    let before = || COOKIES_BEFORE.iter().find_map(|name| token_before(request.cookie(name)?));
+    let before = || BETTER_AUTH_COOKIES.iter().find_map(|name| better_auth_token(request.cookie(name)?));
     scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)
 }
 
 /// The token in a cookie of better-auth. Its signature is not looked at: that there is a session of the token says more.
-fn token_before(cookie: &str) -> Option<String> {
+fn better_auth_token(cookie: &str) -> Option<String> {
     let text = percent_decode_str(cookie).decode_utf8().ok()?;
     let (token, _signature) = text.rsplit_once('.')?;
     (!token.is_empty()).then(|| token.to_owned())
@@ -102,7 +102,7 @@ fn token_before(cookie: &str) -> Option<String> {
 /// The cookie of a session.
 pub(crate) fn cookie<'a>(request: &Request, token: &'a str) -> Cookie<'a> {
     let max_age = Duration::try_from(SESSION_LIFETIME).unwrap_or_default();
-    named(request, COOKIES, COOKIE_PATH, token, max_age)
+    named_cookie(request, COOKIES, COOKIE_PATH, token, max_age)
 }
 
 /// Which of two names a cookie has here. A browser lets no other host of the domain, and no plain connection, set a cookie whose
@@ -112,7 +112,7 @@ pub(crate) fn cookie_name(request: &Request, [https, http]: [&'static str; 2]) -
 }
 
 /// A cookie under one of two names. `__Host-` wants the path `/`.
-pub(crate) fn named<'a>(
+pub(crate) fn named_cookie<'a>(
     request: &Request,
     names: [&'static str; 2],
     path: &'static str,
@@ -125,9 +125,9 @@ pub(crate) fn named<'a>(
 }
 
 /// What takes a session's cookies away: ours, and those of before, which lie at another path.
-pub(crate) fn no_cookies(request: &Request) -> [Cookie<'static>; 3] {
+pub(crate) fn expired_cookies(request: &Request) -> [Cookie<'static>; 3] {
     let none = Cookie { max_age: Duration::ZERO, ..cookie(request, "") };
-    let before = COOKIES_BEFORE.map(|name| Cookie { name, path: "/", ..none });
+    let before = BETTER_AUTH_COOKIES.map(|name| Cookie { name, path: "/", ..none });
     // A browser takes no change of a `__Secure-` cookie that is not marked so.
     [none, Cookie { is_secure: true, ..before[0] }, before[1]]
 }
@@ -157,7 +157,7 @@ pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) ->
 
 /// Whether the browser says that a page of this site asks: for a GET that changes something. A browser that says nothing at all is
 /// not believed; on plain http to another machine none sends `Sec-Fetch-Site`, and there the page's own address has to be enough.
-pub(crate) fn is_from_the_page(request: &Request, public_url: Option<&str>) -> bool {
+pub(crate) fn is_same_site_page(request: &Request, public_url: Option<&str>) -> bool {
     match request.header("sec-fetch-site") {
         Some(site) => site == "same-origin",
         None => {
@@ -227,7 +227,7 @@ mod tests {
             (json!({ "referer": "https://evil.example/okusuri.example/" }), false),
             (json!({ "origin": "https://evil.example", "referer": "https://okusuri.example/" }), false),
         ] {
-            assert_eq!(is_from_the_page(&request("GET", headers.clone(), &[]), public), is_fine, "{headers}");
+            assert_eq!(is_same_site_page(&request("GET", headers.clone(), &[]), public), is_fine, "{headers}");
         }
     }
 

@@ -1,10 +1,10 @@
 //! Reminds whoever has not logged the day, once a day and user at most.
 //!
-//! A run works through what is due, as far as its bounds reach; what is left is due in the next run too. Each reminder is moved on first, on
+//! A run works through what is due, as far as its limits reach; what is left is due in the next run too. Each reminder is moved on first, on
 //! the condition that nobody else has, and only then is the day's log looked for, and a message sent.
 
-mod bounds;
-mod one;
+mod remind_user;
+mod run_limits;
 
 use std::pin::pin;
 use std::time::Instant;
@@ -20,20 +20,20 @@ use store::StoreError;
 use store::Table;
 use store::okusuri::{DuePartition, Logs, Notifications, Reminders};
 
-pub use bounds::Bounds;
-use one::Outcome;
+use remind_user::ReminderOutcome;
+pub use run_limits::RunLimits;
 
 /// What the function works with.
 #[derive(Debug, Clone)]
-pub struct Reminding {
+pub struct ReminderService {
     reminders: Reminders,
     logs: Logs,
     notifications: Notifications,
     push: Push,
-    bounds: Bounds,
+    run_limits: RunLimits,
 }
 
-impl Reminding {
+impl ReminderService {
     /// The reminders in `table`, sent through `push`.
     pub fn new(table: &Table, push: Push) -> Self {
         Self {
@@ -41,13 +41,13 @@ impl Reminding {
             logs: Logs::new(table),
             notifications: Notifications::new(table),
             push,
-            bounds: Bounds::default(),
+            run_limits: RunLimits::default(),
         }
     }
 
-    /// The same within other bounds.
-    pub fn within(self, bounds: Bounds) -> Self {
-        Self { bounds, ..self }
+    /// The same within other limits.
+    pub fn within(self, run_limits: RunLimits) -> Self {
+        Self { run_limits, ..self }
     }
 }
 
@@ -62,13 +62,13 @@ pub struct Report {
     /// Rest on that day.
     pub resting: usize,
     /// Would have been reminded, and no device took it.
-    pub unreached: usize,
+    pub undelivered: usize,
     /// Too late, or a day that has had its reminder.
-    pub left_out: usize,
+    pub skipped: usize,
     /// Dealt with by somebody else, or changed by the user meanwhile.
-    pub elsewhere: usize,
+    pub handled_elsewhere: usize,
     /// Cannot be read; out of the way now.
-    pub set_aside: usize,
+    pub unreadable: usize,
     /// DynamoDB failed.
     pub failed: usize,
     /// Whether somebody is left for the next run.
@@ -93,22 +93,22 @@ impl From<RemindError> for Diagnostic {
 ///
 /// # Errors
 /// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps nobody else from being reminded.
-pub async fn handle(reminding: &Reminding, now: Timestamp) -> Result<Report, RemindError> {
-    let (start, bounds) = (Instant::now(), reminding.bounds);
+pub async fn handle(service: &ReminderService, now: Timestamp) -> Result<Report, RemindError> {
+    let (start, run_limits) = (Instant::now(), service.run_limits);
     let mut report = Report::default();
     let mut users = 0;
     'parts: for part in DuePartition::all(now) {
         let mut from = None;
         loop {
-            let due = reminding.reminders.due(&part, now, from).await?;
+            let due = service.reminders.due(&part, now, from).await?;
             let found = due.users.len();
-            let room = bounds.users_max - users;
+            let room = run_limits.users_max - users;
             let begun = stream::iter(due.users).take(room).take_while(|_| {
-                let is_time_left = start.elapsed() < bounds.time;
+                let is_time_left = start.elapsed() < run_limits.time;
                 async move { is_time_left }
             });
-            let outcomes = begun.map(|user| async move { one::remind(reminding, &user, now).await });
-            let mut outcomes = pin!(outcomes.buffer_unordered(bounds.at_once));
+            let outcomes = begun.map(|user| async move { remind_user::remind_user(service, &user, now).await });
+            let mut outcomes = pin!(outcomes.buffer_unordered(run_limits.at_once));
             let mut dealt_with = 0;
             while let Some(outcome) = outcomes.next().await {
                 report.count(outcome);
@@ -116,7 +116,7 @@ pub async fn handle(reminding: &Reminding, now: Timestamp) -> Result<Report, Rem
             }
             users += dealt_with;
             from = due.next;
-            report.has_more = dealt_with < found || (users == bounds.users_max && from.is_some());
+            report.has_more = dealt_with < found || (users == run_limits.users_max && from.is_some());
             if report.has_more {
                 break 'parts;
             }
@@ -125,31 +125,42 @@ pub async fn handle(reminding: &Reminding, now: Timestamp) -> Result<Report, Rem
             }
         }
     }
-    report.tell();
+    report.publish();
     Ok(report)
 }
 
 impl Report {
-    fn count(&mut self, outcome: Outcome) {
+    fn count(&mut self, outcome: ReminderOutcome) {
         let field = match outcome {
-            Outcome::Reminded => &mut self.reminded,
-            Outcome::Logged => &mut self.logged,
-            Outcome::Resting => &mut self.resting,
-            Outcome::Unreached => &mut self.unreached,
-            Outcome::LeftOut => &mut self.left_out,
-            Outcome::Elsewhere => &mut self.elsewhere,
-            Outcome::SetAside => &mut self.set_aside,
-            Outcome::Failed => &mut self.failed,
+            ReminderOutcome::Reminded => &mut self.reminded,
+            ReminderOutcome::Logged => &mut self.logged,
+            ReminderOutcome::Resting => &mut self.resting,
+            ReminderOutcome::Undelivered => &mut self.undelivered,
+            ReminderOutcome::Skipped => &mut self.skipped,
+            ReminderOutcome::HandledElsewhere => &mut self.handled_elsewhere,
+            ReminderOutcome::Unreadable => &mut self.unreadable,
+            ReminderOutcome::Failed => &mut self.failed,
         };
         *field += 1;
     }
 
-    fn tell(&self) {
-        let Self { reminded, logged, resting, unreached, left_out, elsewhere, set_aside, failed, has_more } = self;
-        tracing::info!(reminded, logged, resting, unreached, left_out, elsewhere, set_aside, failed, has_more);
+    fn publish(&self) {
+        let Self { reminded, logged, resting, undelivered, skipped, handled_elsewhere, unreadable, failed, has_more } =
+            self;
+        tracing::info!(
+            reminded,
+            logged,
+            resting,
+            undelivered,
+            skipped,
+            handled_elsewhere,
+            unreadable,
+            failed,
+            has_more
+        );
         counter!("RemindersSent").increment(*reminded as u64);
-        counter!("RemindersUnreached").increment(*unreached as u64);
-        counter!("RemindersFailed").increment((*failed + *set_aside) as u64);
+        counter!("RemindersUndelivered").increment(*undelivered as u64);
+        counter!("RemindersFailed").increment((*failed + *unreadable) as u64);
         gauge!("RemindersWaiting").set(if *has_more { 1.0 } else { 0.0 });
     }
 }

@@ -6,7 +6,7 @@ use lambda_kit::outbound::Outbound;
 use lambda_kit::push::{Push, VapidKey};
 use lambda_kit::{aws, env, telemetry};
 use lambda_runtime::{LambdaEvent, service_fn};
-use okusuri_reminder::{Reminding, handle};
+use okusuri_reminder::{ReminderService, handle};
 use serde_json::Value;
 use store::Table;
 
@@ -20,9 +20,9 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = Table::new(Client::new(&sdk), table);
     store::okusuri::connect(&table).await?;
     let key = VapidKey::new(&aws::secret(&sdk, &key).await?, subject)?;
-    let reminding = &Reminding::new(&table, Push::new(outbound, key));
+    let service = &ReminderService::new(&table, Push::new(outbound, key));
     let remind = |_: LambdaEvent<Value>| async move {
-        let report = handle(reminding, Timestamp::now()).await;
+        let report = handle(service, Timestamp::now()).await;
         telemetry::flush();
         report
     };

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use domain::ShortText;
-use domain::shop::{Amount, Counted, Currency, Money, ProductForm};
+use domain::shop::{Amount, Currency, Money, ProductForm, StockCount};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
@@ -96,8 +96,8 @@ fn money(price: Option<Value>, currency: Option<Value>) -> Result<Money, Problem
     Ok(Money { amount, currency: currency.map_err(|why| INVALID_CURRENCY.detail(why))? })
 }
 
-fn counted(name: &str, value: Option<Value>) -> Result<Option<Counted>, Problem> {
-    let counted = value.map(|value| Counted::new(value.as_i64().unwrap_or(-1))).transpose();
+fn counted(name: &str, value: Option<Value>) -> Result<Option<StockCount>, Problem> {
+    let counted = value.map(|value| StockCount::new(value.as_i64().unwrap_or(-1))).transpose();
     counted.map_err(|why| wrong(name, why))
 }
 

@@ -67,7 +67,7 @@ impl Shop {
 /// # Errors
 /// A problem, for the client.
 pub async fn handle(shop: &Shop, request: Request) -> Result<Reply, Problem> {
-    request.takes_query(match request.route() {
+    request.allow_query_parameters(match request.route() {
         "GET /products" => &["archived", "limit", "cursor"],
         "GET /products/{productId}/prices" => &["from", "to", "at", "day", "after", "order", "limit", "cursor"],
         "GET /products/{productId}/prices/summary" => &["at"],

@@ -1,16 +1,18 @@
 //! Prices: changed, listed, and summed up.
 
 use domain::Moment;
-use domain::shop::{Price, ProductId, RequestKey, RowId};
-use lambda_kit::http::{Reply, Request, invalid};
+use domain::shop::{IdempotencyKey, Price, ProductId, RowId};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INVALID_IDEMPOTENCY_KEY, MISSING_IDEMPOTENCY_KEY, Problem};
 use serde_json::{Value, json};
 use store::Direction;
-use store::shop::{Asked, AskedError, Changed, PriceEntry, PriceRequest, Repriced, Slice};
+use store::shop::{
+    ChangeOutcome, LedgerParameterError, LedgerParameters, LedgerQuery, PriceEntry, PriceOutcome, PriceRequest,
+};
 
 use crate::body::NewPrice;
-use crate::problems::{PRICE_NOT_FOUND, PRODUCT_NOT_FOUND, failed, unchanged, unpriced};
+use crate::problems::{PRICE_NOT_FOUND, PRODUCT_NOT_FOUND, change_problem, price_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop, products};
 
 /// Gives a product a price: 201. 200 when the same request has done so before, or when it costs that already, which changes nothing.
@@ -20,16 +22,16 @@ pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Prob
     let NewPrice { price, reason, changed_by } = NewPrice::of(request)?;
     let key = request.header("idempotency-key");
     let key = key.ok_or_else(|| MISSING_IDEMPOTENCY_KEY.detail("send the header Idempotency-Key"))?;
-    let key = RequestKey::new(key).map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
+    let key = IdempotencyKey::new(key).map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
     let wanted = PriceRequest { product_id, key, price, reason, changed_by, now: shop.now()?, row_id: (shop.new_id)() };
-    let changed = shop.prices.change(&wanted).await.map_err(|error| unchanged(error, unpriced))?;
+    let changed = shop.prices.change(&wanted).await.map_err(|error| change_problem(error, price_problem))?;
     let (status, repriced) = match changed {
-        Changed::Now(repriced) => (201, repriced),
-        Changed::Before(repriced) => (200, repriced),
+        ChangeOutcome::Applied(repriced) => (201, repriced),
+        ChangeOutcome::AlreadyApplied(repriced) => (200, repriced),
     };
     Ok(match repriced {
-        Repriced::Entry(entry) => Reply::json(status, &json!({ "changed": true, "entry": to_json(&entry, true) })),
-        Repriced::Same => {
+        PriceOutcome::Entry(entry) => Reply::json(status, &json!({ "changed": true, "entry": to_json(&entry, true) })),
+        PriceOutcome::Same => {
             let product = products::find(shop, request).await?;
             Reply::json(200, &json!({ "changed": false, "product": products::to_json(&product) }))
         }
@@ -38,18 +40,19 @@ pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Prob
 
 /// Rows of the history.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    let sees_all = shop.staff.came_with(request)?;
+    let sees_all = shop.staff.authorize_if_present(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let [from, to, at, day, after] = ["from", "to", "at", "day", "after"].map(|name| request.query(name));
-    let slice = Asked { from, to, at, day, after }.slice();
-    let slice = slice.map_err(|AskedError { parameter, why }| invalid(parameter, why))?;
+    let slice = LedgerParameters { from, to, at, day, after }.slice();
+    let slice = slice.map_err(|LedgerParameterError { parameter, why }| invalid_parameter(parameter, why))?;
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Desc);
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&shop.cursors, format!("prices {product_id} {slice:?} {direction:?}"), (shop.now)());
     let position = listing.position(request)?;
-    let page = shop.prices.page(&product_id, slice, direction, limit, position.as_ref()).await.map_err(failed)?;
+    let page =
+        shop.prices.page(&product_id, slice, direction, limit, position.as_ref()).await.map_err(store_problem)?;
     // Every product has a first price: only a narrower question can have no answer.
-    if page.items.is_empty() && shop.products.get(&product_id).await.map_err(failed)?.is_none() {
+    if page.items.is_empty() && shop.products.get(&product_id).await.map_err(store_problem)?.is_none() {
         return Err(PRODUCT_NOT_FOUND);
     }
     let items: Vec<_> = page.items.iter().map(|entry| to_json(entry, sees_all)).collect();
@@ -58,10 +61,11 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
 
 /// One row of the history.
 pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
-    let sees_all = shop.staff.came_with(request)?;
+    let sees_all = shop.staff.authorize_if_present(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
     let row: RowId = request.parse_path("priceId", str::parse)?;
-    let page = shop.prices.page(&product_id, Slice::Row(row), Direction::Asc, 1, None).await.map_err(failed)?;
+    let page =
+        shop.prices.page(&product_id, LedgerQuery::Row(row), Direction::Asc, 1, None).await.map_err(store_problem)?;
     let entry = page.items.first().ok_or(PRICE_NOT_FOUND)?;
     Ok(Reply::json(200, &to_json(entry, sees_all)))
 }
@@ -71,10 +75,10 @@ pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Pro
     let now = shop.now()?;
     let at = request.parse_query("at", Moment::parse_or_day)?;
     if at.is_some_and(|at| at > now) {
-        return Err(invalid("at", "nobody knows the price at a moment that is still to come"));
+        return Err(invalid_parameter("at", "nobody knows the price at a moment that is still to come"));
     }
     let product = products::find(shop, request).await?;
-    let summary = shop.prices.summary(product, at, now).await.map_err(failed)?;
+    let summary = shop.prices.summary(product, at, now).await.map_err(store_problem)?;
     let price = |price: Price| json!({ "price": price.amount.get(), "since": price.since.to_string() });
     let mut body = json!({
         "productId": summary.product.id.as_str(),
@@ -109,7 +113,7 @@ fn to_json(entry: &PriceEntry, sees_all: bool) -> Value {
     let said = [
         ("reason", entry.reason.as_ref().map(ToString::to_string)),
         ("changedBy", entry.changed_by.as_ref().map(ToString::to_string)),
-        ("idempotencyKey", entry.request_key.as_ref().map(ToString::to_string)),
+        ("idempotencyKey", entry.idempotency_key.as_ref().map(ToString::to_string)),
     ];
     for (name, text) in said.into_iter().filter_map(|(name, text)| Some((name, text?))).filter(|_| sees_all) {
         row[name] = text.into();

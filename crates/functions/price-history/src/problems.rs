@@ -15,24 +15,24 @@ const PRODUCT_ARCHIVED: Problem = Problem::new(409, "product-archived", "The pro
 const PRODUCT_EXISTS: Problem = Problem::new(409, "product-exists", "The product exists, with another price or stock");
 
 /// What a client learns of a failed request to DynamoDB.
-pub(crate) fn failed(error: StoreError) -> Problem {
+pub(crate) fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a request to DynamoDB failed");
-    problem::failed(error.is_transient())
+    problem::busy_or_internal(error.is_transient())
 }
 
 /// Why a change was not made.
-pub(crate) fn unchanged<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
+pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
         ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
         // No order is named here.
         ChangeError::Reused(_) => IDEMPOTENCY_KEY_REUSED,
         ChangeError::Conflict => conflict(),
-        ChangeError::Store(error) => failed(error),
+        ChangeError::Store(error) => store_problem(error),
     }
 }
 
 /// Why a product cannot be what it is asked to be.
-pub(crate) fn unmade(refusal: ProductRefusal) -> Problem {
+pub(crate) fn product_problem(refusal: ProductRefusal) -> Problem {
     match refusal {
         ProductRefusal::PriceMissing => INVALID_BODY.detail(refusal),
         ProductRefusal::OtherPrice | ProductRefusal::OtherStock => PRODUCT_EXISTS.detail(refusal),
@@ -40,7 +40,7 @@ pub(crate) fn unmade(refusal: ProductRefusal) -> Problem {
 }
 
 /// Why a price does not change.
-pub(crate) fn unpriced(refusal: PriceRefusal) -> Problem {
+pub(crate) fn price_problem(refusal: PriceRefusal) -> Problem {
     match refusal {
         PriceRefusal::NotFound => PRODUCT_NOT_FOUND,
         PriceRefusal::Archived => PRODUCT_ARCHIVED,

@@ -5,10 +5,10 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
-use store::shop::{IsNew, Put};
+use store::shop::{IsNew, PutProduct};
 
 use crate::body::NewProduct;
-use crate::problems::{PRODUCT_NOT_FOUND, failed, unchanged, unmade};
+use crate::problems::{PRODUCT_NOT_FOUND, change_problem, product_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
 
 /// Makes a product: 201. Gives one that is known another name or threshold, archives or restores it, or leaves it as it is: 200.
@@ -16,8 +16,9 @@ pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem
     shop.staff.authorize(request)?;
     let id = request.parse_path("productId", ProductId::new)?;
     let NewProduct { form, changed_by } = NewProduct::of(request)?;
-    let put = Put { id, form, changed_by, now: shop.now()?, row_id: (shop.new_id)() };
-    let (product, IsNew(is_new)) = shop.products.put(&put).await.map_err(|error| unchanged(error, unmade))?;
+    let put = PutProduct { id, form, changed_by, now: shop.now()?, row_id: (shop.new_id)() };
+    let (product, IsNew(is_new)) =
+        shop.products.put(&put).await.map_err(|error| change_problem(error, product_problem))?;
     Ok(Reply::json(if is_new { 201 } else { 200 }, &to_json(&product)))
 }
 
@@ -32,7 +33,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
     if are_archived {
         shop.staff.authorize(request)?;
     } else {
-        shop.staff.came_with(request)?;
+        shop.staff.authorize_if_present(request)?;
     }
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(
@@ -41,14 +42,14 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
         (shop.now)(),
     );
     let after = listing.position(request)?;
-    let page = shop.products.list(are_archived, limit, after.as_ref()).await.map_err(failed)?;
+    let page = shop.products.list(are_archived, limit, after.as_ref()).await.map_err(store_problem)?;
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
 /// The product that a request is about.
 pub(crate) async fn find(shop: &Shop, request: &Request) -> Result<Product, Problem> {
     let id = request.parse_path("productId", ProductId::new)?;
-    shop.products.get(&id).await.map_err(failed)?.ok_or(PRODUCT_NOT_FOUND)
+    shop.products.get(&id).await.map_err(store_problem)?.ok_or(PRODUCT_NOT_FOUND)
 }
 
 pub(crate) fn to_json(product: &Product) -> Value {

@@ -4,7 +4,7 @@ use domain::clicks::{SequenceNumber, StreamClick};
 use jiff::{SignedDuration, Timestamp};
 use lambda_kit::stream::{Change, StreamEvent, StreamRecord};
 use serde_json::value::RawValue;
-use store::clicks::{ClickImage, QuarantinedRecord};
+use store::clicks::{ClickImage, NewQuarantinedRecord};
 
 /// A record, read as far as it can be.
 #[derive(Debug)]
@@ -24,18 +24,18 @@ pub(crate) struct Batch<'a> {
     /// In the order of the shard, each once.
     pub(crate) clicks: Vec<StreamClick<'a>>,
     /// Those without a number have none that can be read.
-    pub(crate) unreadable: Vec<(Option<SequenceNumber>, QuarantinedRecord<'a>)>,
+    pub(crate) unreadable: Vec<(Option<SequenceNumber>, NewQuarantinedRecord<'a>)>,
     /// Records that are no insertions of clicks: the statistics themselves, changes, expirations.
     pub(crate) ignored: u64,
     /// The last record of the batch, whatever it is.
     pub(crate) last: Option<SequenceNumber>,
     /// The records to be counted or kept.
-    places: Vec<Place<'a>>,
+    pending: Vec<PendingRecord<'a>>,
 }
 
 /// A record to be counted or kept.
 #[derive(Debug)]
-struct Place<'a> {
+struct PendingRecord<'a> {
     number: SequenceNumber,
     change: &'a Change<'a, ClickImage<'a>>,
 }
@@ -49,13 +49,13 @@ impl<'a> Batch<'a> {
         // The shard's order is promised; to rely on it less costs nothing while it holds.
         batch.clicks.sort_by_key(|click| click.sequence_number);
         batch.clicks.dedup_by_key(|click| click.sequence_number);
-        batch.places.sort_by_key(|place| place.number);
+        batch.pending.sort_by_key(|pending| pending.number);
         batch
     }
 
     fn add(&mut self, record: &'a Record<'a>) {
         let raw = record.raw.get();
-        let quarantined = |sequence_number, reason, detail: String| QuarantinedRecord {
+        let quarantined = |sequence_number, reason, detail: String| NewQuarantinedRecord {
             sequence_number,
             reason,
             detail,
@@ -87,21 +87,21 @@ impl<'a> Batch<'a> {
                 self.unreadable.push((Some(sequence_number), record));
             }
         }
-        self.places.push(Place { number: sequence_number, change: &read.change });
+        self.pending.push(PendingRecord { number: sequence_number, change: &read.change });
     }
 
     /// The first record behind `through` that has to be counted or kept, as its number was spelled.
     pub(crate) fn first_after(&self, through: Option<SequenceNumber>) -> Option<&'a str> {
-        self.place_after(through).map(|place| &*place.change.sequence_number)
+        self.pending_after(through).map(|pending| &*pending.change.sequence_number)
     }
 
     /// How long that record has been in the table. It is the batch's oldest: the click that has waited longest to be counted.
     pub(crate) fn lag(&self, through: Option<SequenceNumber>, now: Timestamp) -> Option<SignedDuration> {
-        self.place_after(through)?.change.made_at().map(|made_at| now.duration_since(made_at))
+        self.pending_after(through)?.change.made_at().map(|made_at| now.duration_since(made_at))
     }
 
-    fn place_after(&self, through: Option<SequenceNumber>) -> Option<&Place<'a>> {
-        self.places.iter().find(|place| through.is_none_or(|through| place.number > through))
+    fn pending_after(&self, through: Option<SequenceNumber>) -> Option<&PendingRecord<'a>> {
+        self.pending.iter().find(|pending| through.is_none_or(|through| pending.number > through))
     }
 }
 

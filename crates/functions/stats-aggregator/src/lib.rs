@@ -1,7 +1,7 @@
 //! Keeps the statistics exact over a stream that delivers at least once.
 //!
-//! A batch goes through four steps: the lane tells what has been counted before, the records above it are folded into parts,
-//! each part's visitors are claimed, and one transaction adds the part and moves the lane. `docs/ARCHITECTURE.md` walks
+//! A batch goes through four steps: the checkpoint tells what has been counted before, the records above it are summed in chunks,
+//! a first-seen record is written for each chunk's visitors, and one transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` walks
 //! through it; `domain::clicks` holds the rules.
 
 mod batch;
@@ -15,12 +15,12 @@ use lambda_runtime::Diagnostic;
 use metrics::{counter, histogram};
 use serde_json::value::RawValue;
 use store::StoreError;
-use store::clicks::{Lane, QuarantinedRecord};
+use store::clicks::{NewQuarantinedRecord, ShardCheckpoint};
 
 pub use count::Aggregator;
 
 use batch::Batch;
-use count::Counted;
+use count::BatchOutcome;
 
 /// What is left of an invocation's time for the answer to get back.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
@@ -40,8 +40,10 @@ pub enum AggregateError {
     /// DynamoDB failed before anything of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The lane was moved by others at each try: more than one batch of the shard is under way at a time.
-    #[error("the lane moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?")]
+    /// The checkpoint was moved by others at each try: more than one batch of the shard is under way at a time.
+    #[error(
+        "the checkpoint moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?"
+    )]
     Contended(u32),
 }
 
@@ -65,38 +67,38 @@ pub async fn handle(
     now: Timestamp,
 ) -> Result<StreamReply, AggregateError> {
     let event: StreamEvent = serde_json::from_str(event.get())?;
-    let lane = match (&event.event_source_arn, &event.shard_id) {
-        (Some(stream), Some(shard)) => Lane::new(&**stream, &**shard),
+    let shard = match (&event.event_source_arn, &event.shard_id) {
+        (Some(stream), Some(shard)) => ShardCheckpoint::new(&**stream, &**shard),
         _ => return Err(AggregateError::NoShard),
     };
     let time_left = deadline.duration_since(SystemTime::now()).unwrap_or_default().saturating_sub(ANSWER_TIME);
 
     let records = batch::records(&event);
     let batch = Batch::of(&records);
-    let counted = aggregator.count(&lane, &batch, now, time_left).await?;
-    report(&lane, &event, &batch, &counted);
+    let counted = aggregator.count(&shard, &batch, now, time_left).await?;
+    report(&shard, &event, &batch, &counted);
     Ok(StreamReply::new(&event, counted.failed_from.map(ToOwned::to_owned)))
 }
 
 /// One log line and the metrics of a batch.
-fn report(lane: &Lane, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &Counted<'_>) {
+fn report(shard: &ShardCheckpoint, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &BatchOutcome<'_>) {
     counter!("ClicksCounted").increment(counted.clicks);
     counter!("RecordsDuplicated").increment(counted.duplicates);
-    counter!("ClaimsMade").increment(counted.claims);
-    counter!("ClaimsLost").increment(counted.claims_lost);
+    counter!("FirstSeenRecorded").increment(counted.first_seen);
+    counter!("FirstSeenElsewhere").increment(counted.first_seen_elsewhere);
     counter!("RecordsQuarantined").increment(counted.quarantined);
     let lag_ms = counted.lag.map(|lag| lag.as_secs_f64() * 1_000.0);
     if let Some(lag_ms) = lag_ms {
         histogram!("CountingLagMs").record(lag_ms);
     }
     tracing::info!(
-        shard_id = lane.shard_id(),
+        shard_id = shard.shard_id(),
         records = event.records.len(),
         clicks = counted.clicks,
         duplicates = counted.duplicates,
         ignored = batch.ignored,
-        claims = counted.claims,
-        claims_lost = counted.claims_lost,
+        first_seen = counted.first_seen,
+        first_seen_elsewhere = counted.first_seen_elsewhere,
         quarantined = counted.quarantined,
         lag_ms,
         failed_from = counted.failed_from,
@@ -104,7 +106,7 @@ fn report(lane: &Lane, event: &StreamEvent<'_>, batch: &Batch<'_>, counted: &Cou
 }
 
 /// Words for people about a record in quarantine.
-fn log_quarantined(lane: &Lane, record: &QuarantinedRecord<'_>) {
-    let QuarantinedRecord { sequence_number, reason, detail, .. } = record;
-    tracing::error!(shard_id = lane.shard_id(), sequence_number, reason, detail, "a record is quarantined");
+fn log_quarantined(shard: &ShardCheckpoint, record: &NewQuarantinedRecord<'_>) {
+    let NewQuarantinedRecord { sequence_number, reason, detail, .. } = record;
+    tracing::error!(shard_id = shard.shard_id(), sequence_number, reason, detail, "a record is quarantined");
 }

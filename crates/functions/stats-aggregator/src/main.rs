@@ -11,7 +11,7 @@ use store::clicks::StatLayout;
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("CLICKS_TABLE")?;
-    let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or lanes", Some)?;
+    let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or buffers", Some)?;
     let table = Table::new(Client::new(&aws::config().await), table);
     // During init, where Lambda gives full CPU, the TLS handshake is cheap.
     store::clicks::connect(&table).await?;

@@ -3,12 +3,12 @@
 use domain::calendar::parse_date;
 use domain::{Moment, TimeRange, UserId};
 use jiff::Timestamp;
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::Problem;
 use store::Direction;
 
-use crate::{Reader, problem};
+use crate::{Reader, store_problem};
 
 /// Clicks of a page that does not say how many.
 pub const LIMIT_DEFAULT: u16 = 100;
@@ -21,14 +21,14 @@ pub(crate) async fn of_user(reader: &Reader, request: &Request, now: Timestamp) 
     let user_id = request.parse_path("userId", |text| UserId::new(text))?;
     let from = request.parse_query("from", Moment::parse_or_day)?;
     let to = request.parse_query("to", Moment::parse_end)?;
-    let range = TimeRange::new(from, to).map_err(|error| invalid("from", error))?;
+    let range = TimeRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
     let direction = request.parse_query("order", str::parse)?.unwrap_or(Direction::Asc);
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
 
     let scope = format!("user {user_id} {from:?} {to:?} {direction:?}");
     let listing = Listing::new(&reader.cursors, scope, now);
     let after = listing.position(request)?;
-    let page = reader.store.of_user(&user_id, range, direction, limit, after.as_ref()).await.map_err(problem)?;
+    let page = reader.store.of_user(&user_id, range, direction, limit, after.as_ref()).await.map_err(store_problem)?;
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
@@ -38,6 +38,6 @@ pub(crate) async fn of_day(reader: &Reader, request: &Request, now: Timestamp) -
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     let listing = Listing::new(&reader.cursors, format!("day {day}"), now);
     let after = listing.position(request)?;
-    let page = reader.store.of_day(day, limit, after.as_ref()).await.map_err(problem)?;
+    let page = reader.store.of_day(day, limit, after.as_ref()).await.map_err(store_problem)?;
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }

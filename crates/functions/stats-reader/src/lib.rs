@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{NOT_FOUND, Problem, failed};
+use lambda_kit::problem::{NOT_FOUND, Problem, busy_or_internal};
 use secrecy::SecretString;
 use store::StoreError;
 use store::Table;
@@ -38,7 +38,7 @@ impl Reader {
 
 /// Answers one request.
 pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result<Reply, Problem> {
-    request.takes_query(match request.route() {
+    request.allow_query_parameters(match request.route() {
         "GET /stats/daily" | "GET /stats/monthly" => &["from", "to"],
         "GET /users/{userId}/clicks" => &["from", "to", "order", "limit", "cursor"],
         "GET /days/{date}/clicks" => &["limit", "cursor"],
@@ -58,7 +58,7 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
 }
 
 /// What a client learns of a failed read.
-fn problem(error: StoreError) -> Problem {
+fn store_problem(error: StoreError) -> Problem {
     tracing::error!(%error, "a read failed");
-    failed(error.is_transient())
+    busy_or_internal(error.is_transient())
 }

@@ -13,7 +13,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
     // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
-    config.date_shards = config.date_shards.with_earlier(&table).await?;
+    config.date_shards = config.date_shards.max_with_stored(&table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =
         Reader::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, operator_token).await?);

@@ -5,13 +5,13 @@ use std::fmt::Display;
 use domain::calendar::{DateRange, MonthRange, YearMonth, parse_date};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page;
 use lambda_kit::problem::{INTERNAL, Problem};
 use serde_json::{Map, Value, json};
 use store::clicks::{Stat, Stats};
 
-use crate::{Reader, problem};
+use crate::{Reader, store_problem};
 
 /// Days of a range without `from`.
 const DAYS_DEFAULT: i32 = 30;
@@ -20,7 +20,7 @@ const DAYS_DEFAULT: i32 = 30;
 const MONTHS_DEFAULT: i32 = 12;
 
 pub(crate) async fn total(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
-    let total_clicks = reader.store.total().await.map_err(problem)?.total_clicks;
+    let total_clicks = reader.store.total().await.map_err(store_problem)?.total_clicks;
     if wants_csv(request) {
         return csv(&["totalClicks"], [vec![total_clicks.to_string()]]);
     }
@@ -29,16 +29,16 @@ pub(crate) async fn total(reader: &Reader, request: &Request) -> Result<Reply, P
 
 pub(crate) async fn day(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
     let day = request.parse_path("date", parse_date)?;
-    let range = DateRange::new(day, day).map_err(|error| invalid("date", error))?;
-    let stats = reader.store.daily(range).await.map_err(problem)?;
+    let range = DateRange::new(day, day).map_err(|error| invalid_parameter("date", error))?;
+    let stats = reader.store.daily(range).await.map_err(store_problem)?;
     let row = Row::of(day, &stats).ok_or(INTERNAL)?;
     if wants_csv(request) { rows_csv("date", [row]) } else { Ok(Reply::json(200, &row.json("date"))) }
 }
 
 pub(crate) async fn month(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
     let month: YearMonth = request.parse_path("month", str::parse)?;
-    let range = MonthRange::new(month, month).map_err(|error| invalid("month", error))?;
-    let stats = reader.store.monthly(range).await.map_err(problem)?;
+    let range = MonthRange::new(month, month).map_err(|error| invalid_parameter("month", error))?;
+    let stats = reader.store.monthly(range).await.map_err(store_problem)?;
     let row = Row::of(month, &stats).ok_or(INTERNAL)?;
     if wants_csv(request) { rows_csv("month", [row]) } else { Ok(Reply::json(200, &row.json("month"))) }
 }
@@ -47,10 +47,10 @@ pub(crate) async fn days(reader: &Reader, request: &Request, now: Timestamp) -> 
     let to = request.parse_query("to", parse_date)?.unwrap_or_else(|| now.to_zoned(TimeZone::UTC).date());
     let from = match request.parse_query("from", parse_date)? {
         Some(from) => from,
-        None => to.checked_sub(Span::new().days(DAYS_DEFAULT - 1)).map_err(|error| invalid("to", error))?,
+        None => to.checked_sub(Span::new().days(DAYS_DEFAULT - 1)).map_err(|error| invalid_parameter("to", error))?,
     };
-    let range = DateRange::new(from, to).map_err(|error| invalid("from", error))?;
-    let stats = reader.store.daily(range).await.map_err(problem)?;
+    let range = DateRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
+    let stats = reader.store.daily(range).await.map_err(store_problem)?;
     list(request, "date", range.days(), &stats)
 }
 
@@ -59,10 +59,10 @@ pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -
     let to = request.parse_query("to", str::parse)?.unwrap_or_else(this_month);
     let from = match request.parse_query("from", str::parse)? {
         Some(from) => from,
-        None => to.plus(1 - MONTHS_DEFAULT).ok_or_else(|| invalid("to", "nothing lies before it"))?,
+        None => to.plus(1 - MONTHS_DEFAULT).ok_or_else(|| invalid_parameter("to", "nothing lies before it"))?,
     };
-    let range = MonthRange::new(from, to).map_err(|error| invalid("from", error))?;
-    let stats = reader.store.monthly(range).await.map_err(problem)?;
+    let range = MonthRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
+    let stats = reader.store.monthly(range).await.map_err(store_problem)?;
     list(request, "month", range.months(), &stats)
 }
 
@@ -105,7 +105,7 @@ fn list(
 }
 
 fn wants_csv(request: &Request) -> bool {
-    request.preferred(&["application/json", "text/csv"]) == "text/csv"
+    request.preferred_media_type(&["application/json", "text/csv"]) == "text/csv"
 }
 
 fn rows_csv(period_name: &str, rows: impl IntoIterator<Item = Row>) -> Result<Reply, Problem> {

@@ -1,21 +1,21 @@
-//! Watches the shop, told by its table's stream: what has happened goes into the suite's journal, a stock that runs low or out is announced,
+//! Watches the shop through its table's stream: what has happened goes into the suite's journal, a stock that runs low or out is announced,
 //! and goods whose reservation TTL has deleted are given back.
 //!
 //! The stream tells at least once. An entry of the journal is named by what it tells of, and goods are given back under a marker, so a second time
 //! changes nothing.
 
-mod news;
+mod journal_entries;
 mod watcher;
 
 use jiff::Timestamp;
-use lambda_kit::stream::{BatchError, Progress, StreamEvent, StreamReply};
+use lambda_kit::stream::{BatchError, BatchProgress, StreamEvent, StreamReply};
 use metrics::counter;
 use serde_json::value::RawValue;
 use store::StoreError;
 
 pub use watcher::Watcher;
 
-use watcher::Watched;
+use watcher::BatchCounts;
 
 /// Watches one batch, given as its event's JSON.
 ///
@@ -27,17 +27,17 @@ pub async fn handle(
     now: Timestamp,
 ) -> Result<StreamReply, BatchError<StoreError>> {
     let event = StreamEvent::parse(&event)?;
-    let (watched, progress) = watcher.watch(&event, now).await.map_err(BatchError::Store)?;
-    report(&event, &watched, &progress);
+    let (counts, progress) = watcher.watch(&event, now).await.map_err(BatchError::Store)?;
+    report(&event, &counts, &progress);
     Ok(StreamReply::new(&event, progress.failed_from))
 }
 
 /// One log line and the metrics of a batch.
-fn report(event: &StreamEvent<'_>, watched: &Watched, progress: &Progress) {
-    let Watched { told, low, out, given_back } = watched;
-    let Progress { unreadable, failed_from } = progress;
+fn report(event: &StreamEvent<'_>, counts: &BatchCounts, progress: &BatchProgress) {
+    let BatchCounts { journaled, low, out, released } = counts;
+    let BatchProgress { unreadable, failed_from } = progress;
     counter!("ProductsLow").increment(*low);
     counter!("ProductsOut").increment(*out);
-    counter!("ReservationsExpired").increment(*given_back);
-    tracing::info!(records = event.records.len(), told, low, out, given_back, unreadable, failed_from);
+    counter!("ReservationsExpired").increment(*released);
+    tracing::info!(records = event.records.len(), journaled, low, out, released, unreadable, failed_from);
 }

@@ -2,14 +2,14 @@
 
 use domain::Moment;
 use domain::journal::Entry;
-use domain::shop::Notice;
+use domain::shop::StockAlert;
 use jiff::Timestamp;
-use lambda_kit::stream::{Progress, StreamEvent, StreamRecord};
+use lambda_kit::stream::{BatchProgress, StreamEvent, StreamRecord};
 use store::StoreError;
-use store::journal::{Appended, Journal};
+use store::journal::{AppendOutcome, Journal};
 use store::shop::{Reservations, ShopChange, ShopImage};
 
-use crate::news;
+use crate::journal_entries;
 
 /// Watches a shop.
 #[derive(Debug, Clone)]
@@ -20,15 +20,15 @@ pub struct Watcher {
 
 /// What was done.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Watched {
+pub(crate) struct BatchCounts {
     /// Entries that the journal did not have yet.
-    pub(crate) told: u64,
+    pub(crate) journaled: u64,
     /// Those of them that say that a stock runs low.
     pub(crate) low: u64,
     /// Those that say that nothing is left.
     pub(crate) out: u64,
     /// Reservations whose goods were given back.
-    pub(crate) given_back: u64,
+    pub(crate) released: u64,
 }
 
 impl Watcher {
@@ -42,49 +42,51 @@ impl Watcher {
         &self,
         event: &StreamEvent<'_>,
         now: Timestamp,
-    ) -> Result<(Watched, Progress), StoreError> {
+    ) -> Result<(BatchCounts, BatchProgress), StoreError> {
         let records = event.read(|record: &StreamRecord<'_, ShopImage, ShopImage>| {
             let (before, after) = (record.change.old_image.as_ref(), record.change.new_image.as_ref());
             ShopChange::of(before, after, record.is_expiry())
         });
-        let mut watched = Watched::default();
-        let progress = Progress::through(records, StoreError::is_unreadable, async |change| match change {
-            Some(change) => self.change(change, now, &mut watched).await,
+        let mut counts = BatchCounts::default();
+        let progress = BatchProgress::process(records, StoreError::is_unreadable, async |change| match change {
+            Some(change) => self.change(change, now, &mut counts).await,
             None => Ok(()),
         });
         let progress = progress.await?;
-        Ok((watched, progress))
+        Ok((counts, progress))
     }
 
-    async fn change(&self, change: ShopChange, now: Timestamp, watched: &mut Watched) -> Result<(), StoreError> {
+    async fn change(&self, change: ShopChange, now: Timestamp, counts: &mut BatchCounts) -> Result<(), StoreError> {
         match change {
-            ShopChange::Priced(entry) => watched.told += self.tell(&news::priced(&entry), now).await?,
+            ShopChange::Priced(entry) => {
+                counts.journaled += self.append_to_journal(&journal_entries::price_entry(&entry), now).await?
+            }
             ShopChange::Moved(entry) => {
-                if let Some(entry) = news::moved(&entry) {
-                    watched.told += self.tell(&entry, now).await?;
+                if let Some(entry) = journal_entries::stock_entry(&entry) {
+                    counts.journaled += self.append_to_journal(&entry, now).await?;
                 }
             }
             ShopChange::Product(products) => {
-                for (notice, entry) in news::noticed(&products) {
-                    let told = self.tell(&entry, now).await?;
-                    watched.told += told;
-                    match notice {
-                        Notice::Low => watched.low += told,
-                        Notice::Out => watched.out += told,
+                for (alert, entry) in journal_entries::alert_entries(&products) {
+                    let journaled = self.append_to_journal(&entry, now).await?;
+                    counts.journaled += journaled;
+                    match alert {
+                        StockAlert::Low => counts.low += journaled,
+                        StockAlert::Out => counts.out += journaled,
                     }
                 }
             }
             ShopChange::Expired(product_id, reservation) => {
                 let now = Moment::new(now).map_err(|error| StoreError::Refused(error.to_string()))?;
-                let is_new = self.reservations.give_back_deleted(&product_id, &reservation, now).await?;
-                watched.given_back += u64::from(is_new);
+                let is_new = self.reservations.release_expired(&product_id, &reservation, now).await?;
+                counts.released += u64::from(is_new);
             }
         }
         Ok(())
     }
 
     /// How many entries are new: one, or none.
-    async fn tell(&self, entry: &Entry, now: Timestamp) -> Result<u64, StoreError> {
-        Ok(u64::from(self.journal.append(entry, now).await? == Appended::New))
+    async fn append_to_journal(&self, entry: &Entry, now: Timestamp) -> Result<u64, StoreError> {
+        Ok(u64::from(self.journal.append(entry, now).await? == AppendOutcome::New))
     }
 }

@@ -17,7 +17,7 @@ use store::game::{Connections, NewConnection, Role, Rooms};
 
 /// What the function works with.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct ConnectHandler {
     rooms: Rooms,
     connections: Connections,
     tickets: Tickets,
@@ -25,7 +25,7 @@ pub struct Door {
 
 /// Why a connection is not let in. The client learns the status, the log the word.
 #[derive(Debug)]
-enum Refused {
+enum ConnectRefusal {
     NoTicket,
     UsedTicket,
     Ticket(SignedError),
@@ -34,13 +34,13 @@ enum Refused {
     Store(StoreError),
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for ConnectRefusal {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Refused {
+impl ConnectRefusal {
     fn answer(self) -> (SocketReply, &'static str) {
         let (status, outcome) = match self {
             Self::NoTicket => (401, "no-ticket"),
@@ -58,29 +58,29 @@ impl Refused {
     }
 }
 
-impl Door {
-    /// A door to the games in `table`, whose tickets are signed with `ticket_key`.
+impl ConnectHandler {
+    /// A handler to the games in `table`, whose tickets are signed with `ticket_key`.
     pub fn new(table: &Table, ticket_key: SecretString) -> Self {
         Self { rooms: Rooms::new(table), connections: Connections::new(table), tickets: Tickets::new(ticket_key) }
     }
 
-    async fn enter(&self, event: &SocketEvent, now: Timestamp) -> Result<(), Refused> {
-        let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(Refused::NoTicket)?, now);
-        let ticket = ticket.map_err(Refused::Ticket)?;
+    async fn connect(&self, event: &SocketEvent, now: Timestamp) -> Result<(), ConnectRefusal> {
+        let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(ConnectRefusal::NoTicket)?, now);
+        let ticket = ticket.map_err(ConnectRefusal::Ticket)?;
         // What is signed was made here; what cannot be read all the same is no ticket of these days.
-        let forged = || Refused::Ticket(SignedError::Forged);
+        let forged = || ConnectRefusal::Ticket(SignedError::Forged);
         let game_id: GameId = ticket.game_id.parse().map_err(|_| forged())?;
         let player_id: PlayerId = ticket.player_id.parse().map_err(|_| forged())?;
         let name = PlayerName::new(&ticket.name).map_err(|_| forged())?;
         let role = Role::parse(&ticket.role).ok_or_else(forged)?;
 
-        let room = self.rooms.room(game_id).await?.ok_or(Refused::NoGame)?;
+        let room = self.rooms.room(game_id).await?.ok_or(ConnectRefusal::NoGame)?;
         if role == Role::Player && room.player(player_id).is_none() {
-            return Err(Refused::NoSeat);
+            return Err(ConnectRefusal::NoSeat);
         }
         let now_ms = u64::try_from(now.as_millisecond()).unwrap_or_default();
         if !self.connections.use_ticket(&ticket.id, event.connection_id(), now_ms).await? {
-            return Err(Refused::UsedTicket);
+            return Err(ConnectRefusal::UsedTicket);
         }
         let new = NewConnection { connection_id: event.connection_id(), player_id, game_id, role, name: &name };
         self.connections.connect(&new, now_ms).await?;
@@ -89,8 +89,8 @@ impl Door {
 }
 
 /// Lets one connection in, or not.
-pub async fn handle(door: &Door, event: SocketEvent, now: Timestamp) -> (SocketReply, &'static str) {
-    match door.enter(&event, now).await {
+pub async fn handle(handler: &ConnectHandler, event: SocketEvent, now: Timestamp) -> (SocketReply, &'static str) {
+    match handler.connect(&event, now).await {
         Ok(()) => (SocketReply::OK, "connected"),
         Err(refused) => refused.answer(),
     }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
 use lambda_kit::{aws, env, socket, telemetry};
 use store::Table;
-use ws_connect::{Door, handle};
+use ws_connect::{ConnectHandler, handle};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -14,6 +14,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = Table::new(Client::new(&sdk), table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::game::connect(&table).await?;
-    let door = Door::new(&table, aws::secret(&sdk, &key_arn).await?);
-    socket::run(|event| handle(&door, event, Timestamp::now())).await
+    let handler = ConnectHandler::new(&table, aws::secret(&sdk, &key_arn).await?);
+    socket::run(|event| handle(&handler, event, Timestamp::now())).await
 }

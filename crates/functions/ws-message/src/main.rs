@@ -1,7 +1,7 @@
 //! `ws-message`: every message of a connection, `$default`.
 
 use aws_sdk_dynamodb::Client;
-use game_room::{ApiGateway, GameRoom, chance};
+use game_room::{ApiGateway, GameRoom, random_u64};
 use lambda_kit::{aws, env, socket, telemetry};
 use store::Table;
 use ws_message::handle;
@@ -15,6 +15,6 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::game::connect(&table).await?;
     sockets.connect().await;
-    let room = GameRoom::new(&table, sockets, chance);
+    let room = GameRoom::new(&table, sockets, random_u64);
     socket::run(|event| handle(&room, event, socket::now_ms())).await
 }

@@ -13,16 +13,16 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::drawing::{BatchMessage, OpMessage};
-use super::refused::{
-    Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_SETTINGS, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE, Problem,
-    Refused, UNKNOWN_ACTION, WRONG_PROTOCOL,
+use super::problem::{
+    Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_SETTINGS, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE,
+    MessageProblem, RefusedMessage, UNKNOWN_ACTION, WRONG_PROTOCOL,
 };
 use super::room::WORD_SOURCES;
 use super::{MESSAGE_BYTES_MAX, PROTOCOL};
 
 /// A message whose members are valid. What the game makes of it is another matter.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum ClientMessage {
     /// The first one.
     Hello,
     /// To keep the connection.
@@ -56,7 +56,7 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl ClientMessage {
     /// How much it counts against its sender's budget. Strokes come often, and are what the budget is for; what else is told to everybody, or reads
     /// a drawing, comes seldom.
     pub fn weight(&self) -> u32 {
@@ -160,8 +160,8 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) 
 
 /// Reads a message, or says what is wrong with it and which one it was.
 #[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
-pub fn decode(text: &str) -> Result<(Message, Echo), Refused> {
-    let refuse = |problem: Problem, echo: Echo| Refused { problem, echo };
+pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
+    let refuse = |problem: MessageProblem, echo: Echo| RefusedMessage { problem, echo };
     if text.len() > MESSAGE_BYTES_MAX {
         let problem = MESSAGE_TOO_LARGE.detail(format!("at most {MESSAGE_BYTES_MAX} bytes"));
         return Err(refuse(problem, Echo::default()));
@@ -178,16 +178,16 @@ pub fn decode(text: &str) -> Result<(Message, Echo), Refused> {
     }
 }
 
-fn read(action: Option<&str>, text: &str) -> Result<Message, Problem> {
+fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, MessageProblem> {
     Ok(match action.ok_or_else(|| INVALID_MESSAGE.detail("`action` is needed, a text"))? {
         "hello" => match fields::<Hello>(text)?.protocol {
-            PROTOCOL => Message::Hello,
+            PROTOCOL => ClientMessage::Hello,
             other => return Err(WRONG_PROTOCOL.detail(format!("this is version {PROTOCOL}, and not {other}"))),
         },
-        "ping" => Message::Ping,
-        "configure" => Message::Command(Command::Configure(fields::<Configure>(text)?.settings.check()?)),
-        "ready" => Message::Command(Command::Ready(fields::<Ready>(text)?.ready)),
-        "start" => Message::Command(Command::Start),
+        "ping" => ClientMessage::Ping,
+        "configure" => ClientMessage::Command(Command::Configure(fields::<Configure>(text)?.settings.check()?)),
+        "ready" => ClientMessage::Command(Command::Ready(fields::<Ready>(text)?.ready)),
+        "start" => ClientMessage::Command(Command::Start),
         "choose" => {
             let Choose { turn_id, option, word } = fields(text)?;
             let choice = match (option, word) {
@@ -197,43 +197,47 @@ fn read(action: Option<&str>, text: &str) -> Result<Message, Problem> {
                 }
                 _ => return Err(INVALID_MESSAGE.detail("either `option` or `word` is needed")),
             };
-            Message::Command(Command::Choose { turn: turn_id, choice })
+            ClientMessage::Command(Command::Choose { turn: turn_id, choice })
         }
         "draw" => {
             let Draw { turn_id, seq, ops } = fields(text)?;
-            Message::Draw { turn: turn_id, batch: BatchMessage { seq, ops }.try_into()? }
+            ClientMessage::Draw { turn: turn_id, batch: BatchMessage { seq, ops }.try_into()? }
         }
         "save" => {
             let Save { turn_id, chunk, batches } = fields(text)?;
             let batches = batches.into_iter().map(Batch::try_from).collect::<Result<Vec<_>, _>>()?;
             check_chunk(chunk, &batches).map_err(|why| INVALID_DRAWING.detail(why))?;
-            Message::Save { turn: turn_id, chunk, batches }
+            ClientMessage::Save { turn: turn_id, chunk, batches }
         }
         "catch-up" => {
             let CatchUp { turn_id, after } = fields(text)?;
-            Message::CatchUp { turn: turn_id, after }
+            ClientMessage::CatchUp { turn: turn_id, after }
         }
         "say" => {
             let Say { id, text } = fields(text)?;
             let text = Talk::new(&text).map_err(|why| INVALID_TEXT.detail(format!("`text` {why}")))?;
-            Message::Command(Command::Say { id, text })
+            ClientMessage::Command(Command::Say { id, text })
         }
-        "tick" => Message::Command(Command::Tick { version: fields::<Tick>(text)?.version }),
-        "skip" => Message::Command(Command::Skip { turn: fields::<Skip>(text)?.turn_id }),
-        "kick" => Message::Command(Command::Kick { target: fields::<Kick>(text)?.player_id }),
-        "leave" => Message::Command(Command::Leave),
-        "rematch" => Message::Rematch,
+        "tick" => ClientMessage::Command(Command::Tick { version: fields::<Tick>(text)?.version }),
+        "skip" => ClientMessage::Command(Command::Skip { turn: fields::<Skip>(text)?.turn_id }),
+        "kick" => ClientMessage::Command(Command::Kick { target: fields::<Kick>(text)?.player_id }),
+        "leave" => ClientMessage::Command(Command::Leave),
+        "rematch" => ClientMessage::Rematch,
         _ => return Err(UNKNOWN_ACTION),
     })
 }
 
-fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
+fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageProblem> {
     serde_json::from_str(text).map_err(|error| INVALID_MESSAGE.detail(error))
 }
 
 impl ChosenSettings {
-    fn check(self) -> Result<Settings, Problem> {
-        fn within<T>(name: &str, number: i64, new: impl Fn(u16) -> Result<T, OutOfBounds>) -> Result<T, Problem> {
+    fn check(self) -> Result<Settings, MessageProblem> {
+        fn within<T>(
+            name: &str,
+            number: i64,
+            new: impl Fn(u16) -> Result<T, OutOfBounds>,
+        ) -> Result<T, MessageProblem> {
             // No bound lies near these: what does not fit is out of bounds as well.
             let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
             new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))

@@ -3,7 +3,7 @@
 use domain::game::drawing::{Batch, Op, Pen, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::refused::{INVALID_DRAWING, INVALID_MESSAGE, Problem};
+use super::problem::{INVALID_DRAWING, INVALID_MESSAGE, MessageProblem};
 
 /// Some operations under their number in the turn.
 #[derive(Debug, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub(crate) struct BatchMessage {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OpMessage {
-    op: Kind,
+    op: OpKind,
     id: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<Vec<i32>>,
@@ -32,7 +32,7 @@ pub(crate) struct OpMessage {
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum OpKind {
     Stroke,
     Fill,
     Clear,
@@ -48,9 +48,9 @@ enum ToolMessage {
 }
 
 impl TryFrom<BatchMessage> for Batch {
-    type Error = Problem;
+    type Error = MessageProblem;
 
-    fn try_from(batch: BatchMessage) -> Result<Self, Problem> {
+    fn try_from(batch: BatchMessage) -> Result<Self, MessageProblem> {
         let ops = batch.ops.into_iter().map(Op::try_from).collect::<Result<_, _>>()?;
         Self::new(batch.seq, ops).map_err(|why| INVALID_DRAWING.detail(why))
     }
@@ -63,13 +63,13 @@ impl From<&Batch> for BatchMessage {
 }
 
 impl TryFrom<OpMessage> for Op {
-    type Error = Problem;
+    type Error = MessageProblem;
 
-    fn try_from(op: OpMessage) -> Result<Self, Problem> {
+    fn try_from(op: OpMessage) -> Result<Self, MessageProblem> {
         let needs = |what: &str| INVALID_MESSAGE.detail(format!("an op is without {what}"));
         let id = op.id;
         Ok(match op.op {
-            Kind::Stroke => {
+            OpKind::Stroke => {
                 let pen = match (op.color, op.width, op.tool) {
                     (None, None, None) => None,
                     (Some(color), Some(width), Some(tool)) => {
@@ -83,14 +83,14 @@ impl TryFrom<OpMessage> for Op {
                 };
                 Self::Stroke { id, pen, points: op.points.unwrap_or_default(), end: op.end }
             }
-            Kind::Fill => Self::Fill {
+            OpKind::Fill => Self::Fill {
                 id,
                 color: op.color.ok_or_else(|| needs("`color`"))?,
                 at: op.at.ok_or_else(|| needs("`at`"))?,
             },
-            Kind::Clear => Self::Clear { id },
-            Kind::Undo => Self::Undo { id },
-            Kind::Redo => Self::Redo { id },
+            OpKind::Clear => Self::Clear { id },
+            OpKind::Undo => Self::Undo { id },
+            OpKind::Redo => Self::Redo { id },
         })
     }
 }
@@ -110,13 +110,13 @@ impl From<&Op> for OpMessage {
                     width: pen.map(|pen| pen.width),
                     tool: pen.as_ref().map(tool),
                     end: *end,
-                    ..plain(Kind::Stroke, *id)
+                    ..plain(OpKind::Stroke, *id)
                 }
             }
-            Op::Fill { id, color, at } => Self { color: Some(*color), at: Some(*at), ..plain(Kind::Fill, *id) },
-            Op::Clear { id } => plain(Kind::Clear, *id),
-            Op::Undo { id } => plain(Kind::Undo, *id),
-            Op::Redo { id } => plain(Kind::Redo, *id),
+            Op::Fill { id, color, at } => Self { color: Some(*color), at: Some(*at), ..plain(OpKind::Fill, *id) },
+            Op::Clear { id } => plain(OpKind::Clear, *id),
+            Op::Undo { id } => plain(OpKind::Undo, *id),
+            Op::Redo { id } => plain(OpKind::Redo, *id),
         }
     }
 }

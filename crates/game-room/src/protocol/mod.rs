@@ -2,13 +2,13 @@
 
 mod client;
 mod drawing;
-mod refused;
+mod problem;
 mod room;
 mod server;
 
-pub use client::{Message, decode};
+pub use client::{ClientMessage, decode};
 pub(crate) use drawing::BatchMessage;
-pub use refused::*;
+pub use problem::*;
 pub use room::RoomMessage;
 pub(crate) use server::{Ink, ServerMessage};
 

@@ -1,6 +1,8 @@
 //! The room in JSON, made of a view, which holds no more than its viewer may see.
 
-use domain::game::{Award, OptionView, PlayerView, Reason, Settings, Solver, Standing, TurnView, View, WordSource};
+use domain::game::{
+    Award, AwardReason, OptionView, PlayerView, Settings, Solver, Standing, TurnView, View, WordSource,
+};
 use serde::Serialize;
 
 /// A room as one participant sees it.
@@ -193,8 +195,8 @@ impl From<OptionView> for WordMessage {
 impl From<&Award> for AwardMessage {
     fn from(award: &Award) -> Self {
         let reason = match award.reason {
-            Reason::CorrectAnswer => "correct_answer",
-            Reason::DrawerPenalty => "drawer_penalty",
+            AwardReason::CorrectAnswer => "correct_answer",
+            AwardReason::DrawerPenalty => "drawer_penalty",
         };
         Self { player_id: award.player.to_string(), points: award.points, reason }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use store::game::Role;
 
-use super::refused::Refused;
+use super::problem::RefusedMessage;
 use super::room::RoomMessage;
 use super::{BatchMessage, PROTOCOL};
 
@@ -201,8 +201,8 @@ fn system_text(text: SystemText) -> &'static str {
     }
 }
 
-impl From<Refused> for ServerMessage<'_> {
-    fn from(refused: Refused) -> Self {
+impl From<RefusedMessage> for ServerMessage<'_> {
+    fn from(refused: RefusedMessage) -> Self {
         let (problem, echo) = (refused.problem, refused.echo);
         let error = ErrorMessage { r#type: problem.urn(), title: problem.title, detail: problem.detail };
         Self::Error { error, action: echo.action, id: echo.id, turn_id: echo.turn_id }

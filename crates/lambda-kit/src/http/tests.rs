@@ -42,7 +42,7 @@ fn a_header_that_is_no_text_is_the_clients_fault() {
     let event = |header: &str| {
         let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
         event["headers"] = serde_json::json!({ "x-name": header });
-        let Incoming(request) = serde_json::from_value(event).expect("any event");
+        let IncomingRequest(request) = serde_json::from_value(event).expect("any event");
         request.map(|event| Request::new(*event).header("x-name").map(str::to_owned)).map_err(|problem| problem.name())
     };
     assert_eq!(event("plain"), Ok(Some("plain".to_owned())));
@@ -56,8 +56,8 @@ fn a_parameter_that_the_route_does_not_know_is_named() {
     let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
     event["queryStringParameters"] = serde_json::json!({ "from": "2025-10-02", "too": "2025-10-03" });
     let request = Request::new(serde_json::from_value(event).expect("an event"));
-    assert_eq!(request.takes_query(&["from", "to", "too"]), Ok(()));
-    let problem = request.takes_query(&["from", "to"]).expect_err("an unknown one");
+    assert_eq!(request.allow_query_parameters(&["from", "to", "too"]), Ok(()));
+    let problem = request.allow_query_parameters(&["from", "to"]).expect_err("an unknown one");
     assert_eq!(
         (problem.name(), problem.to_json()["detail"].as_str().map(|why| why.contains("`too`"))),
         ("invalid-parameter", Some(true))
@@ -80,7 +80,7 @@ fn the_type_that_the_client_weighs_most_is_sent() {
     ] {
         let mut event = ApiGatewayV2httpRequest::default();
         event.headers.insert("accept", HeaderValue::from_static(accept));
-        assert_eq!(Request::new(event).preferred(&["application/json", "text/csv"]), expected, "{accept}");
+        assert_eq!(Request::new(event).preferred_media_type(&["application/json", "text/csv"]), expected, "{accept}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! addresses over TLS alone, follow no redirect, and are bounded in time and in what they read.
 
 mod address;
-mod gate;
+mod connection_guard;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -22,10 +22,10 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::time::timeout;
 
 use crate::env::{ConfigError, parsed};
-use gate::Gate;
+use connection_guard::ConnectionGuard;
 
 pub use address::is_public;
-pub use gate::Refusal;
+pub use connection_guard::Refusal;
 
 /// The variable that allows addresses by hand, separated by commas: `127.0.0.1:9443,[::1]:9443`. The local stack and tests set
 /// it; in the cloud it is not set. An allowed address may also be reached without TLS.
@@ -80,8 +80,8 @@ impl OutboundError {
 /// Sends requests. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Outbound {
-    client: Client<HttpsConnector<Gate>, Full<Bytes>>,
-    gate: Gate,
+    client: Client<HttpsConnector<ConnectionGuard>, Full<Bytes>>,
+    guard: ConnectionGuard,
 }
 
 impl Outbound {
@@ -99,10 +99,10 @@ impl Outbound {
     /// To public addresses, and to `allowed`.
     #[must_use]
     pub fn new(allowed: &[SocketAddr]) -> Self {
-        Self::through(Gate::new(allowed))
+        Self::through(ConnectionGuard::new(allowed))
     }
 
-    fn through(gate: Gate) -> Self {
+    fn through(guard: ConnectionGuard) -> Self {
         let mut roots = RootCertStore::empty();
         // What cannot be read of them is missing, and no more: a connection that would need it fails, and says so.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -115,8 +115,8 @@ impl Outbound {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_MAX)
             .http1_max_buf_size(HEADER_BYTES_MAX)
-            .build(connector.wrap_connector(gate.clone()));
-        Self { client, gate }
+            .build(connector.wrap_connector(guard.clone()));
+        Self { client, guard }
     }
 
     /// Sends a request and reads the whole answer, whatever its status. A redirect is an answer like any other.
@@ -125,7 +125,7 @@ impl Outbound {
     /// [`OutboundError`].
     pub async fn send(&self, request: Request<Bytes>, limits: Limits) -> Result<Response<Bytes>, OutboundError> {
         // TLS looks at the host before a connection is asked for, and would call it a failure.
-        self.gate.target(request.uri()).map_err(OutboundError::Refused)?;
+        self.guard.target(request.uri()).map_err(OutboundError::Refused)?;
         let exchange = async {
             let answer = self.client.request(request.map(Full::new)).await.map_err(|error| reason(&error))?;
             let (head, body) = answer.into_parts();
@@ -148,7 +148,7 @@ impl Outbound {
     /// # Errors
     /// [`Refusal`].
     pub async fn check(&self, uri: &Uri) -> Result<(), Refusal> {
-        timeout(CHECK_MAX, self.gate.addresses(uri)).await.unwrap_or(Err(Refusal::Unresolved)).map(drop)
+        timeout(CHECK_MAX, self.guard.addresses(uri)).await.unwrap_or(Err(Refusal::Unresolved)).map(drop)
     }
 }
 

@@ -101,12 +101,12 @@ async fn a_name_that_turns_to_this_machine_after_the_check_leads_nowhere() {
     let server = Server::answering(answer("inside")).await;
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let gate = Gate::with_resolver(&[], move |_| {
+    let guard = ConnectionGuard::with_resolver(&[], move |_| {
         let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
         let address = if is_first { Ipv4Addr::new(93, 184, 216, 34) } else { Ipv4Addr::LOCALHOST };
         Box::pin(async move { Ok(vec![IpAddr::V4(address)]) })
     });
-    let outbound = Outbound::through(gate);
+    let outbound = Outbound::through(guard);
     let url = format!("https://rebind.example:{}/", server.address.port());
     assert_eq!(outbound.check(&url.parse().expect("an address")).await, Ok(()));
     assert_eq!(refusal(outbound.send(to(&url), LIMITS).await), Refusal::NotPublic);
@@ -116,14 +116,15 @@ async fn a_name_that_turns_to_this_machine_after_the_check_leads_nowhere() {
 #[tokio::test]
 async fn a_name_with_a_private_address_among_public_ones_is_refused_as_a_whole() {
     let both = [Ipv4Addr::new(93, 184, 216, 34), Ipv4Addr::new(10, 0, 0, 1)].map(IpAddr::V4);
-    let outbound = Outbound::through(Gate::with_resolver(&[], move |_| Box::pin(async move { Ok(both.to_vec()) })));
+    let outbound =
+        Outbound::through(ConnectionGuard::with_resolver(&[], move |_| Box::pin(async move { Ok(both.to_vec()) })));
     assert_eq!(refusal(outbound.send(to("https://both.example/"), LIMITS).await), Refusal::NotPublic);
 }
 
 #[tokio::test]
 async fn what_is_no_web_address_is_refused_before_anything_is_looked_up() {
-    let gate = Gate::with_resolver(&[], |name| panic!("{name} was looked up"));
-    let outbound = Outbound::through(gate);
+    let guard = ConnectionGuard::with_resolver(&[], |name| panic!("{name} was looked up"));
+    let outbound = Outbound::through(guard);
     for (url, expected) in [
         ("https://user:secret@example.com/", "an address with a user name or password is not allowed"),
         ("/push", "an absolute address is needed"),
@@ -140,15 +141,15 @@ async fn what_is_no_web_address_is_refused_before_anything_is_looked_up() {
 
 #[tokio::test]
 async fn a_name_that_means_nothing_may_mean_something_later() {
-    let gate = Gate::with_resolver(&[], |_| Box::pin(async { Ok(Vec::new()) }));
-    let error = Outbound::through(gate).send(to("https://nowhere.example/"), LIMITS).await.expect_err("nothing there");
+    let guard = ConnectionGuard::with_resolver(&[], |_| Box::pin(async { Ok(Vec::new()) }));
+    let error = Outbound::through(guard).send(to("https://nowhere.example/"), LIMITS).await.expect_err("nothing there");
     assert!(matches!(error, OutboundError::Refused(Refusal::Unresolved)), "{error:?}");
     assert!(error.is_transient());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_name_server_that_never_answers_is_not_waited_for() {
-    let outbound = Outbound::through(Gate::with_resolver(&[], |_| Box::pin(std::future::pending())));
+    let outbound = Outbound::through(ConnectionGuard::with_resolver(&[], |_| Box::pin(std::future::pending())));
     let uri = "https://silent.example/".parse().expect("an address");
     let checked = tokio::time::timeout(Duration::from_secs(60), outbound.check(&uri)).await;
     assert_eq!(checked, Ok(Err(Refusal::Unresolved)));

@@ -35,10 +35,10 @@ const UNREACHABLE: &str = "the push service cannot be reached";
 const ATTEMPTS_MAX: u32 = 3;
 
 /// The first pause; the next are twice as long each.
-const PAUSE: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The longest pause, also where the push service asks for more.
-const PAUSE_MAX: Duration = Duration::from_secs(3);
+const RETRY_DELAY_MAX: Duration = Duration::from_secs(3);
 
 /// Where a browser is reached, and how to encrypt for it.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ pub struct Message<'a> {
 
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendOutcome {
     /// The push service has it.
     Accepted,
     /// The subscription is over; the status says so: 404 or 410.
@@ -119,10 +119,10 @@ pub struct Push {
 }
 
 /// What one attempt came to.
-enum Attempt {
-    Over(Sent),
+enum AttemptOutcome {
+    Final(SendOutcome),
     /// The push service does not have it, and may take it later: after that long, if it says so.
-    Later(String, Option<Duration>),
+    RetryLater(String, Option<Duration>),
 }
 
 impl Push {
@@ -149,16 +149,16 @@ impl Push {
     /// Sends a message. A push service that says it cannot now is asked up to three times, within half a minute.
     ///
     /// What has no answer is not sent again: it may have arrived, and a reminder comes once.
-    pub async fn send(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> Sent {
-        let mut pause = PAUSE;
+    pub async fn send(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
+        let mut pause = RETRY_DELAY;
         let mut attempt = 1;
         loop {
             match self.attempt(to, message, now).await {
-                Attempt::Over(sent) => return sent,
-                Attempt::Later(why, after) => {
+                AttemptOutcome::Final(sent) => return sent,
+                AttemptOutcome::RetryLater(why, after) => {
                     let wait = after.unwrap_or(pause);
-                    if attempt == ATTEMPTS_MAX || wait > PAUSE_MAX {
-                        return Sent::Failed(why);
+                    if attempt == ATTEMPTS_MAX || wait > RETRY_DELAY_MAX {
+                        return SendOutcome::Failed(why);
                     }
                     // Many that were turned away at once should not come back at once.
                     tokio::time::sleep(wait + wait.mul_f64(fastrand::f64() / 4.0)).await;
@@ -169,22 +169,22 @@ impl Push {
     }
 
     /// Sends a message, and asks nobody twice: within five seconds.
-    pub async fn send_once(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> Sent {
+    pub async fn send_once(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
         match self.attempt(to, message, now).await {
-            Attempt::Over(sent) => sent,
-            Attempt::Later(why, _) => Sent::Failed(why),
+            AttemptOutcome::Final(sent) => sent,
+            AttemptOutcome::RetryLater(why, _) => SendOutcome::Failed(why),
         }
     }
 
-    async fn attempt(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> Attempt {
+    async fn attempt(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> AttemptOutcome {
         if message.content.len() > MESSAGE_BYTES_MAX {
-            return Attempt::Over(Sent::Rejected("the message is too long".to_owned()));
+            return AttemptOutcome::Final(SendOutcome::Rejected("the message is too long".to_owned()));
         }
         let builder = WebPushBuilder::new(to.endpoint.clone(), to.key, to.auth);
         let built = builder.with_valid_duration(message.time_to_live).build(message.content);
         let mut request = match built {
             Ok(request) => request.map(Bytes::from),
-            Err(error) => return Attempt::Over(Sent::Rejected(error.to_string())),
+            Err(error) => return AttemptOutcome::Final(SendOutcome::Rejected(error.to_string())),
         };
         let headers = [
             (header::AUTHORIZATION, self.key.authorization(&to.endpoint, now)),
@@ -194,7 +194,7 @@ impl Push {
         for (name, value) in headers {
             match HeaderValue::from_str(&value) {
                 Ok(value) => drop(request.headers_mut().insert(name, value)),
-                Err(error) => return Attempt::Over(Sent::Rejected(error.to_string())),
+                Err(error) => return AttemptOutcome::Final(SendOutcome::Rejected(error.to_string())),
             }
         }
         match self.outbound.send(request, LIMITS).await {
@@ -202,11 +202,13 @@ impl Push {
                 let status = answer.status();
                 let why = format!("the push service answers {status}");
                 match status.as_u16() {
-                    404 | 410 => Attempt::Over(Sent::Gone(status.as_u16())),
-                    429 => Attempt::Later(why, retry_after(answer.headers(), now)),
-                    _ if status.is_success() => Attempt::Over(Sent::Accepted),
-                    _ if status.is_server_error() => Attempt::Later(why, retry_after(answer.headers(), now)),
-                    _ => Attempt::Over(Sent::Rejected(why)),
+                    404 | 410 => AttemptOutcome::Final(SendOutcome::Gone(status.as_u16())),
+                    429 => AttemptOutcome::RetryLater(why, retry_after(answer.headers(), now)),
+                    _ if status.is_success() => AttemptOutcome::Final(SendOutcome::Accepted),
+                    _ if status.is_server_error() => {
+                        AttemptOutcome::RetryLater(why, retry_after(answer.headers(), now))
+                    }
+                    _ => AttemptOutcome::Final(SendOutcome::Rejected(why)),
                 }
             }
             // The user who names an address learns one thing of it, whatever is wrong: names, ports and certificates are not theirs to probe.
@@ -214,9 +216,11 @@ impl Push {
                 tracing::warn!(%error, "a push service cannot be reached");
                 let why = UNREACHABLE.to_owned();
                 match error {
-                    OutboundError::Refused(Refusal::Unresolved | Refusal::Unreachable) => Attempt::Later(why, None),
-                    OutboundError::Refused(_) => Attempt::Over(Sent::Rejected(why)),
-                    _ => Attempt::Over(Sent::Failed(why)),
+                    OutboundError::Refused(Refusal::Unresolved | Refusal::Unreachable) => {
+                        AttemptOutcome::RetryLater(why, None)
+                    }
+                    OutboundError::Refused(_) => AttemptOutcome::Final(SendOutcome::Rejected(why)),
+                    _ => AttemptOutcome::Final(SendOutcome::Failed(why)),
                 }
             }
         }

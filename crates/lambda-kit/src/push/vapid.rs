@@ -20,17 +20,17 @@ const KEY_BYTES: usize = 32;
 /// A secret that is shorter can be guessed.
 const SECRET_BYTES_MIN: usize = 32;
 
-/// What keys are derived for: another purpose gives another key.
+/// What keys are derive_key for: another purpose gives another key.
 const PURPOSE: &[u8] = b"tidemark vapid key";
 
 /// How long a token is good for. Push services refuse more than 24 hours.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 
 /// A token with less than this left is made anew.
-const REST_MIN: SignedDuration = SignedDuration::from_hours(1);
+const REMAINING_LIFETIME_MIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// Tokens that are kept: browsers know a handful of push services, and others are not worth the memory.
-const KEPT_MAX: usize = 64;
+const CACHED_TOKENS_MAX: usize = 64;
 
 /// Why a secret gives no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +56,7 @@ impl VapidKey {
     /// The key of a secret, and the address under which a push service reaches somebody: `mailto:` or `https:`.
     ///
     /// A secret that is a private key already (43 characters of base64url, as the libraries of most languages write one) is taken as it
-    /// stands, so that subscriptions made under it go on. From any other one, of at least 32 bytes, a key is derived.
+    /// stands, so that subscriptions made under it go on. From any other one, of at least 32 bytes, a key is derive_key.
     ///
     /// # Errors
     /// [`VapidKeyError`].
@@ -66,7 +66,7 @@ impl VapidKey {
         let signing = match given {
             Some(key) => SigningKey::from_slice(&key).map_err(|_| VapidKeyError::NotAKey)?,
             None if secret.len() < SECRET_BYTES_MIN => return Err(VapidKeyError::TooShort),
-            None => derived(secret.as_bytes()),
+            None => derive_key(secret.as_bytes()),
         };
         Ok(Self { signing, subject: subject.into(), tokens: Mutex::default() })
     }
@@ -81,13 +81,13 @@ impl VapidKey {
     pub(super) fn authorization(&self, endpoint: &Uri, now: Timestamp) -> String {
         let origin = origin(endpoint);
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = tokens.get(&origin).filter(|(_, expiry)| expiry.duration_since(now) > REST_MIN);
+        let kept = tokens.get(&origin).filter(|(_, expiry)| expiry.duration_since(now) > REMAINING_LIFETIME_MIN);
         let token = match kept {
             Some((token, _)) => token.clone(),
             None => {
                 let expiry = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
                 let token = self.token(&origin, expiry);
-                if tokens.len() >= KEPT_MAX {
+                if tokens.len() >= CACHED_TOKENS_MAX {
                     tokens.clear();
                 }
                 tokens.insert(origin, (token.clone(), expiry));
@@ -118,7 +118,7 @@ fn origin(endpoint: &Uri) -> String {
 }
 
 /// 32 bytes are no key once in 2^32 times; then the next ones are taken.
-fn derived(secret: &[u8]) -> SigningKey {
+fn derive_key(secret: &[u8]) -> SigningKey {
     let keys = Hkdf::<Sha256>::new(None, secret);
     let candidates = (0_u8..).filter_map(|count| {
         let mut bytes = [0; KEY_BYTES];

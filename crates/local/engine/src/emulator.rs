@@ -57,7 +57,7 @@ impl Emulator {
     }
 }
 
-/// One of 16 million loopback addresses. The emulator lets every web page in, and only the front is guarded: a page would have to
+/// One of 16 million loopback addresses. The emulator lets every web page in, and only the proxy is guarded: a page would have to
 /// find this address and its port first. Where a system has 127.0.0.1 alone (macOS), only the port is to be found.
 fn secret_address() -> Ipv4Addr {
     Ipv4Addr::new(127, fastrand::u8(1..255), fastrand::u8(..), fastrand::u8(1..255))
@@ -69,7 +69,7 @@ async fn serve(
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
     let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
-    // The front's idle connections would hold a graceful end open, so the end of the signal is the end of serving.
+    // The proxy's idle connections would hold a graceful end open, so the end of the signal is the end of serving.
     tokio::select! {
         served = dynoxide::server::serve_with_shutdown(listener, tables, std::future::pending()) => served,
         _ = stopped => Ok(()),

@@ -50,7 +50,7 @@ pub struct EngineFaults {
     pub delay_ms: u64,
 }
 
-/// The faults in force, shared by whoever sets them and the front, which makes them happen.
+/// The faults in force, shared by whoever sets them and the proxy, which makes them happen.
 #[derive(Debug)]
 pub struct Faults {
     state: Mutex<State>,
@@ -60,13 +60,13 @@ pub struct Faults {
 struct State {
     faults: EngineFaults,
     rng: fastrand::Rng,
-    struck: BTreeMap<&'static str, u64>,
+    injected: BTreeMap<&'static str, u64>,
 }
 
 impl Default for Faults {
     fn default() -> Self {
         let rng = fastrand::Rng::with_seed(0);
-        Self { state: Mutex::new(State { faults: EngineFaults::default(), rng, struck: BTreeMap::new() }) }
+        Self { state: Mutex::new(State { faults: EngineFaults::default(), rng, injected: BTreeMap::new() }) }
     }
 }
 
@@ -89,8 +89,8 @@ impl Faults {
 
     /// How often each fault has struck since the start: `fail_before`, `fail_after`, `throttle`, `transaction_conflicts`.
     #[must_use]
-    pub fn struck(&self) -> BTreeMap<&'static str, u64> {
-        self.lock().struck.clone()
+    pub fn injected(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().injected.clone()
     }
 
     pub(crate) fn delay(&self) -> Duration {
@@ -102,7 +102,7 @@ impl Faults {
     }
 
     pub(crate) fn count_throttled(&self) {
-        *self.lock().struck.entry("throttle").or_default() += 1;
+        *self.lock().injected.entry("throttle").or_default() += 1;
     }
 
     /// The reply that takes the place of carrying out `operation`, if it is to fail.
@@ -134,7 +134,7 @@ impl Faults {
         } else if chance.probability <= 0.0 || state.rng.f64() >= chance.probability {
             return None;
         }
-        *state.struck.entry(kind).or_default() += 1;
+        *state.injected.entry(kind).or_default() += 1;
         Some(reply)
     }
 
@@ -162,7 +162,7 @@ mod tests {
         faults.set(failing("PutItem", Chance { next: 2, probability: 0.0 }));
         let strikes: Vec<bool> = (0..4).map(|_| faults.fails_before("PutItem").is_some()).collect();
         assert_eq!(strikes, [true, true, false, false]);
-        assert_eq!(faults.struck()["fail_before"], 2);
+        assert_eq!(faults.injected()["fail_before"], 2);
     }
 
     #[test]

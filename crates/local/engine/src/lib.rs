@@ -1,24 +1,24 @@
-//! A DynamoDB for one machine: `dynoxide`, an embedded emulator, behind a front that closes its gaps.
+//! A DynamoDB for one machine: `dynoxide`, an embedded emulator, behind a proxy that closes its gaps.
 //!
-//! The emulator answers the table API. The front answers the streams API itself, straight from the emulator's stream
+//! The emulator answers the table API. The proxy answers the streams API itself, straight from the emulator's stream
 //! table (several shards, open ends, trimming), knows point-in-time recovery settings, gives ARNs the caller's region,
-//! can misbehave on purpose (see [`Faults`]), and asks a [`Gate`] who may do what. Nothing here knows the suite's tables or functions.
+//! can misbehave on purpose (see [`Faults`]), and asks a [`Authorizer`] who may do what. Nothing here knows the suite's tables or functions.
 
-mod access;
 mod api;
 mod arn;
-mod backups;
+mod authorization;
 mod database;
 mod emulator;
 mod faults;
-mod front;
 pub mod guard;
 mod housekeeping;
 mod meter;
+mod point_in_time_recovery;
+mod proxy;
 mod streams;
 mod tables;
 mod throttle;
-mod writes;
+mod write_notifier;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,15 +30,15 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-pub use crate::access::{Access, Gate};
+pub use crate::authorization::{Access, Authorizer};
 pub use crate::faults::{Chance, EngineFaults, FailureReply, Faults};
-pub use crate::meter::{Meter, Place, Usage};
+pub use crate::meter::{Meter, TableOrIndex, Usage};
 pub use crate::streams::ShardChange;
 pub use crate::throttle::ThrottleClock;
 
 use crate::database::Database;
 use crate::emulator::Emulator;
-use crate::front::Front;
+use crate::proxy::Proxy;
 
 /// How long [`Engine::shutdown`] lets requests finish that are under way.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
@@ -108,8 +108,8 @@ pub enum EngineError {
 #[derive(Debug)]
 pub struct Engine {
     addr: SocketAddr,
-    front: Arc<Front>,
-    stop_front: Option<oneshot::Sender<()>>,
+    proxy: Arc<Proxy>,
+    stop_proxy: Option<oneshot::Sender<()>>,
     serving: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
     emulator: Emulator,
@@ -131,14 +131,14 @@ impl Engine {
         let addr = listener.local_addr()?;
         let (database, folder) = blocking(move || Database::open(&options.storage, options.stream_shards)).await??;
         let emulator = Emulator::start(database.tables.clone())?;
-        let front = Arc::new(Front::new(database, emulator.addr()));
-        let (stop_front, stopped) = oneshot::channel();
-        let serving = tokio::spawn(front::serve(listener, Arc::clone(&front), async {
-            // A sender that is dropped stops the front like one that is used.
+        let proxy = Arc::new(Proxy::new(database, emulator.addr()));
+        let (stop_proxy, stopped) = oneshot::channel();
+        let serving = tokio::spawn(proxy::serve(listener, Arc::clone(&proxy), async {
+            // A sender that is dropped stops the proxy like one that is used.
             let _ = stopped.await;
         }));
-        let housekeeping = tokio::spawn(housekeeping::run(Arc::downgrade(&front)));
-        Ok(Self { addr, front, stop_front: Some(stop_front), serving, housekeeping, emulator, _folder: folder })
+        let housekeeping = tokio::spawn(housekeeping::run(Arc::downgrade(&proxy)));
+        Ok(Self { addr, proxy, stop_proxy: Some(stop_proxy), serving, housekeeping, emulator, _folder: folder })
     }
 
     /// The endpoint for an AWS client, `http://127.0.0.1:8000`.
@@ -156,32 +156,32 @@ impl Engine {
     /// The faults in force, to read and to set.
     #[must_use]
     pub fn faults(&self) -> &Arc<Faults> {
-        &self.front.faults
+        &self.proxy.faults
     }
 
-    /// Has `gate` decide, from now on, on the requests of the callers that it knows. The first gate stays.
-    pub fn guard(&self, gate: Arc<dyn Gate>) {
-        self.front.gate.get_or_init(|| gate);
+    /// Has `authorizer` decide, from now on, on the requests of the callers that it knows. The first authorizer stays.
+    pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
+        self.proxy.authorizer.get_or_init(|| authorizer);
     }
 
     /// The clock of [`EngineFaults::throttle`].
     #[must_use]
     pub fn throttle_clock(&self) -> &ThrottleClock {
-        &self.front.throttle.clock
+        &self.proxy.throttle.clock
     }
 
     /// Changes after each write to `table`, so that a reader of its stream can wait instead of asking. A write whose client
     /// hung up may be missed: ask from time to time all the same.
     #[must_use]
-    pub fn writes(&self, table: &str) -> watch::Receiver<()> {
-        self.front.writes.to(table)
+    pub fn subscribe_to_writes(&self, table: &str) -> watch::Receiver<()> {
+        self.proxy.writes.subscribe(table)
     }
 
     /// Meters requests from now on: what they consume, and which are throttled.
     #[must_use]
     pub fn meter(&self) -> Arc<Meter> {
-        self.front.meter.switch_on();
-        Arc::clone(&self.front.meter)
+        self.proxy.meter.switch_on();
+        Arc::clone(&self.proxy.meter)
     }
 
     /// Closes an open shard of a table's stream and opens its children: one for [`ShardChange::Roll`], as AWS does every few hours, two halves for
@@ -195,8 +195,8 @@ impl Engine {
         shard_id: &str,
         change: ShardChange,
     ) -> Result<Vec<String>, EngineError> {
-        let (front, table, shard_id) = (Arc::clone(&self.front), table.to_owned(), shard_id.to_owned());
-        blocking(move || front.change_shard(&table, &shard_id, change)).await?
+        let (proxy, table, shard_id) = (Arc::clone(&self.proxy), table.to_owned(), shard_id.to_owned());
+        blocking(move || proxy.change_shard(&table, &shard_id, change)).await?
     }
 
     /// Deletes expired items and trims streams now; it happens by itself every minute. Gives the number of items deleted.
@@ -204,14 +204,14 @@ impl Engine {
     /// # Errors
     /// When the database refuses.
     pub async fn sweep(&self) -> Result<usize, EngineError> {
-        let front = Arc::clone(&self.front);
-        blocking(move || front.sweep()).await?
+        let proxy = Arc::clone(&self.proxy);
+        blocking(move || proxy.sweep()).await?
     }
 
     /// Stops serving, lets requests under way finish for two seconds, and closes the database.
     pub async fn shutdown(mut self) {
         self.housekeeping.abort();
-        self.stop_front.take();
+        self.stop_proxy.take();
         if tokio::time::timeout(SHUTDOWN_GRACE, &mut self.serving).await.is_err() {
             self.serving.abort();
         }
@@ -226,7 +226,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.housekeeping.abort();
-        self.stop_front.take();
+        self.stop_proxy.take();
     }
 }
 

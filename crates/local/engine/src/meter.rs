@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::front::Call;
+use crate::proxy::Call;
 
 /// The member that asks.
 const ASKING: &str = "ReturnConsumedCapacity";
@@ -32,18 +32,18 @@ pub struct Usage {
 }
 
 /// A table's name, and the index's when it is about one.
-pub type Place = (String, Option<String>);
+pub type TableOrIndex = (String, Option<String>);
 
 /// The usage of one database.
 #[derive(Debug, Default)]
 pub struct Meter {
     on: AtomicBool,
-    used: Mutex<BTreeMap<Place, Usage>>,
+    used: Mutex<BTreeMap<TableOrIndex, Usage>>,
 }
 
 /// How a request is metered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Metered {
+pub(crate) enum MeteredKind {
     Reads,
     Writes,
 }
@@ -73,18 +73,18 @@ impl Meter {
 
     /// What each table and index has taken since the meter was switched on.
     #[must_use]
-    pub fn used(&self) -> BTreeMap<Place, Usage> {
+    pub fn used(&self) -> BTreeMap<TableOrIndex, Usage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes the call ask for what it consumes, where it is to be metered and does not ask already.
-    pub(crate) fn ask(&self, call: &mut Call) -> Option<Metered> {
+    pub(crate) fn request_capacity(&self, call: &mut Call) -> Option<MeteredKind> {
         if !self.on.load(Ordering::Relaxed) {
             return None;
         }
         let metered = match call.operation.as_str() {
-            "GetItem" | "Query" | "Scan" | "BatchGetItem" | "TransactGetItems" => Metered::Reads,
-            "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" | "TransactWriteItems" => Metered::Writes,
+            "GetItem" | "Query" | "Scan" | "BatchGetItem" | "TransactGetItems" => MeteredKind::Reads,
+            "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" | "TransactWriteItems" => MeteredKind::Writes,
             _ => return None,
         };
         let rest = call.body.strip_prefix(b"{")?;
@@ -98,7 +98,7 @@ impl Meter {
     }
 
     /// Notes what a reply says, and gives the reply without it.
-    pub(crate) fn take(&self, metered: Metered, body: Bytes) -> Bytes {
+    pub(crate) fn record_reply(&self, metered: MeteredKind, body: Bytes) -> Bytes {
         let Ok(mut members) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(&body) else { return body };
         let Some(answer) = members.remove(ANSWER) else { return body };
         let one_or_many = if answer.get().starts_with('[') {
@@ -122,7 +122,7 @@ impl Meter {
         used.entry((table, None)).or_default().throttled += parts as u64;
     }
 
-    fn note(&self, metered: Metered, consumed: Consumed) {
+    fn note(&self, metered: MeteredKind, consumed: Consumed) {
         let table_units = consumed.table.map_or(consumed.capacity_units, |table| table.capacity_units);
         let indexes =
             consumed.global_secondary_indexes.into_iter().map(|(name, units)| (Some(name), units.capacity_units));
@@ -130,8 +130,8 @@ impl Meter {
         for (index, units) in indexes.chain([(None, table_units)]) {
             let usage = used.entry((consumed.table_name.clone(), index)).or_default();
             match metered {
-                Metered::Reads => usage.read_units += units,
-                Metered::Writes => usage.write_units += units,
+                MeteredKind::Reads => usage.read_units += units,
+                MeteredKind::Writes => usage.write_units += units,
             }
         }
     }
@@ -178,7 +178,7 @@ mod tests {
     fn a_call_asks_once_it_is_metered_and_is_else_left_as_it_is() {
         let put = r#"{"TableName": "t", "Item": {}}"#;
         let mut asking = call("PutItem", put);
-        assert_eq!(meter().ask(&mut asking), Some(Metered::Writes));
+        assert_eq!(meter().request_capacity(&mut asking), Some(MeteredKind::Writes));
         let body: Value = serde_json::from_slice(&asking.body).unwrap();
         assert_eq!(body, json!({ "ReturnConsumedCapacity": "INDEXES", "TableName": "t", "Item": {} }));
 
@@ -191,7 +191,11 @@ mod tests {
         ];
         for (meter, operation, body) in untouched {
             let mut left = call(operation, body);
-            assert_eq!((meter.ask(&mut left), &left.body[..]), (None, body.as_bytes()), "{operation} {body}");
+            assert_eq!(
+                (meter.request_capacity(&mut left), &left.body[..]),
+                (None, body.as_bytes()),
+                "{operation} {body}"
+            );
         }
     }
 
@@ -200,11 +204,11 @@ mod tests {
         let meter = meter();
         let reply = r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3.0,"Table":{"CapacityUnits":2.0},
             "GlobalSecondaryIndexes":{"i":{"CapacityUnits":1.0}}},"Attributes":{"n":{"N":"1.50"}}}"#;
-        let left = meter.take(Metered::Writes, Bytes::from(reply));
+        let left = meter.record_reply(MeteredKind::Writes, Bytes::from(reply));
         assert_eq!(left, r#"{"Attributes":{"n":{"N":"1.50"}}}"#);
         let many =
             r#"{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":4.0},{"TableName":"u","CapacityUnits":0.5}]}"#;
-        assert_eq!(meter.take(Metered::Reads, Bytes::from(many)), "{}");
+        assert_eq!(meter.record_reply(MeteredKind::Reads, Bytes::from(many)), "{}");
         let at = |table: &str, index: Option<&str>| (table.to_owned(), index.map(str::to_owned));
         let used = BTreeMap::from([
             (at("t", None), Usage { read_units: 4.0, write_units: 2.0, throttled: 0 }),
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn a_reply_that_says_nothing_of_it_is_passed_on_as_it_is() {
         for reply in ["{}", "no JSON", r#"{"Item":{}}"#] {
-            assert_eq!(meter().take(Metered::Reads, Bytes::from(reply)), reply);
+            assert_eq!(meter().record_reply(MeteredKind::Reads, Bytes::from(reply)), reply);
         }
     }
 

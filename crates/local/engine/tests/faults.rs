@@ -30,7 +30,7 @@ async fn a_request_that_fails_before_is_not_applied_and_one_that_fails_after_is(
     engine.faults().set(EngineFaults { fail_after: failing("*"), ..EngineFaults::default() });
     assert_eq!(wire.put("after", "1", 1).await.0, 500);
     assert!(stored(&wire, "after").await);
-    assert_eq!(engine.faults().struck(), BTreeMap::from([("fail_after", 1), ("fail_before", 1)]));
+    assert_eq!(engine.faults().injected(), BTreeMap::from([("fail_after", 1), ("fail_before", 1)]));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use crate::websocket_api::Limits;
+use crate::websocket_api::ConnectionLimits;
 
 /// Runs template.yaml on this machine: tables, functions, HTTP and WebSocket API, stream mappings and schedules, without Docker or AWS.
 #[derive(Debug, Clone, Parser)]
@@ -32,8 +32,8 @@ pub struct Options {
     pub in_memory: bool,
 
     /// URL of another DynamoDB (DynamoDB Local, ScyllaDB Alternator, the real service) instead of the embedded one.
-    #[arg(long, env = "TIDEMARK_DYNAMODB", value_name = "URL")]
-    pub dynamodb: Option<String>,
+    #[arg(long, env = "TIDEMARK_DYNAMODB_URL", value_name = "URL")]
+    pub dynamodb_url: Option<String>,
 
     /// The staff's token, for shop and journal; made and printed when absent.
     #[arg(long, env = "TIDEMARK_STAFF_TOKEN", hide_env_values = true)]
@@ -78,9 +78,9 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_STREAM_SHARDS", default_value_t = 1)]
     pub stream_shards: u16,
 
-    /// Limits of a WebSocket connection.
+    /// ConnectionLimits of a WebSocket connection.
     #[command(flatten)]
-    pub sockets: Limits,
+    pub sockets: ConnectionLimits,
 }
 
 fn name_and_value(argument: &str) -> Result<(String, String), String> {

@@ -46,7 +46,7 @@ struct State {
     functions: FunctionFaults,
     sockets: SocketFaults,
     rng: fastrand::Rng,
-    struck: BTreeMap<&'static str, u64>,
+    injected: BTreeMap<&'static str, u64>,
 }
 
 impl Default for Faults {
@@ -61,13 +61,13 @@ impl Faults {
     pub fn seeded(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         let (functions, sockets) = (FunctionFaults::default(), SocketFaults::default());
-        Self { state: Mutex::new(State { functions, sockets, rng, struck: BTreeMap::new() }) }
+        Self { state: Mutex::new(State { functions, sockets, rng, injected: BTreeMap::new() }) }
     }
 
     /// How often each fault has struck since the start: `kill_before`, `kill_after`, `deliver_twice`, `cut`.
     #[must_use]
-    pub fn struck(&self) -> BTreeMap<&'static str, u64> {
-        self.lock().struck.clone()
+    pub fn injected(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().injected.clone()
     }
 
     /// What is in force now among functions.
@@ -121,9 +121,9 @@ impl Faults {
     /// Whether a connection is to break at this message.
     #[must_use]
     pub fn cuts_connection(&self) -> bool {
-        let State { sockets, rng, struck, .. } = &mut *self.lock();
+        let State { sockets, rng, injected, .. } = &mut *self.lock();
         let cuts = strikes(&mut sockets.cut, rng);
-        *struck.entry("cut").or_default() += u64::from(cuts);
+        *injected.entry("cut").or_default() += u64::from(cuts);
         cuts
     }
 
@@ -135,9 +135,9 @@ impl Faults {
     }
 
     fn strikes(&self, kind: &'static str, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
-        let State { functions, rng, struck, .. } = &mut *self.lock();
+        let State { functions, rng, injected, .. } = &mut *self.lock();
         let strikes = concerns(functions, names) && strikes(fault(functions), rng);
-        *struck.entry(kind).or_default() += u64::from(strikes);
+        *injected.entry(kind).or_default() += u64::from(strikes);
         strikes
     }
 
@@ -168,7 +168,7 @@ mod tests {
         faults.set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
         let strikes: Vec<bool> = (0..4).map(|_| faults.kills_before(["a", "b"])).collect();
         assert_eq!(strikes, [true, true, false, false]);
-        assert_eq!(faults.struck()["kill_before"], 2);
+        assert_eq!(faults.injected()["kill_before"], 2);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
+use tidemark_local::banner;
 use tidemark_local::cli::Options;
-use tidemark_local::greeting;
-use tidemark_local::running::Running;
+use tidemark_local::startup::RunningStack;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -39,11 +39,11 @@ async fn run() -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
 
     let running = tokio::select! {
-        running = Running::start(&options) => running?,
+        running = RunningStack::start(&options) => running?,
         _ = interrupt.recv() => return Ok(()),
         _ = terminate.recv() => return Ok(()),
     };
-    println!("{}", greeting::of(&running));
+    println!("{}", banner::text(&running));
 
     tokio::select! {
         _ = interrupt.recv() => {}

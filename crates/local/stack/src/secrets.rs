@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::policies::{Policies, Request};
-use crate::private;
+use crate::private_files;
 use crate::stack::Secret;
 
 /// Where the endpoint lies on the stack's port.
@@ -40,27 +40,27 @@ const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 #[derive(Debug)]
 pub struct Secrets {
     by_id: BTreeMap<String, Arc<Stored>>,
-    tokens: Vec<(&'static str, TokenFrom)>,
+    tokens: Vec<(&'static str, TokenSource)>,
 }
 
 /// Where a token of this start comes from.
 #[derive(Clone, PartialEq, Eq)]
-pub enum TokenFrom {
+pub enum TokenSource {
     /// The command line or the environment gave it.
     Given,
     /// It was made now: the one time that it is shown.
-    Made(String),
+    Generated(String),
     /// It lies in this file since an earlier start.
-    Kept(PathBuf),
+    FromFile(PathBuf),
 }
 
-impl std::fmt::Debug for TokenFrom {
+impl std::fmt::Debug for TokenSource {
     /// Without the value, which belongs in no log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Given => "Given",
-            Self::Made(_) => "Made",
-            Self::Kept(_) => "Kept",
+            Self::Generated(_) => "Generated",
+            Self::FromFile(_) => "FromFile",
         })
     }
 }
@@ -110,8 +110,8 @@ impl Secrets {
             let token = TOKENS.iter().find(|(logical_id, _)| *logical_id == secret.logical_id);
             let given = token.and_then(|(_, flag)| given.iter().find(|(name, _)| name == flag));
             let (value, from) = match given {
-                Some((_, value)) => ((*value).to_owned(), TokenFrom::Given),
-                None => kept_or_made(secret, folder.as_deref())?,
+                Some((_, value)) => ((*value).to_owned(), TokenSource::Given),
+                None => read_or_generate(secret, folder.as_deref())?,
             };
             if value.chars().nth(SECRET_CHARS_MIN - 1).is_none() {
                 return Err(SecretsError::TooShort(setting(secret, token.map(|(_, flag)| *flag), &from)));
@@ -127,7 +127,7 @@ impl Secrets {
 
     /// Where the tokens come from, each by the name of its flag.
     #[must_use]
-    pub fn tokens(&self) -> &[(&'static str, TokenFrom)] {
+    pub fn tokens(&self) -> &[(&'static str, TokenSource)] {
         &self.tokens
     }
 
@@ -191,31 +191,31 @@ fn error(kind: &str, message: &str) -> Response {
     (StatusCode::BAD_REQUEST, [("content-type", "application/x-amz-json-1.1")], body).into_response()
 }
 
-fn kept_or_made(secret: &Secret, folder: Option<&Path>) -> Result<(String, TokenFrom), SecretsError> {
-    let value = || random(secret.length).map(|value| (value.clone(), TokenFrom::Made(value)));
+fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(String, TokenSource), SecretsError> {
+    let value = || random(secret.length).map(|value| (value.clone(), TokenSource::Generated(value)));
     let Some(folder) = folder else { return value() };
     let path = folder.join(&secret.logical_id);
     let failed = |source| SecretsError::Io { path: path.clone(), source };
     match std::fs::read_to_string(&path) {
-        Ok(value) if !value.is_empty() => return Ok((value, TokenFrom::Kept(path))),
+        Ok(value) if !value.is_empty() => return Ok((value, TokenSource::FromFile(path))),
         Ok(_) => {}
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => {}
         Err(other) => return Err(failed(other)),
     }
     let (value, made) = value()?;
-    private::folder(folder).map_err(failed)?;
-    let mut file = private::empty_file(&path).map_err(failed)?;
+    private_files::folder(folder).map_err(failed)?;
+    let mut file = private_files::empty_file(&path).map_err(failed)?;
     file.write_all(value.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     Ok((value, made))
 }
 
 /// Where the value is to be changed.
-fn setting(secret: &Secret, flag: Option<&str>, from: &TokenFrom) -> String {
+fn setting(secret: &Secret, flag: Option<&str>, from: &TokenSource) -> String {
     match (from, flag) {
-        (TokenFrom::Given, Some(flag)) => {
+        (TokenSource::Given, Some(flag)) => {
             format!("the token of --{flag} / TIDEMARK_{}", flag.replace('-', "_").to_uppercase())
         }
-        (TokenFrom::Kept(path), _) => format!("the secret in {}", path.display()),
+        (TokenSource::FromFile(path), _) => format!("the secret in {}", path.display()),
         _ => format!("the secret {}", secret.name),
     }
 }
@@ -251,11 +251,14 @@ mod tests {
         let data = tempfile::tempdir().expect("a folder");
         let secrets = [secret("StaffTokenSecret"), secret("CursorKeySecret")];
         let first = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
-        let [("staff-token", TokenFrom::Made(token))] = first.tokens() else { panic!("not made") };
+        let [("staff-token", TokenSource::Generated(token))] = first.tokens() else { panic!("not made") };
         assert_eq!(token.len(), 40);
         assert!(token.chars().all(|c| c.is_ascii_alphanumeric()));
         let again = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
-        assert_eq!(again.tokens(), [("staff-token", TokenFrom::Kept(data.path().join("secrets/StaffTokenSecret")))]);
+        assert_eq!(
+            again.tokens(),
+            [("staff-token", TokenSource::FromFile(data.path().join("secrets/StaffTokenSecret")))]
+        );
         assert_eq!(again.get("tidemark/local/StaffTokenSecret").expect("there").value, *token);
         assert_ne!(again.get("tidemark/local/CursorKeySecret").expect("there").value, *token);
         let mode =
@@ -270,7 +273,7 @@ mod tests {
         let given = [("health-token", "another one of that length"), ("staff-token", token)];
         let secrets = Secrets::open(&[secret("StaffTokenSecret")], Some(data.path()), &given).expect("opened");
         assert_eq!(secrets.get("tidemark/local/StaffTokenSecret").expect("there").value, token);
-        assert_eq!(secrets.tokens(), [("staff-token", TokenFrom::Given)]);
+        assert_eq!(secrets.tokens(), [("staff-token", TokenSource::Given)]);
         assert!(!data.path().join("secrets").exists());
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use engine::EngineError;
 
 use crate::build::BuildError;
-use crate::esm::MappingError;
+use crate::event_source_mapping::MappingError;
 use crate::functions::FunctionStartError;
 use crate::http_api::RouteError;
 use crate::schedules::ExpressionError;
@@ -29,7 +29,7 @@ pub enum StartError {
     },
     /// The template is not understood.
     #[error("{path}", path = .path.display())]
-    Understood {
+    InvalidTemplate {
         /// The template.
         path: PathBuf,
         /// What is wrong with it.
@@ -84,7 +84,7 @@ pub enum StartError {
     Route(#[from] RouteError),
     /// A route of the WebSocket API cannot be served.
     #[error(transparent)]
-    SocketRoute(#[from] websocket_api::RouteError),
+    SocketRoute(#[from] websocket_api::WebSocketRouteError),
     /// A table cannot be made.
     #[error(transparent)]
     Table(#[from] TableError),

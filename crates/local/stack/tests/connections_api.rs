@@ -105,7 +105,7 @@ async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
         }
     }
     assert!(matches!(refused, Some(429 | 410)), "{refused:?}");
-    until("the slow one's end", || running.control.sockets.as_ref().unwrap().count() == 1).await;
+    until("the slow one's end", || running.admin.sockets.as_ref().unwrap().count() == 1).await;
     assert_eq!(post(&slow_id, 3).await, 410);
     assert_eq!(stage.event("DISCONNECT").await["requestContext"]["disconnectStatusCode"], 1006);
     slow.broken().await;
@@ -116,7 +116,7 @@ async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
 async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stack() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.try_start(&["--host=0.0.0.0"]).await.unwrap();
-    let Some(network) = running.control.addresses.network.clone().filter(|address| !address.contains("//127.")) else {
+    let Some(network) = running.admin.addresses.network.clone().filter(|address| !address.contains("//127.")) else {
         eprintln!("NOT RUN: this machine is on no network");
         return running.stop().await;
     };
@@ -127,7 +127,7 @@ async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stac
     for (method, path) in [
         (Method::GET, "/_local/health"),
         (Method::PUT, "/_local/faults"),
-        (Method::POST, "/2015-03-31/functions/socket_puppet/invocations"),
+        (Method::POST, "/2015-03-31/functions/test_websocket_function/invocations"),
         (Method::POST, "/@connections/AAAAAAAAAAAAAAA="),
         (Method::POST, "/live/@connections/AAAAAAAAAAAAAAA="),
     ] {
@@ -149,7 +149,7 @@ async fn the_aws_command_line_reaches_connections() {
     let id = player.id().await;
     let aws = async |arguments: &[&str]| {
         let mut aws = tokio::process::Command::new(std::path::Path::new(&tools).join("aws"));
-        aws.args(["--endpoint-url", &format!("{}/live", running.control.addresses.http), "--output", "json"]);
+        aws.args(["--endpoint-url", &format!("{}/live", running.admin.addresses.http), "--output", "json"]);
         aws.arg("apigatewaymanagementapi").args(arguments).args(["--connection-id", &id]);
         aws.env("AWS_ACCESS_KEY_ID", "local")
             .env("AWS_SECRET_ACCESS_KEY", "local")

@@ -7,36 +7,41 @@ mod support;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use support::Stage;
-use tidemark_local::running::Running;
+use tidemark_local::startup::RunningStack;
 
-async fn invoke(running: &Running, name: &str, event: &Value) -> Response {
-    let url = format!("{}/2015-03-31/functions/{name}/invocations", running.control.addresses.http);
+async fn invoke(running: &RunningStack, name: &str, event: &Value) -> Response {
+    let url = format!("{}/2015-03-31/functions/{name}/invocations", running.admin.addresses.http);
     Client::new().post(url).body(event.to_string()).send().await.unwrap()
 }
 
-async fn failure(running: &Running, event: Value) -> Value {
-    let response = invoke(running, "puppet", &event).await;
+async fn failure(running: &RunningStack, event: Value) -> Value {
+    let response = invoke(running, "test_function", &event).await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(response.headers()["x-amz-function-error"], "Unhandled");
     response.json().await.unwrap()
 }
 
-async fn pid(running: &Running) -> u64 {
-    let context: Value = invoke(running, "puppet", &json!({"do": "context"})).await.json().await.unwrap();
+async fn pid(running: &RunningStack) -> u64 {
+    let context: Value = invoke(running, "test_function", &json!({"do": "context"})).await.json().await.unwrap();
     context["pid"].as_u64().unwrap()
 }
 
 #[tokio::test]
 async fn a_function_is_invoked_by_each_of_its_names_with_its_environment() {
     let running = Stage::new("", "").start().await;
-    for name in ["puppet", "the-puppet", "Puppet", "arn:aws:lambda:us-east-1:000000000000:function:the-puppet"] {
+    for name in [
+        "test_function",
+        "the-test_function",
+        "TestFunction",
+        "arn:aws:lambda:us-east-1:000000000000:function:the-test_function",
+    ] {
         let response = invoke(&running, name, &json!({"do": "context"})).await;
         assert_eq!(response.headers()["x-amz-executed-version"], "$LATEST", "{name}");
         let context: Value = response.json().await.unwrap();
-        assert_eq!(context["functionArn"], "arn:aws:lambda:us-east-1:000000000000:function:the-puppet");
+        assert_eq!(context["functionArn"], "arn:aws:lambda:us-east-1:000000000000:function:the-test_function");
         assert_eq!(context["greeting"], "hello from us-east-1");
         assert_eq!(context["memory"], "128");
-        assert_eq!(context["dynamodb"], json!(running.control.addresses.dynamodb));
+        assert_eq!(context["dynamodb"], json!(running.admin.addresses.dynamodb));
         assert_eq!(context["timeLeft"], true);
     }
     running.stop().await;
@@ -72,9 +77,9 @@ async fn an_instance_that_crashes_or_runs_over_time_is_replaced() {
 async fn concurrent_invocations_have_instances_of_their_own() {
     let running = Stage::new("", "").start().await;
     let sleep = json!({"do": "sleep", "ms": 1500});
-    let (one, two) = tokio::join!(invoke(&running, "puppet", &sleep), invoke(&running, "puppet", &sleep));
+    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
     assert!(one.status().is_success() && two.status().is_success());
-    assert_eq!(running.control.functions.get("puppet").unwrap().idle_instances(), 2);
+    assert_eq!(running.admin.functions.get("test_function").unwrap().idle_instances(), 2);
     running.stop().await;
 }
 
@@ -82,7 +87,7 @@ async fn concurrent_invocations_have_instances_of_their_own() {
 async fn reserved_concurrency_throttles_what_goes_beyond_it() {
     let running = Stage::new("ReservedConcurrentExecutions: 1", "").start().await;
     let sleep = json!({"do": "sleep", "ms": 1500});
-    let (one, two) = tokio::join!(invoke(&running, "puppet", &sleep), invoke(&running, "puppet", &sleep));
+    let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
     let mut statuses = [one.status().as_u16(), two.status().as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 429]);
@@ -95,7 +100,7 @@ async fn payloads_beyond_lambdas_limits_are_refused() {
     let error = failure(&running, json!({"do": "large"})).await;
     assert_eq!(error["errorType"], "Function.ResponseSizeTooLarge");
     let large = json!("x".repeat(6 * 1024 * 1024));
-    let response = invoke(&running, "puppet", &large).await;
+    let response = invoke(&running, "test_function", &large).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(response.headers()["x-amzn-errortype"], "RequestTooLargeException");
     running.stop().await;
@@ -107,7 +112,7 @@ async fn the_invoke_api_answers_mistakes_as_lambda_does() {
     let response = invoke(&running, "nobody", &json!({})).await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     assert_eq!(response.headers()["x-amzn-errortype"], "ResourceNotFoundException");
-    let url = format!("{}/2015-03-31/functions/puppet/invocations", running.control.addresses.http);
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
     let response = Client::new().post(&url).body("{not json").send().await.unwrap();
     assert_eq!(response.headers()["x-amzn-errortype"], "InvalidRequestContentException");
     let event = Client::new().post(&url).header("X-Amz-Invocation-Type", "Event").body("{}").send().await.unwrap();
@@ -122,6 +127,6 @@ async fn a_function_that_does_not_start_says_so_with_its_own_output() {
     let template = template.replace("          GREETING:", "          INIT: exit\n          GREETING:");
     std::fs::write(stage.path("template.yaml"), template).unwrap();
     let error = stage.refusal().await;
-    assert!(error.contains("puppet") && error.contains("exit status 3"), "{error}");
-    assert!(error.contains("puppet cannot start: INIT says so"), "{error}");
+    assert!(error.contains("test_function") && error.contains("exit status 3"), "{error}");
+    assert!(error.contains("test_function cannot start: INIT says so"), "{error}");
 }

@@ -50,7 +50,7 @@ fn port(url: &str) -> u16 {
 async fn no_port_takes_requests_of_other_sites() {
     let stage = Stage::sockets(&["$connect"], "");
     let running = stage.start().await;
-    let addresses = running.control.addresses.clone();
+    let addresses = running.admin.addresses.clone();
     for path in ["/_local/health", "/_local/environment", "/_local/metrics", "/_local/mail"] {
         is_guarded(Method::GET, &format!("{}{path}", addresses.http)).await;
     }
@@ -71,7 +71,7 @@ async fn no_port_takes_requests_of_other_sites() {
     running.stop().await;
 }
 
-/// The address of the Runtime API of the stage's one puppet, out of its environment.
+/// The address of the Runtime API of the stage's one test function, out of its environment.
 fn runtime_api(stage: &Stage) -> String {
     let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -92,7 +92,7 @@ async fn a_page_of_another_site_neither_writes_nor_reads_a_table() {
     let running = Stage::new("", "").start().await;
     let call = async |origin: Option<&str>, target: &str, body: &str| {
         let request = Client::new()
-            .post(&running.control.addresses.dynamodb)
+            .post(&running.admin.addresses.dynamodb)
             .body(body.to_owned())
             .header("content-type", "application/x-amz-json-1.0");
         let request = request

@@ -11,7 +11,7 @@ use support::Stage;
 #[tokio::test]
 async fn a_request_reaches_its_function_and_the_answer_comes_back() {
     let running = Stage::new("", "").start().await;
-    let http = &running.control.addresses.http;
+    let http = &running.admin.addresses.http;
     let response = Client::new().get(format!("{http}/things/a%20b?x=1&x=2")).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let event: Value = response.json().await.unwrap();
@@ -21,7 +21,7 @@ async fn a_request_reaches_its_function_and_the_answer_comes_back() {
     assert_eq!(event["requestContext"]["http"]["sourceIp"], "127.0.0.1");
 
     let response = Client::new().get(format!("{http}/things/1?do=answer")).send().await.unwrap();
-    assert_eq!((response.status().as_u16(), &response.headers()["x-puppet"]), (418, &"yes".parse().unwrap()));
+    assert_eq!((response.status().as_u16(), &response.headers()["x-test_function"]), (418, &"yes".parse().unwrap()));
     assert_eq!(response.text().await.unwrap(), "short and stout");
     running.stop().await;
 }
@@ -29,7 +29,7 @@ async fn a_request_reaches_its_function_and_the_answer_comes_back() {
 #[tokio::test]
 async fn what_api_gateway_answers_itself_has_its_messages() {
     let running = Stage::new("", "").start().await;
-    let http = &running.control.addresses.http;
+    let http = &running.admin.addresses.http;
     let cases = [
         (Method::GET, "/nowhere", 0, 404, "Not Found"),
         (Method::DELETE, "/things/1", 0, 404, "Not Found"),
@@ -50,9 +50,9 @@ async fn what_api_gateway_answers_itself_has_its_messages() {
 #[tokio::test]
 async fn cors_is_answered_by_the_api() {
     let running = Stage::new("", "").start().await;
-    let url = format!("{}/things/1", running.control.addresses.http);
+    let url = format!("{}/things/1", running.admin.addresses.http);
     let preflight = Client::new().request(Method::OPTIONS, &url).header("Origin", "https://page.example");
-    let preflight = preflight.header("Access-Control-Request-Method", "GET").send().await.unwrap();
+    let preflight = preflight.header("Access-AdminState-Request-Method", "GET").send().await.unwrap();
     assert_eq!(preflight.status(), StatusCode::NO_CONTENT);
     assert_eq!(preflight.headers()["access-control-allow-methods"], "GET,POST");
     let response = Client::new().get(&url).header("Origin", "https://page.example").send().await.unwrap();
@@ -69,7 +69,7 @@ async fn pages_are_served_where_no_route_but_the_default_matches() {
     std::fs::write(stage.path("pages/index.html"), "<h1>page</h1>").unwrap();
     std::fs::write(stage.path("pages/things/1"), "a file").unwrap();
     let running = stage.start().await;
-    let http = &running.control.addresses.http;
+    let http = &running.admin.addresses.http;
     let get = async |path: &str| Client::new().get(format!("{http}{path}")).send().await.unwrap().text().await.unwrap();
     assert_eq!(get("/").await, "<h1>page</h1>");
     assert!(get("/things/1").await.contains("GET /things/{id}"), "a route comes before a file");
@@ -85,7 +85,7 @@ async fn pages_are_compressed_for_those_who_take_it() {
     let script = "export const wave = 'up and down';\n".repeat(1_000);
     std::fs::write(stage.path("pages/app.js"), &script).unwrap();
     let running = stage.start().await;
-    let url = format!("{}/app.js", running.control.addresses.http);
+    let url = format!("{}/app.js", running.admin.addresses.http);
     let compressed = Client::new().get(&url).header("accept-encoding", "gzip, br").send().await.unwrap();
     assert_eq!(compressed.headers()["content-encoding"], "gzip");
     assert_eq!(compressed.headers()["vary"], "accept-encoding");
@@ -103,7 +103,7 @@ async fn head_is_answered_by_pages_and_by_routes_that_are_for_it() {
     std::fs::write(stage.path("pages/index.html"), "<h1>page</h1>").unwrap();
     let running = stage.start().await;
     let head = async |path: &str| {
-        let answer = Client::new().head(format!("{}{path}", running.control.addresses.http)).send().await.unwrap();
+        let answer = Client::new().head(format!("{}{path}", running.admin.addresses.http)).send().await.unwrap();
         (
             answer.status().as_u16(),
             answer.headers().get("content-length").map(|length| length.to_str().unwrap().to_owned()),
@@ -119,20 +119,20 @@ async fn head_is_answered_by_pages_and_by_routes_that_are_for_it() {
 #[tokio::test]
 async fn health_tells_where_everything_is() {
     let running = Stage::new("", "").start().await;
-    let url = format!("{}/_local/health", running.control.addresses.http);
+    let url = format!("{}/_local/health", running.admin.addresses.http);
     let response = Client::new().get(&url).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let health: Value = response.json().await.unwrap();
     assert_eq!(health["status"], "up");
-    assert_eq!(health["addresses"]["dynamodb"], json!(running.control.addresses.dynamodb));
-    assert_eq!(health["functions"][0]["binary"], "puppet");
+    assert_eq!(health["addresses"]["dynamodb"], json!(running.admin.addresses.dynamodb));
+    assert_eq!(health["functions"][0]["binary"], "test_function");
     running.stop().await;
 }
 
 #[tokio::test]
 async fn faults_are_set_and_read_and_what_is_unknown_is_refused() {
     let running = Stage::new("", "").start().await;
-    let url = format!("{}/_local/faults", running.control.addresses.http);
+    let url = format!("{}/_local/faults", running.admin.addresses.http);
     let faults = json!({"engine": {"delay_ms": 1}, "functions": {"kill_after": {"next": 1}}});
     let set: Value = Client::new().put(&url).json(&faults).send().await.unwrap().json().await.unwrap();
     assert_eq!(set["engine"]["delay_ms"], 1);

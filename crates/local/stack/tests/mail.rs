@@ -11,14 +11,14 @@ use aws_sdk_sesv2::types::{Body, Content, Destination, EmailContent, Message};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use support::Stage;
-use tidemark_local::running::Running;
+use tidemark_local::startup::RunningStack;
 
-fn client(running: &Running) -> Client {
+fn client(running: &RunningStack) -> Client {
     let config = aws_config::SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))
         .credentials_provider(aws_sdk_sesv2::config::SharedCredentialsProvider::new(Credentials::for_tests()))
-        .endpoint_url(format!("{}{}", running.control.addresses.http, tidemark_local::mail::PATH))
+        .endpoint_url(format!("{}{}", running.admin.addresses.http, tidemark_local::mail::PATH))
         .http_client(aws_smithy_http_client::Builder::new().build_http())
         .build();
     Client::new(&config)
@@ -28,8 +28,8 @@ fn content(text: &str) -> Content {
     Content::builder().data(text).charset("UTF-8").build().unwrap()
 }
 
-async fn page(running: &Running, accept: &str, host: Option<&str>) -> reqwest::Response {
-    let url = format!("{}{}", running.control.addresses.http, tidemark_local::mail::PAGE);
+async fn page(running: &RunningStack, accept: &str, host: Option<&str>) -> reqwest::Response {
+    let url = format!("{}{}", running.admin.addresses.http, tidemark_local::mail::PAGE);
     let request = reqwest::Client::new().request(Method::GET, url).header("accept", accept);
     host.into_iter().fold(request, |request, host| request.header("host", host)).send().await.unwrap()
 }

@@ -8,18 +8,18 @@ use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use support::{Stage, put};
 use tidemark_local::faults::{Chance, FunctionFaults};
-use tidemark_local::running::Running;
+use tidemark_local::startup::RunningStack;
 
-async fn metrics(running: &Running) -> Value {
-    let url = format!("{}/_local/metrics", running.control.addresses.http);
+async fn metrics(running: &RunningStack) -> Value {
+    let url = format!("{}/_local/metrics", running.admin.addresses.http);
     let response = Client::new().get(url).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     response.json().await.unwrap()
 }
 
 /// Waits until the metrics are as wanted, and gives them.
-async fn until(running: &Running, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    let url = format!("{}/_local/metrics", running.control.addresses.http);
+async fn until(running: &RunningStack, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let url = format!("{}/_local/metrics", running.admin.addresses.http);
     for _ in 0..600 {
         let metrics = Client::new().get(&url).send().await.unwrap().json().await.unwrap();
         if wanted(&metrics) {
@@ -33,20 +33,23 @@ async fn until(running: &Running, what: &str, wanted: impl Fn(&Value) -> bool) -
 #[tokio::test]
 async fn an_invocation_is_told_with_its_duration_its_cold_start_and_its_request() {
     let running = Stage::new("", "").start().await;
-    let http = &running.control.addresses.http;
+    let http = &running.admin.addresses.http;
     for path in ["/things/1", "/things/1?do=fail", "/nowhere"] {
         Client::new().get(format!("{http}{path}")).send().await.unwrap();
     }
     let told = metrics(&running).await;
     assert_eq!((&told["slotSeconds"], &told["slots"]), (&json!(10), &json!(90)));
-    let puppet = &told["functions"][0];
-    assert_eq!((&puppet["binary"], &puppet["name"]), (&json!("puppet"), &json!("the-puppet")));
-    assert_eq!((&puppet["invocations"], &puppet["errors"]), (&json!(2), &json!(1)));
-    assert_eq!(puppet["instances"], json!({ "running": 1, "busy": 0 }));
-    let count = |metric: &str| puppet["metrics"][metric]["count"].as_u64().unwrap_or_default();
+    let test_function = &told["functions"][0];
+    assert_eq!(
+        (&test_function["binary"], &test_function["name"]),
+        (&json!("test_function"), &json!("the-test_function"))
+    );
+    assert_eq!((&test_function["invocations"], &test_function["errors"]), (&json!(2), &json!(1)));
+    assert_eq!(test_function["instances"], json!({ "running": 1, "busy": 0 }));
+    let count = |metric: &str| test_function["metrics"][metric]["count"].as_u64().unwrap_or_default();
     let counts = ["Invocations", "Errors", "Duration", "InitDuration", "Throttles"].map(count);
     assert_eq!(counts, [2, 1, 2, 1, 0]);
-    let duration = &puppet["metrics"]["Duration"];
+    let duration = &test_function["metrics"]["Duration"];
     let at = |member: &str| duration[member].as_f64().unwrap();
     assert!(0.0 < at("p50") && at("p50") <= at("p99") && at("p99") <= at("maximum"), "{duration}");
     let points = duration["points"].as_array().unwrap();
@@ -60,10 +63,10 @@ async fn an_invocation_is_told_with_its_duration_its_cold_start_and_its_request(
 #[tokio::test]
 async fn a_function_beyond_its_reserved_concurrency_is_told_as_throttled() {
     let running = Stage::new("ReservedConcurrentExecutions: 0", "").start().await;
-    let url = format!("{}/2015-03-31/functions/puppet/invocations", running.control.addresses.http);
+    let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
     assert_eq!(Client::new().post(url).body("{}").send().await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
-    let puppet = &metrics(&running).await["functions"][0]["metrics"];
-    assert_eq!((&puppet["Throttles"]["sum"], &puppet["Invocations"]), (&json!(1.0), &Value::Null));
+    let test_function = &metrics(&running).await["functions"][0]["metrics"];
+    assert_eq!((&test_function["Throttles"]["sum"], &test_function["Invocations"]), (&json!(1.0), &Value::Null));
     running.stop().await;
 }
 
@@ -72,17 +75,17 @@ async fn a_batch_is_told_with_its_retries_and_its_lag() {
     let stage = Stage::streaming("BatchSize: 10");
     let running = stage.start().await;
     running
-        .control
+        .admin
         .faults
         .set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
-    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
     stage.until_seen([1].into_iter()).await;
     stage.until_caught_up(&running).await;
     let told = metrics(&running).await;
     let mapping = &told["mappings"][0];
     assert_eq!(
         (&mapping["name"], &mapping["function"], &mapping["table"]),
-        (&json!("Puppet-Change"), &json!("the-puppet"), &json!("things"))
+        (&json!("TestFunction-Change"), &json!("the-test_function"), &json!("things"))
     );
     assert_eq!((&mapping["waitingRecords"], &mapping["iteratorAgeMs"]), (&json!(0), &json!(0)));
     let sum = |metric: &str| mapping["metrics"][metric]["sum"].as_f64().unwrap_or_default();
@@ -101,9 +104,9 @@ async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
     );
     let running = stage.start().await;
     let always = Chance { next: 0, probability: 1.0 };
-    running.control.faults.set(FunctionFaults { kill_before: always, ..FunctionFaults::default() });
+    running.admin.faults.set(FunctionFaults { kill_before: always, ..FunctionFaults::default() });
     for number in [1, 2] {
-        put(&running.control.addresses.dynamodb, number, &[]).await;
+        put(&running.admin.addresses.dynamodb, number, &[]).await;
     }
     let given_up =
         |told: &Value| told["mappings"][0]["metrics"]["OnFailureDestinationDeliveredEventCount"]["sum"] == json!(2.0);
@@ -119,13 +122,13 @@ async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
 #[tokio::test]
 async fn what_a_table_consumes_is_told_and_the_caller_sees_nothing_of_it() {
     let running = Stage::new("", "").start().await;
-    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
     let written = |told: &Value| told["tables"][0]["metrics"]["ConsumedWriteCapacityUnits"]["sum"] == json!(1.0);
     let told = until(&running, "metering the write", written).await;
     assert_eq!((&told["tables"][0]["table"], &told["tables"][0]["index"]), (&json!("things"), &Value::Null));
 
     let client = tidemark_local::dynamodb::client(
-        &running.control.addresses.dynamodb,
+        &running.admin.addresses.dynamodb,
         &tidemark_local::dynamodb::Identity::local(),
     );
     let get = client.scan().table_name("things").send().await.unwrap();
@@ -136,7 +139,7 @@ async fn what_a_table_consumes_is_told_and_the_caller_sees_nothing_of_it() {
 #[tokio::test]
 async fn only_this_machine_may_read_them() {
     let running = Stage::new("", "").start().await;
-    let url = format!("{}/_local/metrics", running.control.addresses.http);
+    let url = format!("{}/_local/metrics", running.admin.addresses.http);
     let foreign = Client::new().get(url).header("Origin", "https://evil.example").send().await.unwrap();
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
     running.stop().await;

@@ -52,8 +52,8 @@ fn command(stage: &Stage, more: &[&str]) -> Command {
     command
 }
 
-/// Processes whose parent was the stack, by the recording path in their environment: no other test's puppet has it.
-fn puppets(stage: &Stage) -> usize {
+/// Processes whose parent was the stack, by the recording path in their environment: no other test's test function has it.
+fn test_functions(stage: &Stage) -> usize {
     let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
@@ -75,9 +75,13 @@ fn the_greeting_says_where_everything_is_and_ends_with_ready() {
     let stage = Stage::streaming("BatchSize: 10");
     let mut stack = Stack::start(&stage);
     let greeting = stack.greeting.join("\n");
-    for part in
-        ["puppet  (128 MB, 2 s)", "  GET /things/{id}", "  stream of things, up to 10 a batch", "DynamoDB", "/data"]
-    {
+    for part in [
+        "test_function  (128 MB, 2 s)",
+        "  GET /things/{id}",
+        "  stream of things, up to 10 a batch",
+        "DynamoDB",
+        "/data",
+    ] {
         assert!(greeting.contains(part), "{part} is missing in:\n{greeting}");
     }
     stack.signal("-TERM");
@@ -102,10 +106,10 @@ fn ctrl_c_and_sigterm_end_everything_that_was_started() {
     for signal in ["-INT", "-TERM"] {
         let stage = Stage::new("", "");
         let mut stack = Stack::start(&stage);
-        assert_eq!(puppets(&stage), 1);
+        assert_eq!(test_functions(&stage), 1);
         stack.signal(signal);
         assert!(stack.process.wait().unwrap().success());
-        assert_eq!(puppets(&stage), 0, "{signal}");
+        assert_eq!(test_functions(&stage), 0, "{signal}");
     }
 }
 
@@ -113,10 +117,10 @@ fn ctrl_c_and_sigterm_end_everything_that_was_started() {
 fn instances_end_by_themselves_when_the_stack_is_killed_and_the_next_start_works() {
     let stage = Stage::new("", "");
     let mut stack = Stack::start(&stage);
-    assert_eq!(puppets(&stage), 1);
+    assert_eq!(test_functions(&stage), 1);
     stack.signal("-KILL");
     stack.process.wait().unwrap();
-    until("the end of the instances", || puppets(&stage) == 0);
+    until("the end of the instances", || test_functions(&stage) == 0);
     let mut again = Stack::start(&stage);
     again.signal("-TERM");
     assert!(again.process.wait().unwrap().success());

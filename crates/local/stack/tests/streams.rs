@@ -13,7 +13,7 @@ async fn every_record_is_delivered_once_and_in_order() {
     let stage = Stage::streaming("BatchSize: 7");
     let running = stage.start().await;
     for number in 0..50 {
-        put(&running.control.addresses.dynamodb, number, &[]).await;
+        put(&running.admin.addresses.dynamodb, number, &[]).await;
     }
     stage.until_seen(0..50).await;
     running.stop().await;
@@ -32,7 +32,7 @@ async fn records_that_do_not_match_the_filters_are_passed_over_also_after_a_rest
         "FilterCriteria:\n  Filters:\n    - Pattern: '{\"dynamodb\": {\"NewImage\": {\"keep\": {\"BOOL\": [true]}}}}'",
     );
     let running = stage.start().await;
-    let dynamodb = running.control.addresses.dynamodb.clone();
+    let dynamodb = running.admin.addresses.dynamodb.clone();
     for number in 0..10 {
         put(&dynamodb, number, if number % 2 == 0 { &["keep"] } else { &[] }).await;
     }
@@ -40,7 +40,7 @@ async fn records_that_do_not_match_the_filters_are_passed_over_also_after_a_rest
     stage.until_caught_up(&running).await;
     running.stop().await;
     let running = stage.start().await;
-    put(&running.control.addresses.dynamodb, 10, &["keep"]).await;
+    put(&running.admin.addresses.dynamodb, 10, &["keep"]).await;
     stage.until_seen([10].into_iter()).await;
     running.stop().await;
     assert_eq!(stage.seen().concat(), [0, 2, 4, 6, 8, 10]);
@@ -51,8 +51,8 @@ async fn a_killed_instance_gets_its_batch_again() {
     let stage = Stage::streaming("BatchSize: 10");
     let running = stage.start().await;
     let faults = FunctionFaults { kill_after: Chance { next: 1, probability: 0.0 }, ..FunctionFaults::default() };
-    running.control.faults.set(faults);
-    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    running.admin.faults.set(faults);
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
     stage.until("a second delivery", |stage| stage.seen().len() >= 2).await;
     running.stop().await;
     assert_eq!(stage.seen(), [[1], [1]]);
@@ -63,9 +63,9 @@ async fn a_batch_is_delivered_twice_on_demand() {
     let stage = Stage::streaming("BatchSize: 10");
     let running = stage.start().await;
     let faults = FunctionFaults { deliver_twice: Chance { next: 1, probability: 0.0 }, ..FunctionFaults::default() };
-    running.control.faults.set(faults);
-    put(&running.control.addresses.dynamodb, 1, &[]).await;
-    put(&running.control.addresses.dynamodb, 2, &[]).await;
+    running.admin.faults.set(faults);
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
+    put(&running.admin.addresses.dynamodb, 2, &[]).await;
     let ones = |stage: &Stage| stage.seen().concat().iter().filter(|number| **number == 1).count();
     stage.until("a second delivery", |stage| ones(stage) == 2).await;
     stage.until_seen(1..3).await;
@@ -81,12 +81,12 @@ async fn a_poisonous_record_is_found_by_bisecting_and_sent_to_the_failure_queue(
     );
     let running = stage.start().await;
     for number in 0..8 {
-        put(&running.control.addresses.dynamodb, number, if number == 5 { &["poison"] } else { &[] }).await;
+        put(&running.admin.addresses.dynamodb, number, if number == 5 { &["poison"] } else { &[] }).await;
     }
     stage.until_seen(0..8).await;
     let file = stage.path("data/failures/failures.jsonl");
     stage.until("a failure message", |_| file.exists()).await;
-    put(&running.control.addresses.dynamodb, 8, &[]).await;
+    put(&running.admin.addresses.dynamodb, 8, &[]).await;
     stage.until_seen([8].into_iter()).await;
     running.stop().await;
     let message: Value = serde_json::from_str(std::fs::read_to_string(file).unwrap().trim()).unwrap();
@@ -103,10 +103,10 @@ async fn a_reported_record_is_where_the_retry_begins() {
     );
     let running = stage.start().await;
     for number in 0..4 {
-        put(&running.control.addresses.dynamodb, number, if number == 2 { &["stumble"] } else { &[] }).await;
+        put(&running.admin.addresses.dynamodb, number, if number == 2 { &["stumble"] } else { &[] }).await;
     }
     stage.until("a retry", |stage| stage.seen().iter().any(|batch| batch.first() == Some(&2))).await;
-    put(&running.control.addresses.dynamodb, 4, &[]).await;
+    put(&running.admin.addresses.dynamodb, 4, &[]).await;
     stage.until_seen([4].into_iter()).await;
     running.stop().await;
     assert!(stage.seen().concat().iter().filter(|number| **number < 2).count() == 2, "{:?}", stage.seen());
@@ -117,7 +117,7 @@ async fn a_tumbling_window_carries_state_and_ends_with_a_final_invocation() {
     let stage = Stage::streaming("TumblingWindowInSeconds: 3\nBatchSize: 2");
     let running = stage.start().await;
     for number in 0..6 {
-        put(&running.control.addresses.dynamodb, number, &[]).await;
+        put(&running.admin.addresses.dynamodb, number, &[]).await;
     }
     let is_final = |event: &Value| event["isFinalInvokeForWindow"] == true;
     let counted = |stage: &Stage| {
@@ -138,7 +138,7 @@ async fn a_tumbling_window_carries_state_and_ends_with_a_final_invocation() {
 async fn children_of_a_split_shard_are_read_after_it_and_nothing_is_lost() {
     let stage = Stage::streaming("TumblingWindowInSeconds: 900\nBatchSize: 5");
     let running = stage.start().await;
-    let dynamodb = running.control.addresses.dynamodb.clone();
+    let dynamodb = running.admin.addresses.dynamodb.clone();
     for number in 0..20 {
         put(&dynamodb, number, &[]).await;
     }
@@ -167,12 +167,12 @@ async fn children_of_a_split_shard_are_read_after_it_and_nothing_is_lost() {
 async fn checkpoints_survive_a_restart() {
     let stage = Stage::streaming("TumblingWindowInSeconds: 900");
     let running = stage.start().await;
-    put(&running.control.addresses.dynamodb, 1, &[]).await;
+    put(&running.admin.addresses.dynamodb, 1, &[]).await;
     stage.until_seen(1..2).await;
     stage.until_caught_up(&running).await;
     running.stop().await;
     let running = stage.start().await;
-    put(&running.control.addresses.dynamodb, 2, &[]).await;
+    put(&running.admin.addresses.dynamodb, 2, &[]).await;
     stage.until_seen(2..3).await;
     running.stop().await;
     assert_eq!(stage.seen().concat(), [1, 2], "each record is delivered once");

@@ -53,7 +53,7 @@ async fn connect_refuses_a_handshake_with_its_own_status() {
     }
     assert_eq!(refusal(Player::try_connect(&running, "", &[("sec-websocket-version", "12")]).await), 400);
     assert_eq!(manage(&running, Method::GET, "/ws", Vec::new()).await.status(), 400);
-    assert_eq!(running.control.sockets.as_ref().unwrap().count(), 0);
+    assert_eq!(running.admin.sockets.as_ref().unwrap().count(), 0);
     assert!(stage.events("DISCONNECT").is_empty(), "who was never connected does not disconnect");
     running.stop().await;
 }
@@ -141,7 +141,7 @@ async fn disconnect_is_told_how_the_connection_ended() {
         (1006, "Connection lost"),
     ];
     assert_eq!(endings, expected.map(|(code, reason)| (code, reason.to_owned())));
-    assert_eq!(running.control.sockets.as_ref().unwrap().count(), 0);
+    assert_eq!(running.admin.sockets.as_ref().unwrap().count(), 0);
     running.stop().await;
 }
 
@@ -248,7 +248,7 @@ async fn faults_cut_connections_and_delay_messages() {
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
     let set = async |faults: Value| {
-        let url = format!("{}/_local/faults", running.control.addresses.http);
+        let url = format!("{}/_local/faults", running.admin.addresses.http);
         let faults = json!({ "sockets": faults });
         let set: Value = reqwest::Client::new().put(url).json(&faults).send().await.unwrap().json().await.unwrap();
         set["sockets"].clone()
@@ -278,7 +278,7 @@ async fn health_and_environment_tell_where_the_sockets_are() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let _player = Player::connect(&running).await;
-    let http = &running.control.addresses.http;
+    let http = &running.admin.addresses.http;
     let health: Value = manage(&running, Method::GET, "/_local/health", Vec::new()).await.json().await.unwrap();
     assert_eq!(health["addresses"]["sockets"], json!(http.replace("http:", "ws:") + "/ws"));
     assert_eq!(health["connections"], 1);

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn other_items_are_not_clicks() {
         assert_eq!(read(r##"{"userId":{"S":"STAT#DAILY"},"recordSort":{"S":"STAT#DAILY"}}"##), Ok(None));
-        assert_eq!(read(r##"{"userId":{"S":"SEEN#ann"},"m":{"B":"AAA="}}"##), Ok(None));
+        assert_eq!(read(r##"{"userId":{"S":"FIRSTSEEN#ann"},"m":{"B":"AAA="}}"##), Ok(None));
         assert_eq!(read(r#"{"recordSort":{"N":"1"}}"#), Ok(None));
     }
 
@@ -186,7 +186,7 @@ mod tests {
             let time = format!(r#"{{"S":"{time}"}}"#);
             assert_eq!(click(("createDateTime", &time)), Err(UnreadableClick::CreateDateTime), "{time}");
         }
-        for user in [r#"{"N":"1"}"#, r##"{"S":"STAT#DAILY"}"##, r##"{"S":"LANE#x"}"##] {
+        for user in [r#"{"N":"1"}"#, r##"{"S":"STAT#DAILY"}"##, r##"{"S":"CHECKPOINT#x"}"##] {
             assert_eq!(click(("userId", user)), Err(UnreadableClick::UserId), "{user}");
         }
         assert_eq!(click(("dateKey", r##"{"S":"DATE#2025-10-03"}"##)), Err(UnreadableClick::DateKey));

@@ -25,7 +25,8 @@ pub(crate) const CLICK_PREFIX: &str = "CLICK#";
 pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
 /// What the partitions begin with that are not a user's. No [`domain::UserId`] can, for the `#`.
-pub const RESERVED_PREFIXES: [&str; 6] = ["STAT#", "SEEN#", "SEENHASH#", "LANE#", "QUARANTINE#", "LAYOUT#"];
+pub const RESERVED_PREFIXES: [&str; 6] =
+    ["STAT#", "FIRSTSEEN#", "FIRSTSEENHASH#", "CHECKPOINT#", "QUARANTINE#", "LAYOUT#"];
 
 /// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
 const PARTITION_KEY_BYTES_MAX: usize = 2_048;
@@ -46,25 +47,25 @@ pub(crate) fn record_sort(time: ClickTime, user_id: &str) -> String {
     format!("{CLICK_PREFIX}{time}#{user_id}")
 }
 
-/// Whether a partition is one that [`marker_partition`] makes.
+/// Whether a partition is one that [`first_seen_partition`] makes.
 #[cfg(feature = "recount")]
-pub(crate) fn is_marker_partition(partition: &str) -> bool {
-    partition.starts_with("SEEN#") || partition.starts_with("SEENHASH#")
+pub(crate) fn is_first_seen_partition(partition: &str) -> bool {
+    partition.starts_with("FIRSTSEEN#") || partition.starts_with("FIRSTSEENHASH#")
 }
 
-/// The marker's partition is the user's own, so that markers spread as users do. A foreign client's user id may be as long as
+/// The first-seen record's partition is the user's own, so that first-seen records spread as users do. A foreign client's user id may be as long as
 /// a partition key; one that leaves no room for the prefix goes by its hash.
-pub(crate) fn marker_partition(user_id: &str) -> String {
-    const PREFIX: &str = "SEEN#";
+pub(crate) fn first_seen_partition(user_id: &str) -> String {
+    const PREFIX: &str = "FIRSTSEEN#";
     if PREFIX.len() + user_id.len() <= PARTITION_KEY_BYTES_MAX {
         return format!("{PREFIX}{user_id}");
     }
     let hash = Sha256::digest(user_id.as_bytes());
-    hash.iter().fold("SEENHASH#".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    hash.iter().fold("FIRSTSEENHASH#".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-pub(crate) fn lane_partition(stream_arn: &str) -> String {
-    format!("LANE#{stream_arn}")
+pub(crate) fn checkpoint_partition(stream_arn: &str) -> String {
+    format!("CHECKPOINT#{stream_arn}")
 }
 
 /// Over how many index partitions the clicks of a day are spread.
@@ -165,8 +166,8 @@ mod tests {
     #[test]
     fn the_longest_user_id_still_has_a_marker_of_its_own() {
         let (a, b) = ("x".repeat(2_048), "y".repeat(2_048));
-        assert!(marker_partition(&a).len() <= PARTITION_KEY_BYTES_MAX);
-        assert_ne!(marker_partition(&a), marker_partition(&b));
-        assert_eq!(marker_partition("ann"), "SEEN#ann");
+        assert!(first_seen_partition(&a).len() <= PARTITION_KEY_BYTES_MAX);
+        assert_ne!(first_seen_partition(&a), first_seen_partition(&b));
+        assert_eq!(first_seen_partition("ann"), "FIRSTSEEN#ann");
     }
 }

@@ -6,23 +6,24 @@
 //! | day's statistic | `STAT#DAILY` | `<day>` | `DATE#<day>`, `STAT#DAILY` |
 //! | month's statistic | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
 //! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
-//! | marker: who saw a user first in a month and on its days | `SEEN#<user>` | `<month>` | no |
-//! | lane: up to where a shard is counted, and sums that it keeps until they are folded | `LANE#<stream ARN>` | shard id | no |
-//! | lane of all repairs | `LANE#operator` | `repair` | no |
-//! | lane of a click counted from the quarantine | `LANE#operator` | `redrive#<hash of its key>` | no |
+//! | first-seen record: who saw a user first in a month and on its days | `FIRSTSEEN#<user>` | `<month>` | no |
+//! | checkpoint: up to where a shard is counted, and sums that it keeps until they are merged | `CHECKPOINT#<stream ARN>` | shard id | no |
+//! | checkpoint of all repairs | `CHECKPOINT#operator` | `repair` | no |
+//! | checkpoint of a click counted from the quarantine | `CHECKPOINT#operator` | `redrive#<hash of its key>` | no |
 //! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
 //! | the most index partitions that a day was ever spread over | `LAYOUT#CLICKS` | `dateShards` | no |
 //!
 //! The first four are the promise to readers (the table's own clients); the others are ours, and cost nothing in the index.
 
-mod fold;
+mod checkpoints;
+mod date_shards;
+mod first_seen;
+#[cfg(feature = "recount")]
+mod first_seen_scan;
 mod image;
 mod keys;
-mod lanes;
-mod layout;
-mod markers;
-#[cfg(feature = "recount")]
-mod marks;
+mod merge;
+mod operator_event;
 #[cfg(feature = "recount")]
 mod pending;
 mod quarantine;
@@ -35,24 +36,23 @@ mod redrive;
 mod repair;
 #[cfg(feature = "recount")]
 mod snapshot;
-mod unfolded;
-mod watch;
+mod unmerged;
 mod writer;
 
-pub use fold::{Folder, Unfolded};
+pub use checkpoints::{Checkpoints, CommitError, ShardCheckpoint, StatLayout};
+pub use first_seen::{FirstSeenCache, FirstSeenRecords};
 pub use image::{ClickImage, UnreadableClick};
 pub use keys::{DateShards, RESERVED_PREFIXES};
-pub use lanes::{CommitError, Lane, Lanes, StatLayout};
-pub use markers::{KnownClaims, Markers};
-pub use quarantine::{Ending, Kept, Quarantine, QuarantinedRecord};
+pub use merge::{Merger, UnmergedSums};
+pub use operator_event::{OperatorEvent, OperatorEventImage};
+pub use quarantine::{NewQuarantinedRecord, Quarantine, QuarantineEnding, QuarantinedRecord};
 pub use reader::{ClickPosition, ClicksReader, Stat, Stats, StoredClick};
 #[cfg(feature = "recount")]
-pub use recount::{ClicksRead, Measured, RecountError, Recounter, TableSize};
+pub use recount::{ClicksRead, Measurement, RecountError, Recounter, TableSize};
 #[cfg(feature = "recount")]
-pub use redrive::{Redriven, Redriver};
+pub use redrive::{RedriveOutcome, Redriver};
 #[cfg(feature = "recount")]
-pub use repair::{REPAIR_STATS_MAX, RepairError, Repaired, Repairer};
-pub use watch::{Watched, WatchedImage};
+pub use repair::{REPAIR_STATS_MAX, RepairError, RepairReport, Repairer};
 pub use writer::{ClickWriter, PutClick};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

@@ -1,13 +1,13 @@
-//! Clicks on their way: in the stream, and not yet counted by their lane.
+//! Clicks on their way: in the stream, and not yet counted by their checkpoint.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::types::{AttributeValue, OperationType, Record, ShardIteratorType};
-use domain::clicks::{Claim, ClickKey, LaneId, SequenceNumber};
+use domain::clicks::{ClickKey, FirstSeen, SequenceNumber, ShardHash};
 
+use super::checkpoints::ShardCheckpoint;
 use super::keys::{PARTITION_KEY, SORT_KEY};
-use super::lanes::Lane;
 use crate::StoreError;
 
 /// The most shards of a stream that are looked at: a hundred partitions, renewed every four hours for a day, and some.
@@ -20,27 +20,29 @@ const PAGES_MAX: usize = 10_000;
 /// ([GetRecords](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html)). So many empty ones in a row pass for the end.
 const EMPTY_PAGES_MAX: usize = 3;
 
-/// DynamoDB's own sequence numbers have at least so many digits; lanes keep them zero-padded to 40.
+/// DynamoDB's own sequence numbers have at least so many digits; checkpoints keep them zero-padded to 40.
 const DIGITS_MIN: usize = 21;
 
-/// Items inserted behind the lanes' checkpoints.
+/// Items inserted behind the checkpoints' checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// Their keys.
     pub(super) keys: HashSet<ClickKey>,
-    /// The lanes of all shards that the stream still has, and where each stood.
-    lanes: HashMap<LaneId, Option<SequenceNumber>>,
+    /// The checkpoints of all shards that the stream still has, and where each stood.
+    checkpoints: HashMap<ShardHash, Option<SequenceNumber>>,
 }
 
 impl Pending {
-    /// Whether a lane may still count the visitor whom it has claimed. It need not meet the claim's own record for that, which the
-    /// stream may have forgotten: any record of the visitor's does, before the lane has passed the claim.
-    pub(super) fn may_count(&self, claim: Claim) -> bool {
-        self.lanes.get(&claim.lane).is_some_and(|checkpoint| claim.is_uncounted_by(claim.lane, *checkpoint))
+    /// Whether a checkpoint may still count the visitor whom it has claimed. It need not meet the first-seen record's own record for that, which the
+    /// stream may have forgotten: any record of the visitor's does, before the checkpoint has passed the first-seen record.
+    pub(super) fn may_count(&self, first_seen: FirstSeen) -> bool {
+        self.checkpoints
+            .get(&first_seen.shard)
+            .is_some_and(|checkpoint| first_seen.is_uncounted_by(first_seen.shard, *checkpoint))
     }
 }
 
-/// Reads the stream behind the checkpoints. A shard without a lane is read from its beginning.
+/// Reads the stream behind the checkpoints. A shard without a checkpoint is read from its beginning.
 pub(super) async fn pending(
     streams: &Client,
     stream_arn: &str,
@@ -49,7 +51,7 @@ pub(super) async fn pending(
     let mut pending = Pending::default();
     for shard in shards(streams, stream_arn).await? {
         let checkpoint = checkpoints.get(&shard).copied();
-        pending.lanes.insert(Lane::new(stream_arn, &shard).id(), checkpoint);
+        pending.checkpoints.insert(ShardCheckpoint::new(stream_arn, &shard).id(), checkpoint);
         read(streams, stream_arn, &shard, checkpoint, &mut pending.keys).await?;
     }
     Ok(pending)
@@ -119,7 +121,7 @@ async fn iterator(
     Ok(request(ShardIteratorType::TrimHorizon).send().await?.shard_iterator)
 }
 
-/// As DynamoDB spelled the number before a lane padded it.
+/// As DynamoDB spelled the number before a checkpoint padded it.
 fn spelled(number: SequenceNumber) -> String {
     format!("{:0>DIGITS_MIN$}", number.to_string().trim_start_matches('0'))
 }

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::checkpoints::ShardCheckpoint;
 use super::keys::{PARTITION_KEY, QUARANTINE, SORT_KEY, key, s};
-use super::lanes::Lane;
 use crate::{StoreError, Table};
 
 /// How much of a record an item can hold beside its other attributes
@@ -20,7 +20,7 @@ const RECORD_BYTES_MAX: usize = 380 * 1024;
 
 /// A record on its way into quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuarantinedRecord<'a> {
+pub struct NewQuarantinedRecord<'a> {
     /// The record's sequence number as it came; `None` when that was what could not be read.
     pub sequence_number: Option<&'a str>,
     /// A stable code.
@@ -34,7 +34,7 @@ pub struct QuarantinedRecord<'a> {
 /// A record in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct QuarantinedRecord {
     /// `<shard id>#<sequence number>`: its name in the quarantine.
     #[serde(rename(deserialize = "createDateTime"))]
     pub id: String,
@@ -54,7 +54,7 @@ pub struct Kept {
     pub record: String,
     /// How it ended; `None` while it waits for somebody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ending: Option<Ending>,
+    pub ending: Option<QuarantineEnding>,
     /// When it ended, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
@@ -63,7 +63,7 @@ pub struct Kept {
 /// How a record in quarantine has ended. It stays there, to be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ending {
+pub enum QuarantineEnding {
     /// Its click has been counted.
     Counted,
     /// Its click was no longer in the table, so there was nothing to count.
@@ -74,7 +74,7 @@ pub enum Ending {
     Duplicate,
 }
 
-impl Ending {
+impl QuarantineEnding {
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ struct Text {
 }
 
 #[cfg(feature = "recount")]
-impl Kept {
+impl QuarantinedRecord {
     /// Which click the record tells of; `None` when that cannot be read either.
     pub fn click_key(&self) -> Option<ClickKey> {
         let Change { keys, new_image } = serde_json::from_str::<Record>(&self.record).ok()?.dynamodb;
@@ -140,18 +140,23 @@ impl Quarantine {
     }
 
     /// Keeps a record. The same record again changes nothing.
-    pub async fn put(&self, lane: &Lane, record: &QuarantinedRecord<'_>, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn put(
+        &self,
+        shard: &ShardCheckpoint,
+        record: &NewQuarantinedRecord<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let place = match record.sequence_number {
             Some(number) => number.to_owned(),
             None => {
                 Sha256::digest(record.record).iter().fold("unnumbered-".to_owned(), |text, b| format!("{text}{b:02x}"))
             }
         };
-        let mut item = key(QUARANTINE, format!("{}#{place}", lane.shard_id()));
+        let mut item = key(QUARANTINE, format!("{}#{place}", shard.shard_id()));
         let kept = &record.record[..record.record.floor_char_boundary(RECORD_BYTES_MAX)];
         let attributes = [
-            ("streamArn", lane.stream_arn()),
-            ("shardId", lane.shard_id()),
+            ("streamArn", shard.stream_arn()),
+            ("shardId", shard.shard_id()),
             ("sequenceNumber", record.sequence_number.unwrap_or_default()),
             ("reason", record.reason),
             ("detail", &record.detail),
@@ -177,7 +182,7 @@ impl Quarantine {
     }
 
     /// What is in quarantine, by shard and sequence number: one page, and where the next one begins if there is one.
-    pub async fn list(&self, after: Option<&str>) -> Result<(Vec<Kept>, Option<String>), StoreError> {
+    pub async fn list(&self, after: Option<&str>) -> Result<(Vec<QuarantinedRecord>, Option<String>), StoreError> {
         let query = self.table.query().key_condition_expression("#pk = :pk");
         let query = query.expression_attribute_names("#pk", PARTITION_KEY);
         let query = query.expression_attribute_values(":pk", s(QUARANTINE));
@@ -189,7 +194,7 @@ impl Quarantine {
     }
 
     /// The record of that id, if it is in quarantine.
-    pub async fn get(&self, id: &str) -> Result<Option<Kept>, StoreError> {
+    pub async fn get(&self, id: &str) -> Result<Option<QuarantinedRecord>, StoreError> {
         let request = self.table.get_item(key(QUARANTINE, id));
         let item = request.consistent_read(true).send().await?.item;
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
@@ -197,7 +202,7 @@ impl Quarantine {
 
     /// The note of how a record ended, to be part of a transaction.
     #[cfg(feature = "recount")]
-    pub(super) fn ending(&self, id: &str, ending: Ending, now: Timestamp) -> UpdateBuilder {
+    pub(super) fn ending(&self, id: &str, ending: QuarantineEnding, now: Timestamp) -> UpdateBuilder {
         self.table
             .update(key(QUARANTINE, id))
             .update_expression(ENDING)
@@ -210,7 +215,7 @@ impl Quarantine {
 
     /// The same on its own, for a record whose click was counted before.
     #[cfg(feature = "recount")]
-    pub(super) async fn end(&self, id: &str, ending: Ending, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn end(&self, id: &str, ending: QuarantineEnding, now: Timestamp) -> Result<(), StoreError> {
         let update = self.table.update_item(key(QUARANTINE, id));
         let update = update.update_expression(ENDING);
         // As above.

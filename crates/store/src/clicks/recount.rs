@@ -1,7 +1,7 @@
 //! Recounting statistics from the clicks in the table, while counting goes on.
 //!
-//! What is stored is right when it is the sum of the clicks that the lanes have passed. So a measurement looks at the lanes and the statistics
-//! at one moment, then reads the clicks, then the stream behind those lanes; what it finds there is on its way and is left out.
+//! What is stored is right when it is the sum of the clicks that the checkpoints have passed. So a measurement looks at the checkpoints and the statistics
+//! at one moment, then reads the clicks, then the stream behind those checkpoints; what it finds there is on its way and is left out.
 //! The order matters: whatever was counted at that moment is in the table when it is read, and whatever is in the
 //! table and was not counted is in the stream, or in quarantine. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
 
@@ -11,18 +11,19 @@ use std::time::Duration;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::calendar::YearMonth;
 use domain::clicks::{
-    ClickKey, Difference, LaneId, Mark, Scope, SequenceNumber, TableClick, Visitor, differences, recount,
+    ClickKey, Difference, FirstSeenStatus, RecountScope, SequenceNumber, ShardHash, TableClick, Visitor, differences,
+    recount,
 };
 
-use super::fold::stream_arn;
+use super::checkpoints::ShardCheckpoint;
+use super::first_seen::FirstSeenRecords;
+use super::first_seen_scan::FirstSeenScan;
 use super::image::ClickImage;
 use super::keys::{CLICK_PREFIX, CLICK_PREFIX_END, DATE_INDEX, DateShards, Item, SORT_KEY, s};
-use super::lanes::Lane;
-use super::markers::Markers;
-use super::marks::Marks;
+use super::merge::stream_arn;
 use super::pending::pending;
 use super::quarantine::Quarantine;
-use super::snapshot::{AllLanes, Snapshot};
+use super::snapshot::{AllCheckpoints, Snapshot};
 use crate::{StoreError, Table};
 
 /// Bounds the requests of one query or scan: at a megabyte each, a terabyte.
@@ -54,7 +55,7 @@ pub struct ClicksRead {
 
 /// What one measurement found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct Measurement {
     /// Statistics that are not the sum of their counted clicks.
     pub differences: Vec<Difference>,
     /// Clicks that were read.
@@ -63,7 +64,7 @@ pub struct Measured {
     pub pending: u64,
     /// Of those, clicks that could not be read when the stream brought them and wait in quarantine: redriving counts them.
     pub quarantined: u64,
-    /// Visitors that are counted, or should be, and have no marker: the next click of each would count them.
+    /// Visitors that are counted, or should be, and have no first-seen record: the next click of each would count them.
     pub unmarked: BTreeSet<Visitor>,
     /// Up to where repairs had been made.
     pub repaired_to: Option<SequenceNumber>,
@@ -110,8 +111,8 @@ impl Recounter {
 
     /// Measures until it can be believed: at once when nothing differs, otherwise when two measurements in a row agree by how
     /// much each statistic is wrong. Counting does not change that, so what does was a view on something in motion.
-    pub async fn check(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, RecountError> {
-        let errors = |measured: &Measured| -> Vec<_> {
+    pub async fn check(&self, scope: RecountScope, progress: impl Fn(ClicksRead)) -> Result<Measurement, RecountError> {
+        let errors = |measured: &Measurement| -> Vec<_> {
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect()
         };
         let mut before = None;
@@ -128,19 +129,19 @@ impl Recounter {
     }
 
     /// Compares a scope's statistics with its clicks, once. `progress` hears of each page that is read.
-    pub async fn measure(&self, scope: Scope, progress: impl Fn(ClicksRead)) -> Result<Measured, StoreError> {
+    pub async fn measure(&self, scope: RecountScope, progress: impl Fn(ClicksRead)) -> Result<Measurement, StoreError> {
         let stream_arn = stream_arn(&self.table).await?;
-        let Snapshot { lanes, stored } = self.snapshot(&stream_arn, scope).await?;
+        let Snapshot { checkpoints, stored } = self.snapshot(&stream_arn, scope).await?;
 
         let mut clicks = Vec::new();
-        let mut marks = Marks::default();
+        let mut scan = FirstSeenScan::default();
         let mut unreadable = 0;
         let mut read = ClicksRead::default();
         let mut take = |items: &[Item]| {
             for item in items {
                 match table_click(item) {
                     Ok(Some(click)) => clicks.push(click),
-                    Ok(None) => marks.learn(item),
+                    Ok(None) => scan.learn(item),
                     Err(()) => unreadable += 1,
                 }
             }
@@ -153,53 +154,55 @@ impl Recounter {
             }
             None => self.read_everything(&mut read, &mut take, &progress).await?,
         }
-        if scope != Scope::All {
+        if scope != RecountScope::All {
             let users = clicks.iter().map(|click| (click.key.0.as_str(), YearMonth::of(click.date))).collect();
-            let markers = Markers::new(&self.table);
-            markers
+            let first_seen_records = FirstSeenRecords::new(&self.table);
+            first_seen_records
                 .read(&users, |items, read_units| {
-                    items.iter().for_each(|marker| marks.learn(marker));
+                    items.iter().for_each(|record_item| scan.learn(record_item));
                     read.add(items.len(), read_units);
                     progress(read);
                 })
                 .await?;
         }
 
-        // After the clicks and the markers: a redriven click's claim is only found when its record is, too.
-        let waiting = self.waiting(&lanes).await?;
-        let redrives: HashSet<LaneId> = waiting.iter().map(|click| Lane::redrive(click).id()).collect();
-        let pending = pending(&self.streams, &stream_arn, &lanes.stream).await?;
+        // After the clicks and the first-seen records: a redriven click's first-seen record is only found when its record is, too.
+        let waiting = self.waiting(&checkpoints).await?;
+        let redrives: HashSet<ShardHash> = waiting.iter().map(|click| ShardCheckpoint::redrive(click).id()).collect();
+        let pending = pending(&self.streams, &stream_arn, &checkpoints.stream).await?;
 
         let total = clicks.len();
-        clicks.retain(|click| !pending.keys.contains(&click.key) || lanes.has_redriven(&click.key));
+        clicks.retain(|click| !pending.keys.contains(&click.key) || checkpoints.has_redriven(&click.key));
         let delivered = clicks.len();
         clicks.retain(|click| !waiting.contains(&click.key));
-        let mark = |period, user_id: &str| match marks.claim(period, user_id) {
-            None => Mark::Missing,
-            Some(claim) if pending.may_count(claim) || redrives.contains(&claim.lane) => Mark::OnTheWay,
-            Some(_) => Mark::Settled,
+        let mark = |period, user_id: &str| match scan.get(period, user_id) {
+            None => FirstSeenStatus::Missing,
+            Some(first_seen) if pending.may_count(first_seen) || redrives.contains(&first_seen.shard) => {
+                FirstSeenStatus::Pending
+            }
+            Some(_) => FirstSeenStatus::Settled,
         };
         let recounted = recount(scope, &clicks, mark);
-        Ok(Measured {
+        Ok(Measurement {
             differences: differences(&stored, &recounted.sums),
             clicks: total as u64,
             pending: (total - delivered) as u64,
             quarantined: (delivered - clicks.len()) as u64,
             unmarked: recounted.unmarked,
-            repaired_to: lanes.operator.get(Lane::repair().shard_id()).copied(),
+            repaired_to: checkpoints.operator.get(ShardCheckpoint::repair().shard_id()).copied(),
             unreadable,
             read,
         })
     }
 
-    /// The clicks whose records lay in quarantine at the moment of those lanes, and had not been redriven.
-    async fn waiting(&self, lanes: &AllLanes) -> Result<HashSet<ClickKey>, StoreError> {
+    /// The clicks whose records lay in quarantine at the moment of those checkpoints, and had not been redriven.
+    async fn waiting(&self, checkpoints: &AllCheckpoints) -> Result<HashSet<ClickKey>, StoreError> {
         let quarantine = Quarantine::new(&self.table);
         let (mut waiting, mut after) = (HashSet::new(), None);
         for _ in 0..PAGES_MAX {
             let (kept, next) = quarantine.list(after.as_deref()).await?;
             let clicks = kept.iter().filter_map(|kept| kept.click_key());
-            waiting.extend(clicks.filter(|click| !lanes.has_redriven(click)));
+            waiting.extend(clicks.filter(|click| !checkpoints.has_redriven(click)));
             after = next;
             if after.is_none() {
                 return Ok(waiting);

@@ -1,36 +1,36 @@
 //! Counting clicks from the quarantine, once.
 //!
-//! What counts is the click as it lies in the table now, by the rules of now: the record tells which. Each click has a lane of its own,
-//! with room for one: the transaction that counts the click makes the lane, so there is no second one.
+//! What counts is the click as it lies in the table now, by the rules of now: the record tells which. Each click has a checkpoint of its own,
+//! with room for one: the transaction that counts the click makes the checkpoint, so there is no second one.
 
 use backon::Retryable;
-use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
+use domain::clicks::{SequenceNumber, StatDelta, StreamClick, chunks};
 use jiff::Timestamp;
 
+use super::checkpoints::{Checkpoints, CommitError, ShardCheckpoint};
+use super::first_seen::{FirstSeenCache, FirstSeenRecords};
 use super::image::ClickImage;
 use super::keys::key;
-use super::lanes::{CommitError, Lane, Lanes};
-use super::markers::{KnownClaims, Markers};
-use super::quarantine::{Ending, Kept, Quarantine};
+use super::quarantine::{Quarantine, QuarantineEnding, QuarantinedRecord};
 use super::recount::in_no_shard;
-use super::repair::patience;
+use super::repair::operator_backoff;
 use crate::{StoreError, Table};
 
 /// What became of a record that was redriven.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Redriven {
+pub enum RedriveOutcome {
     /// It is done with, now or at some earlier time.
-    Ended(Ending),
+    Ended(QuarantineEnding),
     /// It stays: its click still cannot be read. A stable code, and the same for people.
     Unreadable(&'static str, String),
 }
 
-/// Redrives. Its requests are `GetItem`, `BatchGetItem`, and `UpdateItem` of markers, statistics, lanes and the quarantine, alone and in `TransactWriteItems`.
+/// Redrives. Its requests are `GetItem`, `BatchGetItem`, and `UpdateItem` of first-seen records, statistics, checkpoints and the quarantine, alone and in `TransactWriteItems`.
 #[derive(Debug, Clone)]
 pub struct Redriver {
     table: Table,
-    lanes: Lanes,
-    markers: Markers,
+    checkpoints: Checkpoints,
+    first_seen_records: FirstSeenRecords,
     quarantine: Quarantine,
 }
 
@@ -38,93 +38,107 @@ impl Redriver {
     /// Redrives what is in quarantine in `table`.
     pub fn new(table: &Table) -> Self {
         Self {
-            lanes: Lanes::new(table),
-            markers: Markers::new(table),
+            checkpoints: Checkpoints::new(table),
+            first_seen_records: FirstSeenRecords::new(table),
             quarantine: Quarantine::new(table),
             table: table.clone(),
         }
     }
 
     /// Counts the click that a record tells of, unless that has been done.
-    pub async fn redrive(&self, kept: &Kept, now: Timestamp) -> Result<Redriven, StoreError> {
-        (|| self.try_once(kept, now)).retry(patience()).when(StoreError::is_transient).await
+    pub async fn redrive(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
+        (|| self.try_once(kept, now)).retry(operator_backoff()).when(StoreError::is_transient).await
     }
 
     /// Has a record's click count no more, whatever becomes of the record: for clicks that somebody has put anew, and that the stream has brought.
-    pub async fn dismiss(&self, kept: &Kept, now: Timestamp) -> Result<Redriven, StoreError> {
+    pub async fn dismiss(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
         let end = || async {
             match kept.click_key() {
                 Some(click) => {
-                    self.end(kept, &Lane::redrive(&click), &StatDelta::default(), Ending::Dismissed, now).await
+                    self.end(
+                        kept,
+                        &ShardCheckpoint::redrive(&click),
+                        &StatDelta::default(),
+                        QuarantineEnding::Dismissed,
+                        now,
+                    )
+                    .await
                 }
                 None => self
                     .quarantine
-                    .end(&kept.id, Ending::Dismissed, now)
+                    .end(&kept.id, QuarantineEnding::Dismissed, now)
                     .await
-                    .map(|()| Redriven::Ended(Ending::Dismissed)),
+                    .map(|()| RedriveOutcome::Ended(QuarantineEnding::Dismissed)),
             }
         };
-        end.retry(patience()).when(StoreError::is_transient).await
+        end.retry(operator_backoff()).when(StoreError::is_transient).await
     }
 
-    async fn try_once(&self, kept: &Kept, now: Timestamp) -> Result<Redriven, StoreError> {
+    async fn try_once(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
         if let Some(ending) = kept.ending {
-            return Ok(Redriven::Ended(ending));
+            return Ok(RedriveOutcome::Ended(ending));
         }
         let Some(click_key) = kept.click_key() else {
-            return Ok(Redriven::Unreadable(
+            return Ok(RedriveOutcome::Unreadable(
                 "no-key",
                 "the record does not tell the click's userId and createDateTime".to_owned(),
             ));
         };
-        let lane = Lane::redrive(&click_key);
+        let shard = ShardCheckpoint::redrive(&click_key);
         let (user_id, time) = &click_key;
         let request = self.table.get_item(key(user_id, time));
         let Some(item) = request.consistent_read(true).send().await?.item else {
-            return self.end(kept, &lane, &StatDelta::default(), Ending::Gone, now).await;
+            return self.end(kept, &shard, &StatDelta::default(), QuarantineEnding::Gone, now).await;
         };
         match ClickImage::from(&item).click(in_no_shard()) {
             Ok(Some(click)) => {
-                let delta = self.claim(&lane, click).await?;
-                self.end(kept, &lane, &delta, Ending::Counted, now).await
+                let delta = self.record_first_seen(&shard, click).await?;
+                self.end(kept, &shard, &delta, QuarantineEnding::Counted, now).await
             }
-            Ok(None) => Ok(Redriven::Unreadable("record-sort", "recordSort does not begin with CLICK#".to_owned())),
-            Err(why) => Ok(Redriven::Unreadable(why.code(), why.to_string())),
+            Ok(None) => {
+                Ok(RedriveOutcome::Unreadable("record-sort", "recordSort does not begin with CLICK#".to_owned()))
+            }
+            Err(why) => Ok(RedriveOutcome::Unreadable(why.code(), why.to_string())),
         }
     }
 
-    /// As the aggregator does for a batch, here for one of one record, in a lane where nothing has been counted.
-    async fn claim(&self, lane: &Lane, click: StreamClick<'_>) -> Result<StatDelta, StoreError> {
+    /// As the aggregator does for a batch, here for one of one record, in a checkpoint where nothing has been counted.
+    async fn record_first_seen(
+        &self,
+        shard: &ShardCheckpoint,
+        click: StreamClick<'_>,
+    ) -> Result<StatDelta, StoreError> {
         let first = SequenceNumber::behind(None);
         let mut delta = StatDelta::default();
-        for part in parts([StreamClick { sequence_number: first, ..click }], first) {
-            let standing = self.markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await?;
-            delta = part.delta(lane.id(), None, &standing);
+        for chunk in chunks([StreamClick { sequence_number: first, ..click }], first) {
+            let standing =
+                self.first_seen_records.record(&mut FirstSeenCache::default(), shard.id(), None, &chunk.visits).await?;
+            delta = chunk.delta(shard.id(), None, &standing);
         }
         Ok(delta)
     }
 
-    /// Counts and closes the lane, or finds it closed.
+    /// Counts and closes the checkpoint, or finds it closed.
     async fn end(
         &self,
-        kept: &Kept,
-        lane: &Lane,
+        kept: &QuarantinedRecord,
+        shard: &ShardCheckpoint,
         delta: &StatDelta,
-        ending: Ending,
+        ending: QuarantineEnding,
         now: Timestamp,
-    ) -> Result<Redriven, StoreError> {
+    ) -> Result<RedriveOutcome, StoreError> {
         let note = self.quarantine.ending(&kept.id, ending, now);
-        match self.lanes.commit_with(lane, None, SequenceNumber::behind(None), delta, Some(note), now).await {
-            Ok(()) => Ok(Redriven::Ended(ending)),
+        match self.checkpoints.commit_with(shard, None, SequenceNumber::behind(None), delta, Some(note), now).await {
+            Ok(()) => Ok(RedriveOutcome::Ended(ending)),
             Err(CommitError::Store(error)) => Err(error),
             // By another redrive, by this one's earlier try, or from another record of the same click.
-            Err(CommitError::LaneMoved) => {
+            Err(CommitError::CheckpointMoved) => {
                 let ended = self.quarantine.get(&kept.id).await?.and_then(|kept| kept.ending);
                 if let Some(ending) = ended {
-                    return Ok(Redriven::Ended(ending));
+                    return Ok(RedriveOutcome::Ended(ending));
                 }
-                self.quarantine.end(&kept.id, Ending::Duplicate, now).await?;
-                Ok(Redriven::Ended(Ending::Duplicate))
+                self.quarantine.end(&kept.id, QuarantineEnding::Duplicate, now).await?;
+                Ok(RedriveOutcome::Ended(QuarantineEnding::Duplicate))
             }
         }
     }

@@ -1,33 +1,33 @@
 //! Repairing statistics, while counting goes on.
 //!
 //! By how much a statistic is wrong does not change when somebody counts, so it can be added the other way round at any time; what must not
-//! happen is that it is added twice. So all repairs go by one lane, which moves with each of their transactions, and only from where it
+//! happen is that it is added twice. So all repairs go by one checkpoint, which moves with each of their transactions, and only from where it
 //! was when the error was measured. `docs/decisions/0008-repairing-beside-the-stream.md` has the argument.
 
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
-use domain::clicks::{Claim, Correction, SequenceNumber, corrections};
+use domain::clicks::{Correction, FirstSeen, SequenceNumber, corrections};
 use jiff::Timestamp;
 
-use super::lanes::{CommitError, Lane, Lanes};
-use super::markers::Markers;
-use super::recount::Measured;
+use super::checkpoints::{Checkpoints, CommitError, ShardCheckpoint};
+use super::first_seen::FirstSeenRecords;
+use super::recount::Measurement;
 use crate::Table;
 
 /// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
-/// less the lane.
+/// less the checkpoint.
 pub const REPAIR_STATS_MAX: usize = 99;
 
-/// After how many markers progress is told.
-const MARKERS_AT_ONCE: usize = 500;
+/// After how many first-seen records progress is told.
+const RECORDS_AT_ONCE: usize = 500;
 
 /// What a repair has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Repaired {
+pub struct RepairReport {
     /// What was added to statistics, or taken from them.
     pub corrections: Vec<Correction>,
-    /// Visitors that had no marker and have one now.
+    /// Visitors that had no first-seen record and have one now.
     pub marked: u64,
 }
 
@@ -36,42 +36,42 @@ pub struct Repaired {
 pub enum RepairError {
     /// Since the measurement another repair came in between, or an earlier try of this one whose reply was lost.
     #[error("another repair came in between")]
-    Overtaken,
+    ConcurrentRepair,
     /// Anything else.
     #[error(transparent)]
     Store(#[from] crate::StoreError),
 }
 
-/// Repairs. Its requests are `UpdateItem` of markers, and `TransactWriteItems` of updates of statistics and its lane.
+/// Repairs. Its requests are `UpdateItem` of first-seen records, and `TransactWriteItems` of updates of statistics and its checkpoint.
 #[derive(Debug, Clone)]
 pub struct Repairer {
-    lanes: Lanes,
-    markers: Markers,
+    checkpoints: Checkpoints,
+    first_seen_records: FirstSeenRecords,
 }
 
 impl Repairer {
     /// Repairs `table`.
     pub fn new(table: &Table) -> Self {
-        Self { lanes: Lanes::new(table), markers: Markers::new(table) }
+        Self { checkpoints: Checkpoints::new(table), first_seen_records: FirstSeenRecords::new(table) }
     }
 
     /// Sets right what was measured, however long ago that was; statistics that say too much only if `lowers`. Tells `repaired` of each step.
     pub async fn repair(
         &self,
-        measured: &Measured,
+        measured: &Measurement,
         lowers: bool,
         now: Timestamp,
-        mut repaired: impl FnMut(&Repaired),
-    ) -> Result<Repaired, RepairError> {
-        let lane = Lane::repair();
-        let (mut from, mut done) = (measured.repaired_to, Repaired::default());
-        // From here on nobody else counts the unmarked: their next click finds a claim. Should this repair end here, they are
+        mut repaired: impl FnMut(&RepairReport),
+    ) -> Result<RepairReport, RepairError> {
+        let shard = ShardCheckpoint::repair();
+        let (mut from, mut done) = (measured.repaired_to, RepairReport::default());
+        // From here on nobody else counts the unmarked: their next click finds a first-seen record. Should this repair end here, they are
         // missing from the statistic, as they were, and the next one adds them.
-        let claim = Claim { lane: lane.id(), sequence_number: SequenceNumber::behind(from) };
+        let first_seen = FirstSeen { shard: shard.id(), sequence_number: SequenceNumber::behind(from) };
         let unmarked: Vec<_> = measured.unmarked.iter().cloned().collect();
         let mut taken = Vec::new();
-        for visitors in unmarked.chunks(MARKERS_AT_ONCE) {
-            let others = self.markers.take(claim, visitors).await?;
+        for visitors in unmarked.chunks(RECORDS_AT_ONCE) {
+            let others = self.first_seen_records.insert_missing(first_seen, visitors).await?;
             done.marked += (visitors.len() - others.len()) as u64;
             taken.extend(others);
             repaired(&done);
@@ -79,8 +79,8 @@ impl Repairer {
 
         for corrections in corrections(&measured.differences, &taken, lowers).chunks(REPAIR_STATS_MAX) {
             let to = SequenceNumber::behind(from);
-            (|| self.lanes.add(&lane, from, to, corrections.iter().copied(), None, now))
-                .retry(patience())
+            (|| self.checkpoints.add(&shard, from, to, corrections.iter().copied(), None, now))
+                .retry(operator_backoff())
                 .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()))
                 .await?;
             from = Some(to);
@@ -94,14 +94,14 @@ impl Repairer {
 impl From<CommitError> for RepairError {
     fn from(error: CommitError) -> Self {
         match error {
-            CommitError::LaneMoved => Self::Overtaken,
+            CommitError::CheckpointMoved => Self::ConcurrentRepair,
             CommitError::Store(error) => Self::Store(error),
         }
     }
 }
 
 /// How an operator's requests are repeated: the pauses add up to some ten seconds.
-pub(super) fn patience() -> ExponentialBuilder {
+pub(super) fn operator_backoff() -> ExponentialBuilder {
     ExponentialBuilder::new()
         .with_jitter()
         .with_min_delay(Duration::from_millis(50))

@@ -1,18 +1,18 @@
-//! The lanes and the statistics of one moment.
+//! The checkpoints and the statistics of one moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use backon::Retryable;
 use domain::calendar::{YearMonth, parse_date};
-use domain::clicks::{ClickKey, Period, Scope, SequenceNumber, StoredSums, Sums};
+use domain::clicks::{ClickKey, Period, RecountScope, SequenceNumber, StoredSums, Sums};
 
-use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SORT, key, lane_partition};
-use super::lanes::Lane;
+use super::checkpoints::ShardCheckpoint;
+use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SORT, checkpoint_partition, key};
 use super::reader::Stat;
 use super::recount::{Recounter, pages, sorted_between};
-use super::repair::patience;
-use super::unfolded;
+use super::repair::operator_backoff;
+use super::unmerged;
 use crate::StoreError;
 
 /// How often everything is read until what moved is known, and how long to wait in between.
@@ -22,28 +22,28 @@ const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
 /// [The most items of one transactional read](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
 const MOVING_MAX: usize = 100;
 
-/// Lanes and statistics of one moment.
+/// Checkpoints and statistics of one moment.
 pub(super) struct Snapshot {
-    pub(super) lanes: AllLanes,
+    pub(super) checkpoints: AllCheckpoints,
     pub(super) stored: BTreeMap<Period, StoredSums>,
 }
 
-/// Checkpoints by shard.
-pub(super) type Checkpoints = BTreeMap<String, SequenceNumber>;
+/// Sequence numbers by shard.
+pub(super) type SequenceNumbers = BTreeMap<String, SequenceNumber>;
 
-/// Everybody who may change a statistic has a lane here.
+/// Everybody who may change a statistic has a checkpoint here.
 #[derive(Default)]
-pub(super) struct AllLanes {
-    pub(super) stream: Checkpoints,
-    pub(super) operator: Checkpoints,
-    /// What the stream's lanes keep, lane by lane.
-    unfolded: Vec<(Period, Sums)>,
+pub(super) struct AllCheckpoints {
+    pub(super) stream: SequenceNumbers,
+    pub(super) operator: SequenceNumbers,
+    /// What the stream's checkpoints keep, checkpoint by checkpoint.
+    unmerged: Vec<(Period, Sums)>,
 }
 
-impl AllLanes {
+impl AllCheckpoints {
     /// Whether a click has been counted from the quarantine, or never will be.
     pub(super) fn has_redriven(&self, click: &ClickKey) -> bool {
-        self.operator.contains_key(Lane::redrive(click).shard_id())
+        self.operator.contains_key(ShardCheckpoint::redrive(click).shard_id())
     }
 }
 
@@ -55,20 +55,20 @@ type Items = BTreeMap<Key, Item>;
 
 impl Recounter {
     /// What the statistics of a scope say.
-    pub async fn stored(&self, scope: Scope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
+    pub async fn stored(&self, scope: RecountScope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
         stored(scope, &self.stats(scope).await?)
     }
 
     /// Lanes and statistics of one moment, while clicks are counted.
     ///
-    /// Everything is read, and read again. What was the same both times did not move in between: every change of a statistic moves a lane, and
-    /// lanes only go forward. What did move, which is the lanes of busy shards and the statistics of now, is read between the next two
-    /// readings by one transaction, and so has one moment there. No lane has to rest.
-    pub(super) async fn snapshot(&self, stream_arn: &str, scope: Scope) -> Result<Snapshot, StoreError> {
+    /// Everything is read, and read again. What was the same both times did not move in between: every change of a statistic moves a checkpoint, and
+    /// checkpoints only go forward. What did move, which is the checkpoints of busy shards and the statistics of now, is read between the next two
+    /// readings by one transaction, and so has one moment there. No checkpoint has to rest.
+    pub(super) async fn snapshot(&self, stream_arn: &str, scope: RecountScope) -> Result<Snapshot, StoreError> {
         let mut moving = BTreeSet::new();
         let mut before = self.items(stream_arn, scope).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let moment = (|| self.at_once(&moving)).retry(patience()).when(StoreError::is_transient).await?;
+            let moment = (|| self.at_once(&moving)).retry(operator_backoff()).when(StoreError::is_transient).await?;
             let mut after = self.items(stream_arn, scope).await?;
             let keys = before.keys().chain(after.keys());
             let moved: BTreeSet<_> = keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect();
@@ -85,7 +85,7 @@ impl Recounter {
             tokio::time::sleep(SNAPSHOT_PAUSE).await;
         }
         Err(StoreError::Busy(format!(
-            "more than {MOVING_MAX} lanes and statistics change at the same time: recount a day or a month, or wait until the import is through"
+            "more than {MOVING_MAX} checkpoints and statistics change at the same time: recount a day or a month, or wait until the import is through"
         )))
     }
 
@@ -99,24 +99,24 @@ impl Recounter {
         Ok(keys.iter().cloned().zip(items).filter_map(|(key, item)| Some((key, item?))).collect())
     }
 
-    async fn items(&self, stream_arn: &str, scope: Scope) -> Result<Items, StoreError> {
+    async fn items(&self, stream_arn: &str, scope: RecountScope) -> Result<Items, StoreError> {
         let mut items = self.stats(scope).await?;
-        for stream_arn in [Lane::repair().stream_arn(), stream_arn] {
-            self.partition_of(&lane_partition(stream_arn), None, &mut items).await?;
+        for stream_arn in [ShardCheckpoint::repair().stream_arn(), stream_arn] {
+            self.partition_of(&checkpoint_partition(stream_arn), None, &mut items).await?;
         }
         Ok(items)
     }
 
-    async fn stats(&self, scope: Scope) -> Result<Items, StoreError> {
+    async fn stats(&self, scope: RecountScope) -> Result<Items, StoreError> {
         let mut items = Items::new();
         let day = |from: String, to: String| (DAILY, Some((from, to)));
         let partitions = match scope {
-            Scope::Day(date) => vec![day(date.to_string(), date.to_string())],
-            Scope::Month(month) => {
+            RecountScope::Day(date) => vec![day(date.to_string(), date.to_string())],
+            RecountScope::Month(month) => {
                 let days = day(format!("{month}-01"), format!("{month}-31"));
                 vec![days, (MONTHLY, Some((month.to_string(), month.to_string())))]
             }
-            Scope::All => vec![(DAILY, None), (MONTHLY, None), (TOTAL, None)],
+            RecountScope::All => vec![(DAILY, None), (MONTHLY, None), (TOTAL, None)],
         };
         for (partition, between) in partitions {
             self.partition_of(partition, between, &mut items).await?;
@@ -144,39 +144,40 @@ impl Recounter {
     }
 }
 
-fn snapshot(stream_arn: &str, scope: Scope, items: &Items) -> Result<Snapshot, StoreError> {
-    let (stream, operator) = (lane_partition(stream_arn), lane_partition(Lane::repair().stream_arn()));
-    let mut lanes = AllLanes::default();
+fn snapshot(stream_arn: &str, scope: RecountScope, items: &Items) -> Result<Snapshot, StoreError> {
+    let (stream, operator) =
+        (checkpoint_partition(stream_arn), checkpoint_partition(ShardCheckpoint::repair().stream_arn()));
+    let mut checkpoints = AllCheckpoints::default();
     for ((partition, shard), item) in items {
-        let checkpoints = match partition {
-            of if *of == stream => &mut lanes.stream,
-            of if *of == operator => &mut lanes.operator,
+        let numbers = match partition {
+            of if *of == stream => &mut checkpoints.stream,
+            of if *of == operator => &mut checkpoints.operator,
             _ => continue,
         };
         let number = item.get("sequenceNumber").and_then(|value| value.as_s().ok()).and_then(|text| text.parse().ok());
-        let number = number.ok_or_else(|| StoreError::unreadable("a lane without a sequence number"))?;
-        checkpoints.insert(shard.clone(), number);
+        let number = number.ok_or_else(|| StoreError::unreadable("a checkpoint without a sequence number"))?;
+        numbers.insert(shard.clone(), number);
         if *partition == stream {
-            lanes.unfolded.extend(unfolded::read(item)?);
+            checkpoints.unmerged.extend(unmerged::read(item)?);
         }
     }
-    // What lanes keep is part of what is stored.
+    // What checkpoints keep is part of what is stored.
     let mut stored = stored(scope, items)?;
-    for (period, kept) in lanes.unfolded.iter().filter(|(period, _)| scope.compares(*period)) {
+    for (period, kept) in checkpoints.unmerged.iter().filter(|(period, _)| scope.compares(*period)) {
         let sums = stored.entry(*period).or_default();
         sums.clicks += i128::from(kept.clicks);
         sums.unique_users += i128::from(kept.unique_users);
     }
-    Ok(Snapshot { lanes, stored })
+    Ok(Snapshot { checkpoints, stored })
 }
 
 /// The statistics among some items.
-fn stored(scope: Scope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
+fn stored(scope: RecountScope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
     let mut stored = BTreeMap::new();
     match scope {
-        Scope::Day(_) => {}
-        Scope::Month(month) => drop(stored.insert(Period::Month(month), StoredSums::default())),
-        Scope::All => drop(stored.insert(Period::Total, StoredSums::default())),
+        RecountScope::Day(_) => {}
+        RecountScope::Month(month) => drop(stored.insert(Period::Month(month), StoredSums::default())),
+        RecountScope::All => drop(stored.insert(Period::Total, StoredSums::default())),
     }
     for ((partition, sort), item) in items {
         // What others have put beside the statistics is none.

@@ -33,7 +33,7 @@ struct ChatRow {
     player_name: String,
     content: String,
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: ChatLineKind,
     created_at: u64,
     #[serde(default, skip_serializing_if = "is_false")]
     is_guess: bool,
@@ -51,7 +51,7 @@ struct ChatRow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ChatLineKind {
     Normal,
     System,
     Guess,
@@ -121,12 +121,13 @@ impl StoredLine {
     fn item(&self, game_id: GameId) -> Result<Item, StoreError> {
         let line = &self.line;
         let (kind, content) = match &line.kind {
-            LineKind::Talk(talk) => (Kind::Normal, talk.as_str()),
-            LineKind::Guess(talk) => (Kind::Guess, talk.as_str()),
-            LineKind::Correct => (Kind::Correct, ""),
-            LineKind::System(text) => {
-                (Kind::System, SYSTEM_TEXTS.iter().find(|(other, _)| other == text).map_or("", |(_, name)| *name))
-            }
+            LineKind::Talk(talk) => (ChatLineKind::Normal, talk.as_str()),
+            LineKind::Guess(talk) => (ChatLineKind::Guess, talk.as_str()),
+            LineKind::Correct => (ChatLineKind::Correct, ""),
+            LineKind::System(text) => (
+                ChatLineKind::System,
+                SYSTEM_TEXTS.iter().find(|(other, _)| other == text).map_or("", |(_, name)| *name),
+            ),
         };
         let row = ChatRow {
             id: line.id.to_string(),
@@ -136,8 +137,8 @@ impl StoredLine {
             content: content.to_owned(),
             kind,
             created_at: line.at_ms,
-            is_guess: matches!(kind, Kind::Guess | Kind::Correct),
-            is_correct: kind == Kind::Correct,
+            is_guess: matches!(kind, ChatLineKind::Guess | ChatLineKind::Correct),
+            is_correct: kind == ChatLineKind::Correct,
             round_number: line.turn.map(TurnId::round),
             turn_number: line.turn.map(TurnId::number),
             audience: self.in_the_know.map(|_| AudienceRow::Solvers),
@@ -153,10 +154,10 @@ impl StoredLine {
         let row: ChatRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
         let talk = || Talk::new(&row.content).map_err(StoreError::unreadable);
         let kind = match row.kind {
-            Kind::Normal => LineKind::Talk(talk()?),
-            Kind::Guess => LineKind::Guess(talk()?),
-            Kind::Correct => LineKind::Correct,
-            Kind::System => {
+            ChatLineKind::Normal => LineKind::Talk(talk()?),
+            ChatLineKind::Guess => LineKind::Guess(talk()?),
+            ChatLineKind::Correct => LineKind::Correct,
+            ChatLineKind::System => {
                 let text = SYSTEM_TEXTS.iter().find(|(_, name)| *name == row.content);
                 let (text, _) = text.ok_or_else(|| StoreError::unreadable("a system's line with an unknown text"))?;
                 LineKind::System(*text)

@@ -13,7 +13,7 @@ use super::keys::{
     CONN, CONNECTION, CONNECTION_TTL_S, Item, LISTENER_PREFIX, LISTENER_PREFIX_END, PARTITION_KEY, SILENT_TTL_S,
     SORT_KEY, TICKET, TTL, connection, expires, game, key, listener, n, player, s, ticket,
 };
-use super::listeners::{LISTENERS_MAX, Listener, Role, Saying, slot_for};
+use super::listeners::{LISTENERS_MAX, Listener, MessageKind, Role, slot_for};
 use super::rows::player_id;
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table, TransactionOutcome};
@@ -73,7 +73,7 @@ pub struct NewConnection<'a> {
 
 /// What became of a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Greeted {
+pub enum GreetOutcome {
     /// From here on it gets the game's messages.
     Yes,
     /// All places are taken.
@@ -172,23 +172,23 @@ impl Connections {
         listeners: &[Listener],
         room: &Room,
         now_ms: u64,
-    ) -> Result<Greeted, StoreError> {
+    ) -> Result<GreetOutcome, StoreError> {
         let mut listeners = listeners.to_vec();
         for attempt in 1..=TRIES_MAX {
             let Some((slot, taken)) = slot_for(&listeners, room, connection_id, who) else {
-                return Ok(Greeted::NoPlace);
+                return Ok(GreetOutcome::NoPlace);
             };
             let older = self.of_player(who.player_id).await?;
             match self.put(connection_id, who, &slot, taken, older.as_ref(), now_ms).await {
                 Ok(true) => {
                     self.forget_older(older, connection_id, who.game_id, &slot).await?;
-                    return Ok(Greeted::Yes);
+                    return Ok(GreetOutcome::Yes);
                 }
                 Ok(false) | Err(StoreError::Busy(_)) => {}
                 Err(error) => return Err(error),
             }
             if self.get(connection_id).await?.is_none() {
-                return Ok(Greeted::Ended);
+                return Ok(GreetOutcome::Ended);
             }
             tokio::time::sleep(Duration::from_millis(fastrand::u64(..=WAIT_MS_MAX * u64::from(attempt)))).await;
             listeners = self.listeners(who.game_id).await?;
@@ -227,7 +227,7 @@ impl Connections {
         }
         // Coming back gives no new allowance.
         let own = taken.filter(|taken| taken.who.id() == who.player_id);
-        for what in Saying::ALL {
+        for what in MessageKind::ALL {
             listens.insert(what.attribute().to_owned(), n(own.map_or(0, |own| own.until_ms(what))));
         }
 
@@ -322,7 +322,13 @@ impl Connections {
     }
 
     /// Takes talk or guesses of a listener, up to `until_ms`. `false`: another function has taken some at the same moment, or the connection has ended.
-    pub async fn take(&self, game_id: GameId, who: &Listener, what: Saying, until_ms: u64) -> Result<bool, StoreError> {
+    pub async fn take(
+        &self,
+        game_id: GameId,
+        who: &Listener,
+        what: MessageKind,
+        until_ms: u64,
+    ) -> Result<bool, StoreError> {
         let read_ms = who.until_ms(what);
         let update = self
             .table

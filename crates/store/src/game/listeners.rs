@@ -53,25 +53,25 @@ impl Role {
 
 /// How many look on.
 pub fn spectators(listeners: &[Listener]) -> usize {
-    listeners.iter().filter(|listener| listener.looks_on()).count()
+    listeners.iter().filter(|listener| listener.is_spectator()).count()
 }
 
 /// Whether somebody may look on: beside the others there is a place. Who comes back takes no second one.
-pub fn may_look_on(listeners: &[Listener], player_id: PlayerId) -> bool {
-    let others = listeners.iter().filter(|listener| listener.looks_on() && listener.who.id() != player_id);
+pub fn may_spectate(listeners: &[Listener], player_id: PlayerId) -> bool {
+    let others = listeners.iter().filter(|listener| listener.is_spectator() && listener.who.id() != player_id);
     others.count() < SPECTATORS_MAX
 }
 
 /// What a listener may not do without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saying {
+pub enum MessageKind {
     /// Talk, and whatever else everybody is told of.
     Talk,
     /// A guess.
     Guess,
 }
 
-impl Saying {
+impl MessageKind {
     pub(super) const ALL: [Self; 2] = [Self::Talk, Self::Guess];
 
     pub(super) fn attribute(self) -> &'static str {
@@ -117,14 +117,14 @@ struct ListenerRow {
 
 impl Listener {
     /// Until when that is taken.
-    pub fn until_ms(&self, what: Saying) -> u64 {
+    pub fn until_ms(&self, what: MessageKind) -> u64 {
         match what {
-            Saying::Talk => self.talk_until_ms,
-            Saying::Guess => self.guess_until_ms,
+            MessageKind::Talk => self.talk_until_ms,
+            MessageKind::Guess => self.guess_until_ms,
         }
     }
 
-    fn looks_on(&self) -> bool {
+    fn is_spectator(&self) -> bool {
         self.who.player().is_none()
     }
 

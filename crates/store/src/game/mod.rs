@@ -22,7 +22,7 @@
 
 mod archive;
 mod chat;
-mod clients;
+mod client_limits;
 mod connections;
 mod drawings;
 mod gzip;
@@ -37,15 +37,15 @@ mod strokes;
 
 pub use archive::{Archive, CHAT_LINES_MAX};
 pub use chat::{Chat, ChatPosition, StoredLine};
-pub use clients::{Allowance, Clients};
-pub use connections::{Connection, Connections, Greeted, NewConnection};
+pub use client_limits::{Allowance, ClientLimits};
+pub use connections::{Connection, Connections, GreetOutcome, NewConnection};
 pub use drawings::{DRAWING_BYTES_MAX, Drawing, Drawings};
 pub use image::{GameChange, GameImage};
-pub use listeners::{LISTENERS_MAX, Listener, Role, Saying, may_look_on, spectators};
+pub use listeners::{LISTENERS_MAX, Listener, MessageKind, Role, may_spectate, spectators};
 pub use lobby::{FinishedGame, GAMES_MAX, HistoryPosition, Lobby, LobbyPosition};
-pub use room::{Freshness, Live, Persisted, Rooms};
+pub use room::{Freshness, Live, PersistOutcome, Rooms};
 pub use rounds::{EndedTurn, PlayedAward, PlayedTurn, Round, RoundScore, Rounds};
-pub use strokes::{Chunk, PutChunk, Strokes};
+pub use strokes::{Chunk, PutChunkOutcome, Strokes};
 
 use domain::game::{PlayerCount, RoundCount, SOLVERS_MAX, TURNS_PER_ROUND_MAX, drawing};
 

@@ -41,7 +41,7 @@ pub struct Live {
 
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Persisted {
+pub enum PersistOutcome {
     /// It is the room now.
     Yes,
     /// Somebody else has changed the room since it was read. Nothing was written.
@@ -113,12 +113,12 @@ impl Rooms {
     }
 
     /// Writes a game that is new.
-    pub async fn create(&self, new: &Game) -> Result<Persisted, StoreError> {
+    pub async fn create(&self, new: &Game) -> Result<PersistOutcome, StoreError> {
         self.transact(self.creation(new)?).await
     }
 
     /// Writes what has changed of a game since it was read as `before`; all of it or nothing.
-    pub async fn persist(&self, before: &Game, after: &Game) -> Result<Persisted, StoreError> {
+    pub async fn persist(&self, before: &Game, after: &Game) -> Result<PersistOutcome, StoreError> {
         let mut writes = self.change(before, after)?;
         // One alone needs no transaction, which costs double.
         if writes.len() > 1 { self.transact(writes).await } else { self.put(writes.remove(0)).await }
@@ -130,7 +130,7 @@ impl Rooms {
         before: &Game,
         after: &Game,
         next: &Game,
-    ) -> Result<Persisted, StoreError> {
+    ) -> Result<PersistOutcome, StoreError> {
         let mut writes = self.change(before, after)?;
         writes.extend(self.creation(next)?);
         self.transact(writes).await
@@ -177,7 +177,7 @@ impl Rooms {
         Ok(writes)
     }
 
-    async fn put(&self, write: Write) -> Result<Persisted, StoreError> {
+    async fn put(&self, write: Write) -> Result<PersistOutcome, StoreError> {
         let Write::Put(put) = write else { return self.transact(vec![write]).await };
         let put = put.build().map_err(|error| StoreError::Refused(error.to_string()))?;
         let wanted = put.item.clone();
@@ -189,7 +189,7 @@ impl Rooms {
             .set_expression_attribute_values(put.expression_attribute_values)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match request.send().await {
-            Ok(_) => Ok(Persisted::Yes),
+            Ok(_) => Ok(PersistOutcome::Yes),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(failure)) => Ok(outcome(&wanted, failure.item())),
                 _ => Err(error.into()),
@@ -197,11 +197,11 @@ impl Rooms {
         }
     }
 
-    async fn transact(&self, writes: Vec<Write>) -> Result<Persisted, StoreError> {
+    async fn transact(&self, writes: Vec<Write>) -> Result<PersistOutcome, StoreError> {
         let writes = writes.into_iter().map(Write::build).collect::<Result<Vec<_>, _>>()?;
         let wanted = writes.first().and_then(|first| first.put()).map(|put| put.item.clone()).unwrap_or_default();
         match self.table.transact(writes).await? {
-            TransactionOutcome::Written => Ok(Persisted::Yes),
+            TransactionOutcome::Written => Ok(PersistOutcome::Yes),
             TransactionOutcome::ConditionFailed { item, .. } => Ok(outcome(&wanted, item.as_ref())),
             TransactionOutcome::Conflict => Err(StoreError::conflict()),
         }
@@ -230,8 +230,8 @@ impl Write {
 
 /// What a condition that did not hold means. When the room that stands is the very one that was to be written, it was written:
 /// the SDK sends a request again whose reply got lost, and then meets its own work.
-fn outcome(wanted: &Item, stands: Option<&Item>) -> Persisted {
-    if stands == Some(wanted) { Persisted::Yes } else { Persisted::Lost }
+fn outcome(wanted: &Item, stands: Option<&Item>) -> PersistOutcome {
+    if stands == Some(wanted) { PersistOutcome::Yes } else { PersistOutcome::Lost }
 }
 
 pub(super) fn read_room(item: Item) -> Result<Room, StoreError> {
@@ -242,12 +242,12 @@ pub(super) fn read_room(item: Item) -> Result<Room, StoreError> {
 fn item(room: &Room, sort: &str, row: impl Serialize) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
     item.extend(key(game(room.id), sort));
-    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, GAME_TTL_S))));
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, room_ttl_s(room, GAME_TTL_S))));
     Ok(item)
 }
 
 /// How long an item stays after its write: `visited_s`, once somebody has come to the game.
-fn life_s(room: &Room, visited_s: u64) -> u64 {
+fn room_ttl_s(room: &Room, visited_s: u64) -> u64 {
     if room.is_unvisited() { UNVISITED_TTL_S } else { visited_s }
 }
 
@@ -262,17 +262,17 @@ fn meta(room: &Room) -> Result<Item, StoreError> {
 
 fn answer(game: &Game) -> Result<Item, StoreError> {
     let item = item(&game.room, SECRET, AnswerRow::from(&game.secret))?;
-    Ok(outliving(item, &game.room))
+    Ok(with_game_ttl(item, &game.room))
 }
 
 fn words(game: &Game) -> Result<Item, StoreError> {
     let row = WordsRow { words: game.words.iter().map(ToString::to_string).collect() };
-    Ok(outliving(item(&game.room, WORDS, row)?, &game.room))
+    Ok(with_game_ttl(item(&game.room, WORDS, row)?, &game.room))
 }
 
 /// Stays a day longer than the room, which may change until the day's end without it.
-fn outliving(mut item: Item, room: &Room) -> Item {
-    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, ARCHIVE_TTL_S))));
+fn with_game_ttl(mut item: Item, room: &Room) -> Item {
+    item.insert(TTL.to_owned(), n(expires(room.updated_at_ms, room_ttl_s(room, ARCHIVE_TTL_S))));
     item
 }
 
@@ -286,7 +286,7 @@ fn seat(room: &Room, who: &Player) -> Item {
         ("gameId".to_owned(), s(room.id.to_string())),
         ("name".to_owned(), s(who.name.to_string())),
         ("joinedAt".to_owned(), n(who.joined_at_ms)),
-        (TTL.to_owned(), n(expires(room.updated_at_ms, life_s(room, GAME_TTL_S)))),
+        (TTL.to_owned(), n(expires(room.updated_at_ms, room_ttl_s(room, GAME_TTL_S)))),
     ]);
     item
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::game::{Award, GameId, Phase, Reason, Room, TurnId};
+use domain::game::{Award, AwardReason, GameId, Phase, Room, TurnId};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
@@ -112,10 +112,10 @@ pub struct RoundScore {
     pub points: u32,
 }
 
-fn reason(reason: Reason) -> &'static str {
+fn reason(reason: AwardReason) -> &'static str {
     match reason {
-        Reason::CorrectAnswer => "correct_answer",
-        Reason::DrawerPenalty => "drawer_penalty",
+        AwardReason::CorrectAnswer => "correct_answer",
+        AwardReason::DrawerPenalty => "drawer_penalty",
     }
 }
 

@@ -47,7 +47,7 @@ impl Chunk {
 
 /// What became of a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PutChunk {
+pub enum PutChunkOutcome {
     /// It is stored.
     Stored,
     /// The number was taken: the chunk came twice.
@@ -74,7 +74,7 @@ impl Strokes {
         number: u16,
         chunk: &Chunk,
         now_ms: u64,
-    ) -> Result<PutChunk, StoreError> {
+    ) -> Result<PutChunkOutcome, StoreError> {
         let mut item = key(game(game_id), strokes(turn_id, number));
         item.insert("from".to_owned(), n(chunk.from));
         item.insert("to".to_owned(), n(chunk.to));
@@ -85,9 +85,9 @@ impl Strokes {
         let put =
             put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY);
         match put.send().await {
-            Ok(_) => Ok(PutChunk::Stored),
+            Ok(_) => Ok(PutChunkOutcome::Stored),
             Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(PutChunk::Held),
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(PutChunkOutcome::Held),
                 _ => Err(error.into()),
             },
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Attributes;
 use domain::calendar::parse_date;
-use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message};
 use jiff::civil::Date;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
@@ -20,12 +20,12 @@ pub(super) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item
 }
 
 /// The days that a stream has, each an item.
-pub(super) fn days(stream: &Stream) -> String {
+pub(super) fn days(stream: &JournalStream) -> String {
     format!("FEEDDAYS#{stream}")
 }
 
 /// One of the partitions of a stream's day.
-pub(super) fn feed(stream: &Stream, day: Date, shard: u8) -> String {
+pub(super) fn feed(stream: &JournalStream, day: Date, shard: u8) -> String {
     format!("FEED#{stream}#{day}#{shard}")
 }
 
@@ -114,7 +114,7 @@ pub(super) fn item(entry: &Entry, shard: u8, expires_at: Option<i64>) -> Result<
 }
 
 /// The entry of an item.
-pub(super) fn entry(stream: &Stream, item: Item) -> Result<Entry, StoreError> {
+pub(super) fn entry(stream: &JournalStream, item: Item) -> Result<Entry, StoreError> {
     let row: Row = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
     Ok(Entry {
         stream: stream.clone(),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_stream_and_a_day_are_part_of_the_key() {
-        let suite = Stream::suite();
+        let suite = JournalStream::suite();
         assert_eq!(feed(&suite, date(2024, 7, 12), 3), "FEED#suite#2024-07-12#3");
         assert_eq!(days(&suite), "FEEDDAYS#suite");
     }

@@ -14,10 +14,10 @@ mod writer;
 
 pub use keys::JournalShards;
 pub use reader::{JournalPosition, JournalReader, QUERIES_MAX};
-pub use writer::{Appended, Journal};
+pub use writer::{AppendOutcome, Journal};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
-    let nothing = keys::key(keys::days(&domain::journal::Stream::suite()), "connect");
+    let nothing = keys::key(keys::days(&domain::journal::JournalStream::suite()), "connect");
     table.connect(nothing).await
 }

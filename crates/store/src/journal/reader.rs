@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::TimeRange;
-use domain::journal::{Entry, EntryId, EntryIdError, Retention, Stream};
+use domain::journal::{Entry, EntryId, EntryIdError, JournalStream, Retention};
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -92,7 +92,7 @@ impl JournalReader {
     /// Consistent: what was stored before is shown, if it lies before `after`.
     pub async fn page(
         &self,
-        stream: &Stream,
+        stream: &JournalStream,
         range: TimeRange,
         limit: u16,
         after: Option<JournalPosition>,
@@ -140,7 +140,7 @@ impl JournalReader {
     }
 
     /// The days in which something may lie, newest first, as far as one query brings them.
-    async fn days(&self, stream: &Stream, span: Span, reader: &mut RowReader) -> Result<Rows<Day>, StoreError> {
+    async fn days(&self, stream: &JournalStream, span: Span, reader: &mut RowReader) -> Result<Rows<Day>, StoreError> {
         let query = self.between(&days(stream), &span.first_day().to_string(), &span.last_day().to_string());
         let answer = query.limit(DAYS_AT_ONCE).send().await?;
         let has_more = answer.last_evaluated_key.is_some();
@@ -153,7 +153,7 @@ impl JournalReader {
     /// The newest entries of one day: at most `limit`, or fewer and more to come. All shards are read at once and merged.
     async fn of_day(
         &self,
-        stream: &Stream,
+        stream: &JournalStream,
         day: &Day,
         span: Span,
         limit: usize,

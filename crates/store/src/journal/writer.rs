@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use domain::journal::{Entry, EntryId, Retention, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Retention};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -18,7 +18,7 @@ const DAYS_REMEMBERED_MAX: usize = 1_000;
 
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendOutcome {
     /// It is stored.
     New,
     /// It was stored before.
@@ -35,7 +35,7 @@ pub struct Journal {
     table: Table,
     shards: JournalShards,
     retention: Retention,
-    days: Arc<Mutex<HashMap<(Stream, Date), Day>>>,
+    days: Arc<Mutex<HashMap<(JournalStream, Date), Day>>>,
 }
 
 impl Journal {
@@ -48,9 +48,9 @@ impl Journal {
     ///
     /// While the number of shards is being raised, an instance that does not know of it yet and one that does may both store an entry that is told
     /// twice. Readers show it once.
-    pub async fn append(&self, entry: &Entry, now: Timestamp) -> Result<Appended, StoreError> {
+    pub async fn append(&self, entry: &Entry, now: Timestamp) -> Result<AppendOutcome, StoreError> {
         if self.retention.first_kept(&entry.stream, now).is_some_and(|first| entry.id < first) {
-            return Ok(Appended::Expired);
+            return Ok(AppendOutcome::Expired);
         }
         let day = self.day(&entry.stream, entry.id.day()).await?;
         for shard in day.earlier_shards(entry.id) {
@@ -61,7 +61,7 @@ impl Journal {
         self.put(entry, day.shards.shard(entry.id)).await
     }
 
-    async fn put(&self, new: &Entry, shard: u8) -> Result<Appended, StoreError> {
+    async fn put(&self, new: &Entry, shard: u8) -> Result<AppendOutcome, StoreError> {
         // Rounded up: an entry that is still shown is never gone.
         let expires_at = self.retention.of(&new.stream).map(|kept| new.id.at().as_second() + 1 + kept.as_secs());
         let outcome = self
@@ -74,7 +74,7 @@ impl Journal {
             .send()
             .await;
         match outcome {
-            Ok(_) => Ok(Appended::New),
+            Ok(_) => Ok(AppendOutcome::New),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(refused)) => {
                     let holder = refused.item().cloned();
@@ -87,14 +87,14 @@ impl Journal {
         }
     }
 
-    async fn get(&self, stream: &Stream, id: EntryId, shard: u8) -> Result<Option<Entry>, StoreError> {
+    async fn get(&self, stream: &JournalStream, id: EntryId, shard: u8) -> Result<Option<Entry>, StoreError> {
         let key = key(feed(stream, id.day(), shard), id.to_string());
         let request = self.table.get_item(key).consistent_read(true);
         request.send().await?.item.map(|item| entry(stream, item)).transpose()
     }
 
     /// The day, which from now on has at least as many shards as this journal gives.
-    async fn day(&self, stream: &Stream, date: Date) -> Result<Day, StoreError> {
+    async fn day(&self, stream: &JournalStream, date: Date) -> Result<Day, StoreError> {
         let name = (stream.clone(), date);
         if let Some(day) = self.remembered().get(&name) {
             return Ok(day.clone());
@@ -108,7 +108,7 @@ impl Journal {
         Ok(day)
     }
 
-    async fn open(&self, stream: &Stream, date: Date) -> Result<Day, StoreError> {
+    async fn open(&self, stream: &JournalStream, date: Date) -> Result<Day, StoreError> {
         let shards = n(self.shards.get());
         let outcome = self
             .table
@@ -132,12 +132,12 @@ impl Journal {
         Day::read(item.ok_or_else(|| StoreError::unreadable("an update of a day came without the day"))?)
     }
 
-    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<(Stream, Date), Day>> {
+    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<(JournalStream, Date), Day>> {
         // Whoever panicked had either inserted a day or not.
         self.days.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn compare(new: &Entry, known: &Entry) -> Appended {
-    if new == known { Appended::Known } else { Appended::Different }
+fn compare(new: &Entry, known: &Entry) -> AppendOutcome {
+    if new == known { AppendOutcome::Known } else { AppendOutcome::Different }
 }

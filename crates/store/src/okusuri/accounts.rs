@@ -8,7 +8,7 @@ use serde_bytes::ByteBuf;
 
 use super::keys::{self, ACCOUNT_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::rows::{Account, AccountOwner, EmailOwner, Row, User, read};
-use super::sign_ins::{DECISIONS_MAX, Entered, NewSession, NewUser, SignInError, SignIns, check_owner};
+use super::sign_ins::{DECISIONS_MAX, NewSession, NewUser, SignInError, SignIns, SignedIn, check_owner};
 use super::transaction::Transaction;
 use super::vault::{TokenKind, Vault};
 use crate::StoreError;
@@ -83,7 +83,7 @@ impl From<StoreError> for LoginError {
 
 /// What came of linking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Linked {
+pub enum LinkOutcome {
     /// The user has the login now, or had it before.
     Yes,
     /// Another user has it.
@@ -94,13 +94,13 @@ pub enum Linked {
 
 /// What came of unlinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unlinked {
+pub enum UnlinkOutcome {
     /// The login is gone.
     Yes,
     /// There was none.
     NotThere,
     /// Nothing would be left to sign in with.
-    LastWayIn,
+    LastSignInMethod,
 }
 
 impl SignIns {
@@ -112,7 +112,7 @@ impl SignIns {
         new: &NewUser,
         session: &NewSession,
         now: Timestamp,
-    ) -> Result<Entered, LoginError> {
+    ) -> Result<SignedIn, LoginError> {
         for _ in 0..DECISIONS_MAX {
             let known = self.of_login(&login.provider, &login.subject).await?;
             if let Some(user) = known.as_ref().filter(|user| user.deleting.is_some()) {
@@ -149,13 +149,13 @@ impl SignIns {
                         "UserId = :user",
                         vec![("user", s(&user.user_id))],
                     )?
-                    .add_way_in(&user, now)?
+                    .add_sign_in_grant(&user, now)?
             };
             let (session, among_users) = session.clone().rows(&user.user_id, now);
             let actions = actions.set(&login.row(vault, &user.user_id, now))?;
             let actions = actions.put_new(&session)?.put_new(&among_users)?;
             if actions.write().await?.is_none() {
-                return Ok(Entered { user, session, is_new });
+                return Ok(SignedIn { user, session, is_new });
             }
         }
         Err(StoreError::Busy("the login changes hands again and again".to_owned()).into())
@@ -176,15 +176,21 @@ impl SignIns {
     }
 
     /// Adds a login to those of a user who is signed in.
-    pub async fn link(&self, user: &User, login: &Login, vault: &Vault, now: Timestamp) -> Result<Linked, StoreError> {
+    pub async fn link(
+        &self,
+        user: &User,
+        login: &Login,
+        vault: &Vault,
+        now: Timestamp,
+    ) -> Result<LinkOutcome, StoreError> {
         for _ in 0..DECISIONS_MAX {
             let marker = self.get(&keys::account_owner(&login.provider, &login.subject)).await?;
             let owner: Option<AccountOwner> = marker.map(read).transpose()?;
             if owner.as_ref().is_some_and(|owner| owner.user_id != user.user_id) {
-                return Ok(Linked::Taken);
+                return Ok(LinkOutcome::Taken);
             }
             // Stops a login from being kept of a user who was deleted meanwhile, or whose session has ended.
-            let actions = Transaction::new(&self.table).add_way_in(user, now)?;
+            let actions = Transaction::new(&self.table).add_sign_in_grant(user, now)?;
             let actions = match &owner {
                 // Stops two users from having one login.
                 None => actions.put_new(&login.owner(&user.user_id, now))?,
@@ -196,8 +202,8 @@ impl SignIns {
             };
             let actions = actions.set(&login.row(vault, &user.user_id, now))?;
             match actions.write().await? {
-                None => return Ok(Linked::Yes),
-                Some(0) => return Ok(Linked::NoUser),
+                None => return Ok(LinkOutcome::Yes),
+                Some(0) => return Ok(LinkOutcome::NoUser),
                 Some(_) => {}
             }
         }
@@ -205,13 +211,13 @@ impl SignIns {
     }
 
     /// Takes a provider's logins away from a user, unless they are the last way in.
-    pub async fn unlink(&self, user: &User, provider: &str) -> Result<Unlinked, StoreError> {
+    pub async fn unlink(&self, user: &User, provider: &str) -> Result<UnlinkOutcome, StoreError> {
         let user_id = UserId::new(&user.user_id).map_err(StoreError::unreadable)?;
         for _ in 0..DECISIONS_MAX {
             let (gone, others): (Vec<_>, Vec<_>) =
                 self.logins(&user_id).await?.into_iter().partition(|account| account.provider == provider);
             if gone.is_empty() {
-                return Ok(Unlinked::NotThere);
+                return Ok(UnlinkOutcome::NotThere);
             }
             let actions = Transaction::new(&self.table);
             // Whatever stays has to stay until the rest is gone. Stops two logins, each thought to be the other's spare, from being unlinked at once.
@@ -219,7 +225,7 @@ impl SignIns {
             let mut actions = match (self.owned(email, &user_id).await?, others.first()) {
                 (Some(email), _) => check_owner(actions, &email, &user.user_id)?,
                 (None, Some(other)) => actions.check(&other.key(), "attribute_exists(PK)", Vec::new())?,
-                (None, None) => return Ok(Unlinked::LastWayIn),
+                (None, None) => return Ok(UnlinkOutcome::LastSignInMethod),
             };
             // A provider's logins beyond what a transaction takes stay for another time.
             for account in gone.iter().take(LOGINS_AT_ONCE) {
@@ -231,7 +237,7 @@ impl SignIns {
                     .delete(&account.key(), "attribute_exists(PK)", Vec::new())?;
             }
             if actions.write().await?.is_none() {
-                return Ok(Unlinked::Yes);
+                return Ok(UnlinkOutcome::Yes);
             }
         }
         Err(StoreError::Busy("the logins change again and again".to_owned()))

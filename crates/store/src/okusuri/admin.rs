@@ -10,11 +10,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::everything::exported;
 use super::keys::{
     self, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, SORT_KEY, TYPE_INDEX, TYPE_PARTITION, TYPE_SORT, s,
 };
 use super::rows::{EmailOwner, MedicationLog, Row as _, User, read};
+use super::user_export::exported;
 use crate::row_reader::RowReader;
 use crate::series::{Direction, Page, Rows, merge};
 use crate::{StoreError, Table};
@@ -39,12 +39,12 @@ const NOT_LISTED: [&str; 3] = ["note", "endpoint", "codeHash"];
 /// Where a list goes on, in each of the shards: behind this entry of the index, or at the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListPosition {
-    shards: Vec<Option<Entry>>,
+    shards: Vec<Option<IndexEntry>>,
 }
 
 /// An entry of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct IndexEntry {
     listed_by: String,
     partition: String,
     sort: String,
@@ -118,7 +118,7 @@ impl Listings {
         direction: Direction,
         limit: usize,
         after: Option<&ListPosition>,
-    ) -> Result<Page<Entry, ListPosition>, StoreError> {
+    ) -> Result<Page<IndexEntry, ListPosition>, StoreError> {
         let position = |shard: u8| after.and_then(|after| after.shards.get(usize::from(shard))?.clone());
         let shards = 0..INDEX_SHARDS;
         let queries = shards.clone().map(|shard| self.shard(kind, shard, prefix, direction, limit, position(shard)));
@@ -139,8 +139,8 @@ impl Listings {
         prefix: &str,
         direction: Direction,
         limit: usize,
-        after: Option<Entry>,
-    ) -> Result<Rows<(u8, Entry)>, StoreError> {
+        after: Option<IndexEntry>,
+    ) -> Result<Rows<(u8, IndexEntry)>, StoreError> {
         let partition = keys::type_partition(kind, shard);
         let request = self.table.query().index_name(TYPE_INDEX);
         let mut request = request
@@ -163,14 +163,14 @@ impl Listings {
         let answer = request.scan_index_forward(direction == Direction::Asc).send().await?;
         let entry = |item: &Item| {
             let [listed_by, partition, sort] = [TYPE_SORT, PARTITION_KEY, SORT_KEY].map(|name| text(item, name));
-            (shard, Entry { listed_by, partition, sort })
+            (shard, IndexEntry { listed_by, partition, sort })
         };
         let rows = answer.items.unwrap_or_default().iter().map(entry).collect();
         Ok(Rows { rows, has_more: answer.last_evaluated_key.is_some() })
     }
 
     /// The items of some entries, in their order.
-    async fn items(&self, entries: &[Entry]) -> Result<Vec<Item>, StoreError> {
+    async fn items(&self, entries: &[IndexEntry]) -> Result<Vec<Item>, StoreError> {
         let keys = entries.iter().map(|entry| Key::new(entry.partition.as_str(), entry.sort.as_str()).item());
         let items = self.table.batch_get(keys.collect(), false).await?.into_iter();
         let mut found: HashMap<_, _> =

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Dose, FormerTimes, Plan, Recorded};
+use domain::okusuri::{Dose, DoseRecord, FormerTimes, Plan};
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 
 use super::keys::{self, DOSE_PREFIX, Key, PARTITION_KEY, SORT_KEY};
-use super::medicines::{Medicines, Unmade};
+use super::medicines::{MedicineError, Medicines};
 use super::rows::{self, DoseMark, Former, Medicine, Row as _, read};
 use super::transaction::{Transaction, WriteError};
 use crate::retry::Retry;
@@ -22,7 +22,7 @@ const PAGES_MAX: usize = 32;
 
 /// Which dose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoseName {
+pub struct DoseKey {
     /// The day in the user's time zone.
     pub date: Date,
     /// The time that it goes by.
@@ -42,7 +42,7 @@ pub struct DayDoses {
 
 /// What was recorded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Marked {
+pub struct DoseMarked {
     /// The row.
     pub row: rows::Dose,
     /// Whether nothing had been recorded before.
@@ -66,10 +66,10 @@ impl Doses {
     pub async fn mark(
         &self,
         user: &UserId,
-        name: &DoseName,
-        recorded: Recorded,
+        name: &DoseKey,
+        recorded: DoseRecord,
         now: Timestamp,
-    ) -> Result<Marked, Unmade> {
+    ) -> Result<DoseMarked, MedicineError> {
         let mut retry = Retry::new();
         loop {
             let before = self.get(user, name).await?;
@@ -80,9 +80,9 @@ impl Doses {
                 .check(&medicine, "attribute_exists(PK)", Vec::new())?
                 .set(&row)?;
             match actions.send().await? {
-                TransactionOutcome::Written => return Ok(Marked { row, is_new: before.is_none() }),
+                TransactionOutcome::Written => return Ok(DoseMarked { row, is_new: before.is_none() }),
                 TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
-                TransactionOutcome::ConditionFailed { .. } => return Err(Unmade::NotFound),
+                TransactionOutcome::ConditionFailed { .. } => return Err(MedicineError::NotFound),
                 TransactionOutcome::Conflict if retry.wait().await => {}
                 TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
             }
@@ -90,7 +90,7 @@ impl Doses {
     }
 
     /// Forgets what was recorded of a dose; `false` when nothing was.
-    pub async fn unmark(&self, user: &UserId, name: &DoseName) -> Result<bool, StoreError> {
+    pub async fn unmark(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
         let request = self.table.delete_item(key(user, name).item());
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
     }
@@ -107,7 +107,7 @@ impl Doses {
         if medicines.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, Recorded)>>::new();
+        let mut recorded = BTreeMap::<(Date, String), Vec<(Time, DoseRecord)>>::new();
         for row in self.rows(user, range).await? {
             recorded.entry((row.date, row.medicine_id.clone())).or_default().push((row.time, recorded_of(&row)?));
         }
@@ -124,7 +124,7 @@ impl Doses {
         Ok(days.filter(|(_, of_day)| !of_day.is_empty()).collect())
     }
 
-    async fn get(&self, user: &UserId, name: &DoseName) -> Result<Option<rows::Dose>, StoreError> {
+    async fn get(&self, user: &UserId, name: &DoseKey) -> Result<Option<rows::Dose>, StoreError> {
         let request = self.table.get_item(key(user, name).item());
         request.consistent_read(true).send().await?.item.map(read).transpose()
     }
@@ -148,15 +148,15 @@ impl Doses {
     }
 }
 
-fn key(user: &UserId, name: &DoseName) -> Key {
+fn key(user: &UserId, name: &DoseKey) -> Key {
     Key::new(keys::user(user), keys::dose(name.date, name.time, &name.medicine_id))
 }
 
-fn row(user: &UserId, name: &DoseName, recorded: Recorded, created_at: Timestamp, now: Timestamp) -> rows::Dose {
+fn row(user: &UserId, name: &DoseKey, recorded: DoseRecord, created_at: Timestamp, now: Timestamp) -> rows::Dose {
     let (state, snoozed_until) = match recorded {
-        Recorded::Taken => (DoseMark::Taken, None),
-        Recorded::Skipped => (DoseMark::Skipped, None),
-        Recorded::Snoozed { until } => (DoseMark::Snoozed, Some(until)),
+        DoseRecord::Taken => (DoseMark::Taken, None),
+        DoseRecord::Skipped => (DoseMark::Skipped, None),
+        DoseRecord::Snoozed { until } => (DoseMark::Snoozed, Some(until)),
     };
     rows::Dose {
         user_id: user.to_string(),
@@ -171,11 +171,11 @@ fn row(user: &UserId, name: &DoseName, recorded: Recorded, created_at: Timestamp
     }
 }
 
-fn recorded_of(row: &rows::Dose) -> Result<Recorded, StoreError> {
+fn recorded_of(row: &rows::Dose) -> Result<DoseRecord, StoreError> {
     Ok(match (row.state, row.snoozed_until) {
-        (DoseMark::Taken, _) => Recorded::Taken,
-        (DoseMark::Skipped, _) => Recorded::Skipped,
-        (DoseMark::Snoozed, Some(until)) => Recorded::Snoozed { until },
+        (DoseMark::Taken, _) => DoseRecord::Taken,
+        (DoseMark::Skipped, _) => DoseRecord::Skipped,
+        (DoseMark::Snoozed, Some(until)) => DoseRecord::Snoozed { until },
         (DoseMark::Snoozed, None) => {
             return Err(StoreError::unreadable(format!("{:?} is put off for ever", row.key())));
         }

@@ -2,18 +2,18 @@
 
 use std::net::IpAddr;
 
-use domain::okusuri::sign_in::{Limits as Numbers, Locked, SERVICE_SENDS_MAX, Sent, WINDOW};
+use domain::okusuri::sign_in::{Limits as Numbers, Locked, SERVICE_SENDS_MAX, SignInCounters, WINDOW};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::counted::{self, Counted, decided};
+use super::code_counters::{self, CodeCounters, conditional_upsert};
 use super::keys::{self, Key, n, s};
 use super::rows::{Row, read};
 use super::verifications::{CheckError, IssueError};
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 
-/// How often a change is decided again because another one was faster.
+/// How often a change is conditional_upsert again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
 /// Where requests come from: an IPv4 address, or the network that an IPv6 client has as one.
@@ -40,12 +40,12 @@ impl Source {
 struct SourceLimit {
     source: String,
     #[serde(flatten)]
-    counted: Counted,
+    counted: CodeCounters,
 }
 
 impl Row for SourceLimit {
     const TYPE: &'static str = "source_limit";
-    const OPTIONAL: &'static [&'static str] = counted::OPTIONAL;
+    const OPTIONAL: &'static [&'static str] = code_counters::OPTIONAL;
 
     fn key(&self) -> Key {
         keys::source_limit(&self.source)
@@ -78,7 +78,10 @@ impl CodeLimits {
 
     /// Counts a code that a source asks for.
     pub async fn send(&self, source: &Source, now: Timestamp) -> Result<(), IssueError> {
-        self.count(source, now, |before| Sent::again(before, Numbers::SOURCE, now).map_err(IssueError::from)).await
+        self.count(source, now, |before| {
+            SignInCounters::count_send(before, Numbers::SOURCE, now).map_err(IssueError::from)
+        })
+        .await
     }
 
     /// Counts a code that is to be mailed, whoever it is for. `false` when the service has sent too many.
@@ -117,8 +120,9 @@ impl CodeLimits {
     /// Counts a code that was wrong. It is counted after it was compared, since right ones must not count: an office has many. Guesses that
     /// come at once may be a few too many for the source, and are never too many for a mailbox.
     pub async fn wrong(&self, source: &Source, now: Timestamp) -> Result<(), StoreError> {
-        let counted =
-            self.count(source, now, |before| Sent::guess(before, Numbers::SOURCE, now).map_err(CheckError::from));
+        let counted = self.count(source, now, |before| {
+            SignInCounters::count_attempt(before, Numbers::SOURCE, now).map_err(CheckError::from)
+        });
         match counted.await {
             // Locked by another guess of the same moment.
             Ok(()) | Err(CheckError::Locked(Locked(_)) | CheckError::Wrong { .. } | CheckError::Expired) => Ok(()),
@@ -130,14 +134,14 @@ impl CodeLimits {
         &self,
         source: &Source,
         now: Timestamp,
-        next: impl Fn(Option<&Sent>) -> Result<Sent, E>,
+        next: impl Fn(Option<&SignInCounters>) -> Result<SignInCounters, E>,
     ) -> Result<(), E> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(source).await?;
             let counted = before.as_ref().map(|before| &before.counted);
-            let sent = next(counted.map(Counted::sent).as_ref())?;
-            let row = SourceLimit { source: source.0.clone(), counted: Counted::new(sent, counted, now) };
-            if decided(&row, counted)?.send(&self.table).await? {
+            let sent = next(counted.map(CodeCounters::sent).as_ref())?;
+            let row = SourceLimit { source: source.0.clone(), counted: CodeCounters::new(sent, counted, now) };
+            if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 return Ok(());
             }
         }

@@ -2,7 +2,7 @@
 
 use domain::UserId;
 use domain::calendar::DateRange;
-use domain::okusuri::{Day, Missing, Status, Stretch, Summary, days};
+use domain::okusuri::{Day, LogWindow, MissingLogs, Status, Summary, days};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,7 @@ impl Logs {
     pub async fn calendar(&self, user: &UserId, range: DateRange, today: Date) -> Result<Calendar, StoreError> {
         let first_on = self.summary(user).await?.map(|summary| summary.first_on);
         // The summary knows nothing of days without the medication, so the range itself is always read.
-        let mut known = Stretch::at(range.from(), (first_on.unwrap_or(range.from()), range.to()));
+        let mut known = LogWindow::at(range.from(), (first_on.unwrap_or(range.from()), range.to()));
         let mut logs = Vec::new();
         for page in 0..PAGES_MAX {
             let missing = match days(range, today, first_on, &known) {
@@ -120,7 +120,7 @@ impl Logs {
                 Err(missing) => missing,
             };
             // So many logs, of a day each, reach to the end of the range.
-            let limit = if missing == Missing::Later { range.days().count() } else { page_logs(page) };
+            let limit = if missing == MissingLogs::Later { range.days().count() } else { page_logs(page) };
             logs.extend(self.extend(user, &mut known, missing, limit).await?);
         }
         Err(StoreError::unreadable(format!("the calendar of {user} needs more than {PAGES_MAX} pages")))
@@ -130,25 +130,25 @@ impl Logs {
     pub(super) async fn extend(
         &self,
         user: &UserId,
-        known: &mut Stretch,
-        missing: Missing,
+        known: &mut LogWindow,
+        missing: MissingLogs,
         limit: usize,
     ) -> Result<Vec<MedicationLog>, StoreError> {
         let (range, direction) = match missing {
-            Missing::Earlier => ((None, known.from().and_then(|from| from.yesterday().ok())), Direction::Desc),
-            Missing::Later => ((known.to(), None), Direction::Asc),
+            MissingLogs::Earlier => ((None, known.from().and_then(|from| from.yesterday().ok())), Direction::Desc),
+            MissingLogs::Later => ((known.to(), None), Direction::Asc),
         };
         let page = self.query(user, range, direction, limit, true).await?;
         let logs = page.rows.iter().filter_map(MedicationLog::counted);
         let unread = match missing {
-            Missing::Earlier => known.from(),
-            Missing::Later => known.to().and_then(|to| to.yesterday().ok()),
+            MissingLogs::Earlier => known.from(),
+            MissingLogs::Later => known.to().and_then(|to| to.yesterday().ok()),
         };
         // A page may be cut off before its first item.
         let last = page.rows.last().map(|row| row.date).or(unread).filter(|_| page.has_more);
         match missing {
-            Missing::Earlier => known.extend_earlier(logs, last),
-            Missing::Later => known.extend_later(logs, last),
+            MissingLogs::Earlier => known.extend_earlier(logs, last),
+            MissingLogs::Later => known.extend_later(logs, last),
         }
         Ok(page.rows)
     }

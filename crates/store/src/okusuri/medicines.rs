@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::keys::{self, Key, MEDICINE_PREFIX, s};
 use super::rows::{Former, Medicine, read};
-use super::set::Set;
 use super::transaction::{Transaction, WriteError};
+use super::upsert::Upsert;
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
 
 /// Why a medicine is not kept.
 #[derive(Debug, thiserror::Error)]
-pub enum Unmade {
+pub enum MedicineError {
     /// The user has as many as there may be.
     #[error("a user has at most {MEDICINES_MAX} medicines")]
     TooMany,
@@ -28,7 +28,7 @@ pub enum Unmade {
     Write(#[from] WriteError),
 }
 
-impl From<StoreError> for Unmade {
+impl From<StoreError> for MedicineError {
     fn from(error: StoreError) -> Self {
         Self::Write(error.into())
     }
@@ -67,9 +67,9 @@ impl Medicines {
         (name, dose): (&ShortText, &ShortText),
         plan: &Plan,
         now: Timestamp,
-    ) -> Result<Medicine, Unmade> {
+    ) -> Result<Medicine, MedicineError> {
         if self.all(user).await?.len() >= MEDICINES_MAX {
-            return Err(Unmade::TooMany);
+            return Err(MedicineError::TooMany);
         }
         let row = row(user, &id.to_string(), (name, dose), plan, Vec::new(), [now, now]);
         // Stops nothing but an id that was made twice.
@@ -85,8 +85,9 @@ impl Medicines {
         (name, dose): (&ShortText, &ShortText),
         plan: &Plan,
         now: Timestamp,
-    ) -> Result<Medicine, Unmade> {
-        let known = self.all(user).await?.into_iter().find(|known| known.medicine_id == id).ok_or(Unmade::NotFound)?;
+    ) -> Result<Medicine, MedicineError> {
+        let known =
+            self.all(user).await?.into_iter().find(|known| known.medicine_id == id).ok_or(MedicineError::NotFound)?;
         let mut former = known.former;
         if known.times != plan.times() {
             former.push(Former { times: known.times, until: now });
@@ -105,14 +106,14 @@ impl Medicines {
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())
     }
 
-    async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), Unmade> {
+    async fn write(&self, user: &UserId, row: &Medicine, condition: &str) -> Result<(), MedicineError> {
         let mut retry = Retry::new();
         loop {
-            let row = Set::new(row)?.when(condition, Vec::new());
+            let row = Upsert::new(row)?.when(condition, Vec::new());
             match Transaction::of_user(&self.table, user)?.change(row)?.send().await? {
                 TransactionOutcome::Written => return Ok(()),
                 TransactionOutcome::ConditionFailed { action: 0, .. } => return Err(WriteError::NoUser.into()),
-                TransactionOutcome::ConditionFailed { .. } => return Err(Unmade::NotFound),
+                TransactionOutcome::ConditionFailed { .. } => return Err(MedicineError::NotFound),
                 TransactionOutcome::Conflict if retry.wait().await => {}
                 TransactionOutcome::Conflict => return Err(WriteError::Conflict.into()),
             }

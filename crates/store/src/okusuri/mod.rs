@@ -3,49 +3,49 @@
 //! What lies where is written beside each row in [`rows`]: a user's own items in the partition `USER#<user id>`, and beside them the items by which
 //! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
 
-mod accesses;
+mod access_log;
 mod accounts;
 mod admin;
-mod attempts;
-mod counted;
+mod code_counters;
 mod doses;
-mod everything;
 mod keys;
 mod limits;
 mod logs;
 mod medicines;
 mod notifications;
+mod oauth_state;
 mod reminders;
 pub mod rows;
 mod sessions;
-mod set;
+mod sign_in_grants;
 mod sign_ins;
 mod summary;
 mod transaction;
+mod upsert;
+mod user_export;
 mod users;
 pub mod vault;
 mod verifications;
-mod ways_in;
 
-pub use accesses::{Access, AccessRecord, Accesses};
-pub use accounts::{Linked, Login, LoginError, Unlinked};
+pub use access_log::{Access, AccessLog, AccessRecord};
+pub use accounts::{LinkOutcome, Login, LoginError, UnlinkOutcome};
 pub use admin::{LISTED_TYPES, ListPosition, Listings};
-pub use attempts::{ATTEMPT_LIFETIME, Attempt, Attempts};
-pub use doses::{DayDoses, DoseName, Doses, Marked};
-pub use everything::{Deleted, Everything, Kind};
+pub use doses::{DayDoses, DoseKey, DoseMarked, Doses};
 pub use keys::{Key, due_partition, sha256_hex};
 pub use limits::{CodeLimits, Source};
 pub use logs::{Calendar, LogPosition, LogRange, Logs};
-pub use medicines::{Medicines, Unmade};
-pub use notifications::{Notifications, NotificationsOf};
+pub use medicines::{MedicineError, Medicines};
+pub use notifications::{Notifications, UserNotifications};
+pub use oauth_state::{OAUTH_ATTEMPT_LIFETIME, OauthAttempt, OauthStates};
 pub use reminders::{Due, DuePartition, ReminderChange, Reminders};
 pub use rows::{Row, item, read};
 pub use sessions::Sessions;
-pub use sign_ins::{Entered, NewSession, NewUser, SESSION_LIFETIME, SignInError, SignIns};
-pub use summary::{Entry, Written};
+pub use sign_ins::{NewSession, NewUser, SESSION_LIFETIME, SignInError, SignIns, SignedIn};
+pub use summary::{LogEntry, LogWriteOutcome};
 pub use transaction::WriteError;
+pub use user_export::{DeleteProgress, Kind, UserData};
 pub use users::{OWN_IMAGE, ProfileChange, Users};
-pub use verifications::{CheckError, Codes, IssueError, RightCode, Verification};
+pub use verifications::{CheckError, Codes, IssueError, Verification, VerifiedCode};
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use domain::UserId;
-use domain::okusuri::{FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
+use domain::okusuri::{PUSH_FAILURES_MAX, Platform, SUBSCRIPTIONS_MAX};
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::{self, NOTIFICATION_PREFIX, PARTITION_KEY, SORT_KEY, s};
 use super::rows::{NotificationSetting, PushSubscription, Row, User, read};
-use super::set::Set;
 use super::transaction::{Transaction, WriteError};
+use super::upsert::Upsert;
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 
@@ -21,14 +21,14 @@ const TEST_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
 /// All of a user's notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NotificationsOf {
+pub struct UserNotifications {
     /// The platforms that the user has ever set.
     pub settings: Vec<NotificationSetting>,
     /// Every subscription, those that are switched off too.
     pub subscriptions: Vec<PushSubscription>,
 }
 
-impl NotificationsOf {
+impl UserNotifications {
     /// Whether the user wants notifications on the platform: yes, where nothing else was said.
     #[must_use]
     pub fn is_enabled(&self, platform: &str) -> bool {
@@ -54,8 +54,8 @@ impl Notifications {
     }
 
     /// All of a user's, as of the last write.
-    pub async fn of(&self, user: &UserId) -> Result<NotificationsOf, StoreError> {
-        let mut found = NotificationsOf::default();
+    pub async fn of(&self, user: &UserId) -> Result<UserNotifications, StoreError> {
+        let mut found = UserNotifications::default();
         let mut from = None;
         for _ in 0..PAGES_MAX {
             let page = self.table.query().consistent_read(true);
@@ -107,7 +107,7 @@ impl Notifications {
     pub async fn subscribe(&self, user: &User, row: &PushSubscription) -> Result<bool, WriteError> {
         let user_id = UserId::new(&user.user_id).map_err(StoreError::unreadable)?;
         let is_new = !self.of(&user_id).await?.subscriptions.iter().any(|one| one.key() == row.key());
-        let actions = Transaction::new(&self.table).add_way_in(user, row.updated_at)?;
+        let actions = Transaction::new(&self.table).add_sign_in_grant(user, row.updated_at)?;
         actions.set(row)?.write_of_user().await?;
         let mut all = self.of(&user_id).await?.subscriptions;
         // The new one stays, whatever clocks say.
@@ -146,7 +146,7 @@ impl Notifications {
     /// Notes that it could not be reached, and why; switches it off when it has been so too often in a row.
     pub async fn failed(&self, one: &PushSubscription, why: &str, now: Timestamp) -> Result<(), StoreError> {
         let failures = one.failures.saturating_add(1);
-        let is_enabled = failures < FAILURES_MAX;
+        let is_enabled = failures < PUSH_FAILURES_MAX;
         let disabled_because = (!is_enabled).then(|| why.to_owned());
         self.note(one, PushSubscription { failures, is_enabled, disabled_because, updated_at: now, ..one.clone() })
             .await
@@ -169,7 +169,7 @@ impl Notifications {
     async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {
         // Stops an answer that is about the old keys from switching off a browser that has just subscribed anew, and one that has just been
         // forgotten from coming back.
-        let row = Set::new(&row)?.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]);
+        let row = Upsert::new(&row)?.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]);
         row.send(&self.table).await.map(drop)
     }
 }

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
-use domain::okusuri::{TIME_DEFAULT, local_date, next_due};
+use domain::okusuri::{REMINDER_TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -11,8 +11,8 @@ use super::keys::{
     self, DUE_AT, DUE_INDEX, DUE_PARTITION, INDEX_SHARDS, Item, Key, PARTITION_KEY, PROFILE, REMINDER, SORT_KEY, s,
 };
 use super::rows::{MedicationLog, Reminder, User, read};
-use super::set::Set;
 use super::transaction::{Transaction, WriteError};
+use super::upsert::Upsert;
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 
@@ -117,9 +117,9 @@ impl Reminders {
         Ok(())
     }
 
-    /// Whether `row` has taken the place of `before`.
+    /// Whether `row` has condition_held the place of `before`.
     async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
-        let row = Set::new(row)?;
+        let row = Upsert::new(row)?;
         // Stops two changes, or a change and a reminder that is just given, from each being worked out on the other's past.
         let row = match before {
             None => row.when("attribute_not_exists(PK)", Vec::new()),
@@ -162,7 +162,7 @@ impl Reminders {
     /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is. `false` when somebody else has already
     /// done so, or the user has changed it: then it is not given here.
     ///
-    /// Whoever dies after this has taken the day with him: a reminder that may come twice would be worse than one that does not come.
+    /// Whoever dies after this has condition_held the day with him: a reminder that may come twice would be worse than one that does not come.
     pub async fn claim(
         &self,
         due: &Reminder,
@@ -183,7 +183,7 @@ impl Reminders {
         let due_at = due.due_at.map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
         // Stops two runs at once from both giving it, and a run from giving what its user has just switched off or put off: each of them
         // changes when it is due, or when it was changed. It is gone when its user is: then nothing is written.
-        let row = Set::new(&row)?.when(
+        let row = Upsert::new(&row)?.when(
             "DueAt = :due AND UpdatedAt = :before",
             vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
         );
@@ -192,7 +192,7 @@ impl Reminders {
 
     /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in every run. Its user brings it back
     /// by changing it.
-    pub async fn set_aside(&self, user: &UserId) -> Result<(), StoreError> {
+    pub async fn remove_from_due_index(&self, user: &UserId) -> Result<(), StoreError> {
         let key = Key::new(keys::user(user), REMINDER).item();
         let request = self.table.update_item(key);
         let request = request.update_expression("REMOVE #Part").expression_attribute_names("#Part", DUE_PARTITION);
@@ -217,7 +217,7 @@ fn changed(
     now: Timestamp,
 ) -> Reminder {
     let is_enabled = change.is_enabled.or(before.map(|before| before.is_enabled)).unwrap_or(false);
-    let time = change.time.or(before.map(|before| before.time)).unwrap_or(TIME_DEFAULT);
+    let time = change.time.or(before.map(|before| before.time)).unwrap_or(REMINDER_TIME_DEFAULT);
     let last = before.and_then(|before| before.last_reminded_on);
     let is_given = |due_at: Timestamp| last.is_some_and(|last| local_date(due_at, zone) <= last);
     let due_at = is_enabled.then(|| next_due(time, zone, whole_second(now))).flatten();

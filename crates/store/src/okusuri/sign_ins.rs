@@ -10,13 +10,13 @@ use super::keys::{self, Item, Key, PROFILE, n, s};
 use super::rows::{EmailOwner, Session, User, UserSession, read};
 use super::transaction::Transaction;
 use super::users::image;
-use super::verifications::RightCode;
+use super::verifications::VerifiedCode;
 use crate::{StoreError, Table};
 
 /// How long a session lasts that is not used.
 pub const SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// How often a sign-in is decided again because another one was faster.
+/// How often a sign-in is conditional_upsert again because another one was faster.
 pub(super) const DECISIONS_MAX: u32 = 4;
 
 /// A session that is to be.
@@ -80,7 +80,7 @@ impl NewUser {
             image: None,
             time_zone: self.time_zone.clone(),
             sessions_from: None,
-            ways_in_added: None,
+            sign_in_grants_added: None,
             deleting: None,
             created_at: now,
             updated_at: now,
@@ -90,7 +90,7 @@ impl NewUser {
 
 /// Somebody who has come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entered {
+pub struct SignedIn {
     /// Who.
     pub user: User,
     /// For how long.
@@ -128,11 +128,11 @@ impl SignIns {
     /// Lets in whoever has the mailbox: the user of the address, or a new one. The code is used up in the same transaction.
     pub async fn with_code(
         &self,
-        code: &RightCode,
+        code: &VerifiedCode,
         new: &NewUser,
         session: &NewSession,
         now: Timestamp,
-    ) -> Result<Entered, SignInError> {
+    ) -> Result<SignedIn, SignInError> {
         for _ in 0..DECISIONS_MAX {
             let known = self.of_email(&code.email).await?;
             if let Some(user) = known.as_ref().filter(|user| user.deleting.is_some()) {
@@ -144,7 +144,7 @@ impl SignIns {
             let actions = Transaction::new(&self.table).delete(&used, "CodeHash = :hash", vec![("hash", hash)])?;
             let is_new = known.is_none();
             let strangers = match &known {
-                Some(user) if !user.email_verified => self.ways_in(user).await?,
+                Some(user) if !user.email_verified => self.sign_in_grants(user).await?,
                 _ => Vec::new(),
             };
             let before = known.clone();
@@ -158,11 +158,11 @@ impl SignIns {
                 }
                 Some(before) => check_owner(actions, &code.email, &user.user_id)?
                     .verify(before, now)?
-                    .remove_ways_in(&user.user_id, &strangers)?,
+                    .remove_sign_in_grants(&user.user_id, &strangers)?,
             };
             let actions = actions.put_new(&session)?.put_new(&among_users)?;
             match actions.write().await? {
-                None => return Ok(Entered { user, session, is_new }),
+                None => return Ok(SignedIn { user, session, is_new }),
                 Some(0) => return Err(SignInError::Used),
                 // The address has found or lost its user in between.
                 Some(_) => {}
@@ -197,7 +197,7 @@ pub(super) fn profile(user_id: &str) -> Key {
     Key::new(format!("USER#{user_id}"), PROFILE)
 }
 
-/// Insists that an address is still a user's: it stops a sign-in that was decided before the address went to somebody else.
+/// Insists that an address is still a user's: it stops a sign-in that was conditional_upsert before the address went to somebody else.
 pub(super) fn check_owner<'a>(
     actions: Transaction<'a>,
     email: &Email,
@@ -216,9 +216,9 @@ impl Transaction<'_> {
         } else {
             values.push(("false", AttributeValue::Bool(false)));
             // Stops a way in from staying that was added after they were looked for.
-            let added = before.ways_in_added.map_or("attribute_not_exists(WaysInAdded)", |added| {
+            let added = before.sign_in_grants_added.map_or("attribute_not_exists(SignInGrantsAdded)", |added| {
                 values.push(("added", n(added)));
-                "WaysInAdded = :added"
+                "SignInGrantsAdded = :added"
             });
             let condition = format!("{ALIVE} AND EmailVerified = :false AND {added}");
             ("SET EmailVerified = :true, UpdatedAt = :now, SessionsFrom = :now REMOVE #Name, Image", condition)

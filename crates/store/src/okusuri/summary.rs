@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::UserId;
-use domain::okusuri::{Change, Log, Note, Stretch, Summary, Unresolved};
+use domain::okusuri::{Log, LogChange, LogWindow, Note, Summary, SummaryError};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::keys::{self, Key, SUMMARY, n};
 use super::logs::{Logs, page_logs, pages_max};
 use super::rows::{LogSummary, MedicationLog, Row as _, read};
-use super::set::Set;
 use super::transaction::{Transaction, WriteError};
+use super::upsert::Upsert;
 use crate::error::unless_condition_failed;
 use crate::retry::Retry;
 use crate::{StoreError, TransactionOutcome};
@@ -25,10 +25,10 @@ const LOGS_MAX: usize = 98;
 
 /// A log that is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// The day, and whether there was bleeding.
     pub log: Log,
-    /// Whether the medication was taken.
+    /// Whether the medication was condition_held.
     pub is_taken: bool,
     /// What is said of it: `None` leaves it, `Some(None)` takes it away.
     pub note: Option<Option<Note>>,
@@ -38,7 +38,7 @@ pub struct Entry {
 
 /// What a change came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Written {
+pub enum LogWriteOutcome {
     /// The day had no log.
     New(MedicationLog),
     /// It had another one.
@@ -64,8 +64,8 @@ impl Before {
 }
 
 /// What becomes of a day: its row, or none, and the row that was there.
-struct Outcome {
-    written: Written,
+struct LogDecision {
+    written: LogWriteOutcome,
     summary: Option<Summary>,
 }
 
@@ -74,12 +74,12 @@ impl Logs {
     pub async fn put(
         &self,
         user: &UserId,
-        entry: &Entry,
+        entry: &LogEntry,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), WriteError> {
+    ) -> Result<(LogWriteOutcome, Option<Summary>), WriteError> {
         let decide = |was: Option<MedicationLog>| entry.over(user, was, now);
         let counted = entry.log.counted(entry.is_taken);
-        self.change(user, counted.map_or(Change::Delete(entry.log.date), Change::Put), decide, now).await
+        self.change(user, counted.map_or(LogChange::Delete(entry.log.date), LogChange::Put), decide, now).await
     }
 
     /// Takes a day's log away. Gives the summary of all others.
@@ -88,9 +88,9 @@ impl Logs {
         user: &UserId,
         date: Date,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), WriteError> {
-        let decide = |was: Option<MedicationLog>| was.map_or(Written::Nothing, Written::Deleted);
-        self.change(user, Change::Delete(date), decide, now).await
+    ) -> Result<(LogWriteOutcome, Option<Summary>), WriteError> {
+        let decide = |was: Option<MedicationLog>| was.map_or(LogWriteOutcome::Nothing, LogWriteOutcome::Deleted);
+        self.change(user, LogChange::Delete(date), decide, now).await
     }
 
     /// Logs many days, one entry of a day: all logs are read once, and each transaction writes `LOGS_MAX` of them. What is written of each entry, in their order, and
@@ -98,9 +98,9 @@ impl Logs {
     pub async fn put_all(
         &self,
         user: &UserId,
-        entries: &[Entry],
+        entries: &[LogEntry],
         now: Timestamp,
-    ) -> Result<(Vec<Written>, Option<Summary>), WriteError> {
+    ) -> Result<(Vec<LogWriteOutcome>, Option<Summary>), WriteError> {
         let mut all_written = Vec::with_capacity(entries.len());
         let mut summary = None;
         for entries in entries.chunks(LOGS_MAX) {
@@ -108,9 +108,9 @@ impl Logs {
             loop {
                 let before = self.before(user).await?;
                 let mut rows: BTreeMap<_, _> = self.by_date(user).await?;
-                let decide = |entry: &Entry| entry.over(user, rows.get(&entry.log.date).cloned(), now);
+                let decide = |entry: &LogEntry| entry.over(user, rows.get(&entry.log.date).cloned(), now);
                 let written: Vec<_> = entries.iter().map(decide).collect();
-                rows.extend(written.iter().filter_map(Written::row).map(|row| (row.date, row.clone())));
+                rows.extend(written.iter().filter_map(LogWriteOutcome::row).map(|row| (row.date, row.clone())));
                 summary = Summary::of(rows.values().filter_map(MedicationLog::counted));
                 if self.write(user, &before, &written, summary.as_ref(), now).await? {
                     all_written.extend(written);
@@ -128,9 +128,9 @@ impl Logs {
     pub async fn would_put(
         &self,
         user: &UserId,
-        entries: &[Entry],
+        entries: &[LogEntry],
         now: Timestamp,
-    ) -> Result<Vec<Written>, StoreError> {
+    ) -> Result<Vec<LogWriteOutcome>, StoreError> {
         let rows = self.by_date(user).await?;
         Ok(entries.iter().map(|entry| entry.over(user, rows.get(&entry.log.date).cloned(), now)).collect())
     }
@@ -150,7 +150,7 @@ impl Logs {
         let request = self.table.update_item(key);
         // Without one, all logs are read whenever it is needed. And a summary of nothing but a version would be none.
         let request = request.condition_expression("attribute_exists(PK)");
-        // The version stops a change that was decided before this.
+        // The version stops a change that was conditional_upsert before this.
         let request = request.update_expression("ADD Version :one REMOVE Logs");
         unless_condition_failed(request.expression_attribute_values(":one", n(1)).send().await).map(drop)
     }
@@ -158,14 +158,14 @@ impl Logs {
     async fn change(
         &self,
         user: &UserId,
-        change: Change,
-        decide: impl Fn(Option<MedicationLog>) -> Written,
+        change: LogChange,
+        decide: impl Fn(Option<MedicationLog>) -> LogWriteOutcome,
         now: Timestamp,
-    ) -> Result<(Written, Option<Summary>), WriteError> {
+    ) -> Result<(LogWriteOutcome, Option<Summary>), WriteError> {
         let mut retry = Retry::new();
         loop {
             let before = self.before(user).await?;
-            let Outcome { written, summary } = self.decide(user, &before, change, &decide).await?;
+            let LogDecision { written, summary } = self.decide(user, &before, change, &decide).await?;
             let written = [written];
             if self.write(user, &before, &written, summary.as_ref(), now).await? {
                 let [written] = written;
@@ -190,9 +190,9 @@ impl Logs {
         &self,
         user: &UserId,
         before: &Before,
-        change: Change,
-        decide: impl Fn(Option<MedicationLog>) -> Written,
-    ) -> Result<Outcome, StoreError> {
+        change: LogChange,
+        decide: impl Fn(Option<MedicationLog>) -> LogWriteOutcome,
+    ) -> Result<LogDecision, StoreError> {
         let date = change.date();
         if let Some(summary) = before.summary() {
             let is_newest = summary.as_ref().is_none_or(|summary| summary.last_on < date);
@@ -202,16 +202,16 @@ impl Logs {
             let written = decide(row);
             match (summary, change) {
                 // Nothing that counts is another than before: a note, or a day without the medication.
-                (summary, change) if was.map_or(Change::Delete(date), Change::Put) == change => {
-                    return Ok(Outcome { written, summary });
+                (summary, change) if was.map_or(LogChange::Delete(date), LogChange::Put) == change => {
+                    return Ok(LogDecision { written, summary });
                 }
-                (summary, Change::Put(log)) if is_newest => {
-                    return Ok(Outcome { written, summary: Some(Summary::append(summary, log)) });
+                (summary, LogChange::Put(log)) if is_newest => {
+                    return Ok(LogDecision { written, summary: Some(Summary::append(summary, log)) });
                 }
                 (Some(summary), _) => {
                     let was = was.map(|log| log.has_bleeding);
                     if let Some(summary) = self.change_within(user, &summary, change, was).await? {
-                        return Ok(Outcome { written, summary });
+                        return Ok(LogDecision { written, summary });
                     }
                     // Somebody wrote logs in another way and did not say so.
                 }
@@ -222,7 +222,7 @@ impl Logs {
         let mut rows = self.by_date(user).await?;
         let written = decide(rows.remove(&date));
         rows.extend(written.row().map(|row| (date, row.clone())));
-        Ok(Outcome { written, summary: Summary::of(rows.values().filter_map(MedicationLog::counted)) })
+        Ok(LogDecision { written, summary: Summary::of(rows.values().filter_map(MedicationLog::counted)) })
     }
 
     /// The summary after a change of a day up to the newest log's; `None` when it does not fit the logs.
@@ -230,15 +230,15 @@ impl Logs {
         &self,
         user: &UserId,
         summary: &Summary,
-        change: Change,
+        change: LogChange,
         was: Option<bool>,
     ) -> Result<Option<Option<Summary>>, StoreError> {
-        let mut known = Stretch::around(change.date(), summary.ends());
+        let mut known = LogWindow::around(change.date(), summary.ends());
         for page in 0..pages_max() {
             match summary.change(change, was, &known) {
                 Ok(summary) => return Ok(Some(summary)),
-                Err(Unresolved::Unfit) => return Ok(None),
-                Err(Unresolved::Missing(missing)) => self.extend(user, &mut known, missing, page_logs(page)).await?,
+                Err(SummaryError::Mismatch) => return Ok(None),
+                Err(SummaryError::Missing(missing)) => self.extend(user, &mut known, missing, page_logs(page)).await?,
             };
         }
         Ok(None)
@@ -249,11 +249,11 @@ impl Logs {
         &self,
         user: &UserId,
         before: &Before,
-        written: &[Written],
+        written: &[LogWriteOutcome],
         summary: Option<&Summary>,
         now: Timestamp,
     ) -> Result<bool, WriteError> {
-        if written.iter().all(Written::is_nothing) {
+        if written.iter().all(LogWriteOutcome::is_nothing) {
             return Ok(true);
         }
         let mut actions =
@@ -261,9 +261,9 @@ impl Logs {
         // Without a condition of their own: of all who write logs of a user, the summary's version lets one through.
         for written in written {
             actions = match written {
-                Written::New(row) | Written::Changed(row) => actions.set(row)?,
-                Written::Deleted(row) => actions.forget(&row.key())?,
-                Written::Same(_) | Written::Nothing => actions,
+                LogWriteOutcome::New(row) | LogWriteOutcome::Changed(row) => actions.set(row)?,
+                LogWriteOutcome::Deleted(row) => actions.forget(&row.key())?,
+                LogWriteOutcome::Same(_) | LogWriteOutcome::Nothing => actions,
             };
         }
         match actions.send().await? {
@@ -274,18 +274,23 @@ impl Logs {
     }
 }
 
-fn summary_after(user: &UserId, before: &Before, summary: Option<&Summary>, now: Timestamp) -> Result<Set, StoreError> {
+fn summary_after(
+    user: &UserId,
+    before: &Before,
+    summary: Option<&Summary>,
+    now: Timestamp,
+) -> Result<Upsert, StoreError> {
     let read = before.row.as_ref().map(|row| row.version);
     let created_at = before.row.as_ref().map_or(now, |row| row.created_at);
-    let row = Set::new(&LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now))?;
-    // Stops a change that was decided on older logs: each of them moves the version.
+    let row = Upsert::new(&LogSummary::new(user.as_str(), summary, read.unwrap_or(0) + 1, created_at, now))?;
+    // Stops a change that was conditional_upsert on older logs: each of them moves the version.
     Ok(match read {
         None => row.when("attribute_not_exists(PK)", Vec::new()),
         Some(version) => row.when("#Version = :read", vec![("read", n(version))]),
     })
 }
 
-impl Written {
+impl LogWriteOutcome {
     /// The log that the day has now.
     pub fn row(&self) -> Option<&MedicationLog> {
         match self {
@@ -299,13 +304,13 @@ impl Written {
     }
 }
 
-impl Entry {
+impl LogEntry {
     /// What this entry makes of a day with such a row.
-    fn over(&self, user: &UserId, was: Option<MedicationLog>, now: Timestamp) -> Written {
+    fn over(&self, user: &UserId, was: Option<MedicationLog>, now: Timestamp) -> LogWriteOutcome {
         let Self { log: Log { date, has_bleeding }, is_taken, .. } = *self;
         let note = |note: &Option<Note>| note.as_ref().map(Note::to_string);
         let Some(was) = was else {
-            return Written::New(MedicationLog {
+            return LogWriteOutcome::New(MedicationLog {
                 user_id: user.to_string(),
                 date,
                 has_bleeding,
@@ -318,8 +323,8 @@ impl Entry {
         };
         let said = self.note.as_ref().map_or_else(|| was.note.clone(), note);
         if (was.has_bleeding, was.is_taken) == (has_bleeding, is_taken) && was.note == said {
-            return Written::Same(was);
+            return LogWriteOutcome::Same(was);
         }
-        Written::Changed(MedicationLog { has_bleeding, is_taken, note: said, updated_at: now, ..was })
+        LogWriteOutcome::Changed(MedicationLog { has_bleeding, is_taken, note: said, updated_at: now, ..was })
     }
 }

@@ -5,8 +5,8 @@ use domain::UserId;
 
 use super::keys::{self, Key, PROFILE};
 use super::rows::{Row, item};
-use super::set::{Set, Values, named, names};
 use super::sign_ins::ALIVE;
+use super::upsert::{Upsert, Values, named, names};
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
 
@@ -82,11 +82,11 @@ impl<'a> Transaction<'a> {
 
     /// Makes an item what a row says, whether it is there or not.
     pub(super) fn set<R: Row>(self, row: &R) -> Result<Self, StoreError> {
-        self.change(Set::new(row)?)
+        self.change(Upsert::new(row)?)
     }
 
     /// The same on a condition.
-    pub(super) fn change(mut self, set: Set) -> Result<Self, StoreError> {
+    pub(super) fn change(mut self, set: Upsert) -> Result<Self, StoreError> {
         self.actions.push(TransactWriteItem::builder().update(set.action(self.table)?).build());
         Ok(self)
     }

@@ -7,9 +7,9 @@ use serde_bytes::ByteBuf;
 
 use super::keys::{IMAGE, Key, s, sha256_hex};
 use super::rows::{User, UserImage, read};
+use super::sign_in_grants::signed_in_still;
 use super::sign_ins::{ALIVE, profile};
 use super::transaction::Transaction;
-use super::ways_in::signed_in_still;
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 

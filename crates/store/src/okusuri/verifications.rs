@@ -1,19 +1,19 @@
 //! Codes by e-mail: what is remembered of a mailbox that a code was sent to, or tried for.
 
 use domain::okusuri::Email;
-use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, Sent};
+use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, SignInCounters};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use subtle::ConstantTimeEq;
 
-use super::counted::{self, Counted, decided};
+use super::code_counters::{self, CodeCounters, conditional_upsert};
 use super::keys::{self, Key};
 use super::rows::{Row, read};
 use super::vault::Vault;
 use crate::{StoreError, Table};
 
-/// How often a change is decided again because another one was faster.
+/// How often a change is conditional_upsert again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
 /// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there makes no difference to it.
@@ -28,12 +28,12 @@ pub struct Verification {
     pub code_hash: ByteBuf,
     /// What is counted of the mailbox.
     #[serde(flatten)]
-    pub counted: Counted,
+    pub counted: CodeCounters,
 }
 
 impl Row for Verification {
     const TYPE: &'static str = "verification";
-    const OPTIONAL: &'static [&'static str] = counted::OPTIONAL;
+    const OPTIONAL: &'static [&'static str] = code_counters::OPTIONAL;
 
     fn key(&self) -> Key {
         keys::verification(&self.mailbox)
@@ -54,8 +54,8 @@ impl Row for Verification {
 }
 
 /// The row of a mailbox with another count. Where nothing is remembered of it, no code is under way.
-fn of_mailbox(email: &Email, before: &Option<Verification>, sent: Sent, now: Timestamp) -> Verification {
-    let counted = Counted::new(sent, before.as_ref().map(|before| &before.counted), now);
+fn of_mailbox(email: &Email, before: &Option<Verification>, sent: SignInCounters, now: Timestamp) -> Verification {
+    let counted = CodeCounters::new(sent, before.as_ref().map(|before| &before.counted), now);
     match before {
         Some(before) => Verification { counted, ..before.clone() },
         None => Verification { mailbox: email.mailbox(), email: email.to_string(), code_hash: ByteBuf::new(), counted },
@@ -95,7 +95,7 @@ pub enum CheckError {
 
 /// A code that was right. Signing in uses it up, for whoever is first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RightCode {
+pub struct VerifiedCode {
     pub(super) email: Email,
     pub(super) code_hash: Vec<u8>,
 }
@@ -119,10 +119,10 @@ impl Codes {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
             let counted = before.as_ref().map(|before| &before.counted);
-            let sent = Sent::again(counted.map(Counted::sent).as_ref(), Limits::MAILBOX, now)?;
+            let sent = SignInCounters::count_send(counted.map(CodeCounters::sent).as_ref(), Limits::MAILBOX, now)?;
             let code_hash = code_hash.clone();
             let row = Verification { email: email.to_string(), code_hash, ..of_mailbox(email, &before, sent, now) };
-            if decided(&row, counted)?.send(&self.table).await? {
+            if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 return Ok(());
             }
         }
@@ -130,19 +130,19 @@ impl Codes {
     }
 
     /// Whether `code` is the one that was sent last. Each call is one of the attempts that the mailbox has, and is counted before the code is compared.
-    pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<RightCode, CheckError> {
+    pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<VerifiedCode, CheckError> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
             let counted = before.as_ref().map(|before| &before.counted);
-            let sent = Sent::guess(counted.map(Counted::sent).as_ref(), Limits::MAILBOX, now)?;
+            let sent = SignInCounters::count_attempt(counted.map(CodeCounters::sent).as_ref(), Limits::MAILBOX, now)?;
             let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
             // Where no code is under way the same is written, and the same is compared: nobody can tell.
             let row = of_mailbox(email, &before, sent, now);
-            if decided(&row, counted)?.send(&self.table).await? {
+            if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 let code_hash = self.vault.code_hash(email, code);
                 let is_right: bool = code_hash.ct_eq(&row.code_hash).into();
                 return match (is_right, is_good) {
-                    (true, true) => Ok(RightCode { email: email.clone(), code_hash }),
+                    (true, true) => Ok(VerifiedCode { email: email.clone(), code_hash }),
                     (true, false) => Err(CheckError::Expired),
                     (false, _) => Err(CheckError::Wrong { attempts_left }),
                 };

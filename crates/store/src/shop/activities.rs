@@ -38,7 +38,7 @@ const FILTERED_ROWS: i32 = 1_000;
 
 /// What became of an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordOutcome {
     /// It is stored.
     New,
     /// It was stored before, as it is.
@@ -138,7 +138,7 @@ impl Activities {
     ///
     /// The user's row comes first and is what makes it one; it names the suffix of the product's row, which follows. They are no transaction: that would cost twice the
     /// units, and so halve what a product's partitions take. A call that fails in between leaves the user's row alone, and the same call again adds the other.
-    pub async fn record(&self, activity: &Activity) -> Result<Recorded, StoreError> {
+    pub async fn record(&self, activity: &Activity) -> Result<RecordOutcome, StoreError> {
         let Activity { user_id, product_id, at, id, .. } = activity;
         let stored = |partition: String, suffix| ActivityRow {
             partition,
@@ -154,11 +154,11 @@ impl Activities {
         let suffix = product_id.as_ref().map(|_| self.suffixes.of(*id));
         let users = stored(of_user(user_id), suffix);
         let (recorded, suffix) = match self.put(&users).await? {
-            None => (Recorded::New, suffix),
+            None => (RecordOutcome::New, suffix),
             Some(holder) if holder == (ActivityRow { suffix: holder.suffix, ..users.clone() }) => {
-                (Recorded::Known, holder.suffix)
+                (RecordOutcome::Known, holder.suffix)
             }
-            Some(_) => return Ok(Recorded::Reused),
+            Some(_) => return Ok(RecordOutcome::Reused),
         };
         let Some((product_id, suffix)) = product_id.as_ref().zip(suffix) else { return Ok(recorded) };
         let products = stored(of_product(product_id, at.date(), suffix), None);
@@ -167,7 +167,7 @@ impl Activities {
                 // Another user's activity has this moment and id, and the product's row is theirs.
                 let key = key(users.partition, users.sort);
                 self.table.delete_item(key).send().await?;
-                Ok(Recorded::Reused)
+                Ok(RecordOutcome::Reused)
             }
             _ => Ok(recorded),
         }

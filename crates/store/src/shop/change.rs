@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl, n, product, read, s};
 use super::product::{product_item, read_product};
-use super::refusals::{Memory, Refusal, read_refusal};
+use super::refusals::{Refusal, RefusalMemory, read_refusal};
 use super::write::Write;
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
@@ -50,20 +50,20 @@ pub enum ChangeError<R> {
 
 /// Why a row of a history that was kept elsewhere is not taken. `R` is what the rules have against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unrecorded<R> {
+pub enum HistoryRowRefusal<R> {
     /// The rules refuse it.
     Refused(R),
     /// The product's history goes on to this moment already, and nothing is put in between.
     Older(Moment),
 }
 
-impl<R> From<R> for Unrecorded<R> {
+impl<R> From<R> for HistoryRowRefusal<R> {
     fn from(why: R) -> Self {
         Self::Refused(why)
     }
 }
 
-impl<R> Unrecorded<R> {
+impl<R> HistoryRowRefusal<R> {
     /// Refuses a row that is not later than the newest one.
     pub(super) fn unless_later(newest: Option<Moment>, row: Moment) -> Result<(), Self> {
         newest.filter(|newest| *newest >= row).map_or(Ok(()), |newest| Err(Self::Older(newest)))
@@ -72,30 +72,30 @@ impl<R> Unrecorded<R> {
 
 /// What a change came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed<T> {
+pub enum ChangeOutcome<T> {
     /// It is made.
-    Now(T),
+    Applied(T),
     /// The same request had made it before.
-    Before(T),
+    AlreadyApplied(T),
 }
 
 /// What a request is remembered by, so that it takes effect once.
 #[derive(Debug, Clone)]
-pub(super) struct Marker {
+pub(super) struct IdempotencyMarker {
     /// Its sort key in the product's partition.
     pub(super) sort: String,
-    /// What the request means; see [`meaning`].
-    pub(super) meaning: String,
-    /// What it is to find another meaning there.
+    /// What the request means; see [`request_fingerprint`].
+    pub(super) request_fingerprint: String,
+    /// What it is to find another request_fingerprint there.
     pub(super) reused: Reused,
 }
 
-impl Marker {
+impl IdempotencyMarker {
     /// Puts it with the change of `subject`; it leads to the item at the sort key `row`.
     pub(super) fn write(&self, subject: &Subject<'_>, row: &str) -> Write {
         let mut item = key(product(subject.product_id), &self.sort);
         item.extend([
-            ("Hash".to_owned(), s(&self.meaning)),
+            ("Hash".to_owned(), s(&self.request_fingerprint)),
             ("Row".to_owned(), s(row)),
             (TTL.to_owned(), n(marker_ttl(subject.now))),
         ]);
@@ -104,7 +104,7 @@ impl Marker {
 }
 
 /// The hash of all that makes two requests the same.
-pub(super) fn meaning(parts: &[&str]) -> String {
+pub(super) fn request_fingerprint(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         // The length keeps a character from moving between the parts.
@@ -119,9 +119,9 @@ pub(super) fn meaning(parts: &[&str]) -> String {
 pub(super) struct Subject<'a> {
     pub(super) product_id: &'a ProductId,
     /// What the request is remembered by. None for a change that comes to the same, however often it is asked for.
-    pub(super) markers: &'a [Marker],
+    pub(super) markers: &'a [IdempotencyMarker],
     /// Where a refusal of the request is remembered.
-    pub(super) memory: &'a Memory,
+    pub(super) memory: &'a RefusalMemory,
     /// Sort keys of other items in the product's partition that the decision needs.
     pub(super) beside: &'a [String],
     pub(super) now: Moment,
@@ -141,13 +141,13 @@ impl Before {
         self.beside.get(sort)
     }
 
-    /// What the first marker that is there says. Another meaning weighs more than the same: a known order under a key of another request is refused.
+    /// What the first marker that is there says. Another request_fingerprint weighs more than the same: a known order under a key of another request is refused.
     fn known<R: Refusal>(&self, subject: &Subject<'_>) -> Result<Option<Known<R>>, StoreError> {
         let mut same = None;
         for marker in subject.markers {
             let Some(item) = self.beside(&marker.sort) else { continue };
             let row: MarkerRow = read(item.clone())?;
-            if row.hash != marker.meaning {
+            if row.hash != marker.request_fingerprint {
                 return Ok(Some(Known::Other(marker.reused)));
             }
             let known = match row.row {
@@ -212,7 +212,7 @@ impl Changes {
         subject: Subject<'_>,
         decide: impl Fn(&Before) -> Result<Decision<T>, ChangeError<R>>,
         known: impl Fn(Item) -> Result<T, StoreError>,
-    ) -> Result<Changed<T>, ChangeError<R>> {
+    ) -> Result<ChangeOutcome<T>, ChangeError<R>> {
         let mut retry = Retry::new();
         let mut written: Vec<String> = Vec::new();
         let mut is_refused = false;
@@ -225,7 +225,11 @@ impl Changes {
                     // The SDK sends a request again whose reply got lost, and the condition then meets this change's own work.
                     let is_own = written.contains(&row);
                     let outcome = known(self.row(subject.product_id, &row).await?)?;
-                    return Ok(if is_own { Changed::Now(outcome) } else { Changed::Before(outcome) });
+                    return Ok(if is_own {
+                        ChangeOutcome::Applied(outcome)
+                    } else {
+                        ChangeOutcome::AlreadyApplied(outcome)
+                    });
                 }
                 None => {}
             }
@@ -237,12 +241,12 @@ impl Changes {
                     continue;
                 }
                 Err(error) => return Err(error),
-                Ok(Decision::Nothing(outcome)) => return Ok(Changed::Before(outcome)),
+                Ok(Decision::Nothing(outcome)) => return Ok(ChangeOutcome::AlreadyApplied(outcome)),
                 Ok(Decision::Write(plan)) => plan,
             };
             written.push(plan.row.clone());
             if let Some(outcome) = self.write(&subject, &before, *plan).await? {
-                return Ok(Changed::Now(outcome));
+                return Ok(ChangeOutcome::Applied(outcome));
             }
             if !retry.wait().await {
                 return Err(ChangeError::Conflict);

@@ -1,7 +1,7 @@
 //! How the keys of the shop's table are spelled. Nothing outside of this module's siblings knows.
 
 use domain::Moment;
-use domain::shop::{ChangeType, OrderId, ProductId, RequestKey, RowId};
+use domain::shop::{ChangeType, IdempotencyKey, OrderId, ProductId, RowId};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ pub(crate) fn product(id: &ProductId) -> String {
     format!("{PRODUCT_PREFIX}{id}")
 }
 
-pub(crate) fn request(key: &RequestKey) -> String {
+pub(crate) fn request(key: &IdempotencyKey) -> String {
     format!("REQUEST#{key}")
 }
 

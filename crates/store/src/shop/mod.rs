@@ -19,9 +19,9 @@
 
 mod activities;
 mod change;
-mod history;
 mod image;
 mod keys;
+mod ledger;
 mod prices;
 mod product;
 mod refusals;
@@ -30,14 +30,14 @@ mod stock;
 mod suffixes;
 mod write;
 
-pub use activities::{Activities, ActivityPosition, Recorded};
-pub use change::{ChangeError, Changed, Reused, Unrecorded};
-pub use history::{Asked, AskedError, LedgerPosition, Slice};
+pub use activities::{Activities, ActivityPosition, RecordOutcome};
+pub use change::{ChangeError, ChangeOutcome, HistoryRowRefusal, Reused};
 pub use image::{ShopChange, ShopImage};
-pub use prices::{PriceEntry, PriceRefusal, PriceRequest, PriceSummary, Prices, Repriced};
-pub use product::{IsNew, Listed, ProductPosition, Products, Put};
-pub use reservations::{ReservationRequest, Reservations, Unsettled};
-pub use stock::{Stock, StockEntry, StockRequest, Unmoved};
+pub use ledger::{LedgerParameterError, LedgerParameters, LedgerPosition, LedgerQuery};
+pub use prices::{PriceEntry, PriceOutcome, PriceRefusal, PriceRequest, PriceSummary, Prices};
+pub use product::{IsNew, ListedProduct, ProductPosition, Products, PutProduct};
+pub use reservations::{ReservationRequest, Reservations, SettleRefusal};
+pub use stock::{Stock, StockChangeRefusal, StockEntry, StockRequest};
 pub use suffixes::ActivitySuffixes;
 
 /// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.

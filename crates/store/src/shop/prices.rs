@@ -2,19 +2,21 @@
 
 use domain::ShortText;
 use domain::shop::{
-    Amount, Currency, CurrencyMismatch, Money, Price, PriceChange, Product, ProductId, RequestKey, lowest, window_start,
+    Amount, Currency, CurrencyMismatch, IdempotencyKey, Money, Price, PriceChange, Product, ProductId, lowest_price,
+    window_start,
 };
 use domain::{Moment, TimeRange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::change::{
-    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, meaning,
+    Before, ChangeError, ChangeOutcome, Changes, Decision, HistoryRowRefusal, IdempotencyMarker, Plan, Reused, Subject,
+    request_fingerprint,
 };
-use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, Item, PRICE_PREFIX, SORT_KEY, key, read};
+use super::ledger::{Ledger, LedgerPosition, LedgerQuery};
 use super::product::Products;
-use super::refusals::{Memory, Refusal};
+use super::refusals::{Refusal, RefusalMemory};
 use super::write::Write;
 use crate::series::{Direction, Page};
 use crate::{StoreError, Table};
@@ -37,7 +39,7 @@ pub struct PriceEntry {
     /// By whom.
     pub changed_by: Option<ShortText>,
     /// The request that made it.
-    pub request_key: Option<RequestKey>,
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,7 +75,7 @@ pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
         currency: Some(entry.change.price.currency.to_string()),
         reason: entry.reason.as_ref().map(ShortText::to_string),
         changed_by: entry.changed_by.as_ref().map(ShortText::to_string),
-        request_id: entry.request_key.as_ref().map(RequestKey::to_string),
+        request_id: entry.idempotency_key.as_ref().map(IdempotencyKey::to_string),
         created_at: entry.change.row.at.to_string(),
     };
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
@@ -97,7 +99,7 @@ pub(super) fn read_price(item: Item) -> Result<PriceEntry, StoreError> {
             change: PriceChange { row: id, price, previous: row.previous_price.map(Amount::new).transpose().ok()? },
             reason: text(&row.reason),
             changed_by: text(&row.changed_by),
-            request_key: row.request_id.as_deref().map(RequestKey::new).transpose().ok()?,
+            idempotency_key: row.request_id.as_deref().map(IdempotencyKey::new).transpose().ok()?,
         })
     };
     entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
@@ -109,7 +111,7 @@ pub struct PriceRequest {
     /// Which product.
     pub product_id: ProductId,
     /// What the request is called: sent again, it changes nothing.
-    pub key: RequestKey,
+    pub key: IdempotencyKey,
     /// The price.
     pub price: Money,
     /// Why.
@@ -131,13 +133,13 @@ pub enum PriceRefusal {
     Archived,
     /// It is priced in another currency.
     Currency(CurrencyMismatch),
-    /// It costs that already. [`Prices`] tells it as [`Repriced::Same`].
+    /// It costs that already. [`Prices`] tells it as [`PriceOutcome::Same`].
     Same,
 }
 
 /// What a request for a price came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repriced {
+pub enum PriceOutcome {
     /// A row of the history.
     Entry(PriceEntry),
     /// Nothing: the product cost that already.
@@ -174,12 +176,17 @@ impl Prices {
     }
 
     /// Gives a product a price. What came to nothing is remembered under the request's key as well: a refusal, and a price that it had already.
-    pub async fn change(&self, request: &PriceRequest) -> Result<Changed<Repriced>, ChangeError<PriceRefusal>> {
+    pub async fn change(
+        &self,
+        request: &PriceRequest,
+    ) -> Result<ChangeOutcome<PriceOutcome>, ChangeError<PriceRefusal>> {
         use ChangeError::{Refused, RefusedBefore};
-        let memory = Memory::Marker(marker(request));
+        let memory = RefusalMemory::IdempotencyMarker(marker(request));
         let subject = Subject { memory: &memory, ..subject(request, &[]) };
         match self.changes.final_change(&subject, || self.change_where(request, |_| Ok(()))).await {
-            Err(Refused(PriceRefusal::Same) | RefusedBefore(PriceRefusal::Same)) => Ok(Changed::Before(Repriced::Same)),
+            Err(Refused(PriceRefusal::Same) | RefusedBefore(PriceRefusal::Same)) => {
+                Ok(ChangeOutcome::AlreadyApplied(PriceOutcome::Same))
+            }
             outcome => outcome,
         }
     }
@@ -188,10 +195,12 @@ impl Prices {
     pub async fn record(
         &self,
         request: &PriceRequest,
-    ) -> Result<Changed<Repriced>, ChangeError<Unrecorded<PriceRefusal>>> {
-        let allow = |product: &Product| Unrecorded::unless_later(Some(product.price.since), request.now);
+    ) -> Result<ChangeOutcome<PriceOutcome>, ChangeError<HistoryRowRefusal<PriceRefusal>>> {
+        let allow = |product: &Product| HistoryRowRefusal::unless_later(Some(product.price.since), request.now);
         match self.change_where(request, allow).await {
-            Err(ChangeError::Refused(Unrecorded::Refused(PriceRefusal::Same))) => Ok(Changed::Before(Repriced::Same)),
+            Err(ChangeError::Refused(HistoryRowRefusal::Refused(PriceRefusal::Same))) => {
+                Ok(ChangeOutcome::AlreadyApplied(PriceOutcome::Same))
+            }
             outcome => outcome,
         }
     }
@@ -200,7 +209,7 @@ impl Prices {
         &self,
         request: &PriceRequest,
         allow: impl Fn(&Product) -> Result<(), R>,
-    ) -> Result<Changed<Repriced>, ChangeError<R>> {
+    ) -> Result<ChangeOutcome<PriceOutcome>, ChangeError<R>> {
         let refused = |why: PriceRefusal| ChangeError::Refused(R::from(why));
         let PriceRequest { product_id, price, now, row_id, .. } = request;
         let decide = |before: &Before| {
@@ -217,14 +226,14 @@ impl Prices {
                 change,
                 reason: request.reason.clone(),
                 changed_by: request.changed_by.clone(),
-                request_key: Some(request.key.clone()),
+                idempotency_key: Some(request.key.clone()),
             };
             let writes = vec![Write::new(price_item(&entry)?)];
             let row = keys::row(PRICE_PREFIX, change.row);
-            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: Repriced::Entry(entry) })))
+            Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: PriceOutcome::Entry(entry) })))
         };
         self.changes
-            .change(subject(request, &[marker(request)]), decide, |item| read_price(item).map(Repriced::Entry))
+            .change(subject(request, &[marker(request)]), decide, |item| read_price(item).map(PriceOutcome::Entry))
             .await
     }
 
@@ -232,7 +241,7 @@ impl Prices {
     pub async fn page(
         &self,
         product_id: &ProductId,
-        slice: Slice,
+        slice: LedgerQuery,
         direction: Direction,
         limit: u16,
         after: Option<&LedgerPosition>,
@@ -272,14 +281,14 @@ impl Prices {
             Some(at) => self.in_effect(&product.id, at).await?,
             None => None,
         };
-        let lowest_now = lowest(&prices, from, to).unwrap_or(product.price);
-        let prior_lowest = lowest(&prices, window_start(since), since);
+        let lowest_now = lowest_price(&prices, from, to).unwrap_or(product.price);
+        let prior_lowest = lowest_price(&prices, window_start(since), since);
         Ok(PriceSummary { product, lowest: lowest_now, prior_lowest, at })
     }
 
     /// The price at a moment: the newest row at it or before it.
     async fn in_effect(&self, product_id: &ProductId, at: Moment) -> Result<Option<Price>, StoreError> {
-        let page = self.page(product_id, Slice::UpTo(at), Direction::Desc, 1, None).await?;
+        let page = self.page(product_id, LedgerQuery::UpTo(at), Direction::Desc, 1, None).await?;
         Ok(page.items.first().map(price))
     }
 
@@ -290,7 +299,7 @@ impl Prices {
         for _ in 0..WINDOW_PAGES_MAX {
             let page = self.ledger.page(
                 product_id,
-                Slice::Range(range),
+                LedgerQuery::Range(range),
                 Direction::Asc,
                 ROWS_AT_ONCE,
                 position.as_ref(),
@@ -308,18 +317,24 @@ impl Prices {
 }
 
 /// What a request is remembered by.
-fn marker(request: &PriceRequest) -> Marker {
+fn marker(request: &PriceRequest) -> IdempotencyMarker {
     let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
     let (amount, currency) = (request.price.amount.get().to_string(), request.price.currency.as_str());
-    Marker {
+    IdempotencyMarker {
         sort: keys::request(&request.key),
-        meaning: meaning(&["price", &amount, currency, &text(&request.reason), &text(&request.changed_by)]),
+        request_fingerprint: request_fingerprint(&[
+            "price",
+            &amount,
+            currency,
+            &text(&request.reason),
+            &text(&request.changed_by),
+        ]),
         reused: Reused::Key,
     }
 }
 
-fn subject<'a>(request: &'a PriceRequest, markers: &'a [Marker]) -> Subject<'a> {
-    Subject { product_id: &request.product_id, markers, memory: &Memory::Nowhere, beside: &[], now: request.now }
+fn subject<'a>(request: &'a PriceRequest, markers: &'a [IdempotencyMarker]) -> Subject<'a> {
+    Subject { product_id: &request.product_id, markers, memory: &RefusalMemory::Nowhere, beside: &[], now: request.now }
 }
 
 fn price(entry: &PriceEntry) -> Price {

@@ -3,16 +3,16 @@
 use domain::Moment;
 use domain::ShortText;
 use domain::shop::{
-    Amount, ChangeType, Counted, Currency, Movement, Price, Product, ProductForm, ProductId, ProductRefusal, RowId,
-    StockLevel,
+    Amount, ChangeType, Currency, Price, Product, ProductForm, ProductId, ProductRefusal, RowId, StockCount,
+    StockLevel, StockMovement,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Plan, Subject};
+use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject};
 use super::keys::{ARCHIVED, Item, METADATA, PARTITION_KEY, PRODUCTS, SORT_KEY, key, product, read, s};
 use super::prices::{PriceEntry, price_item};
-use super::refusals::{Memory, Refusal};
+use super::refusals::{Refusal, RefusalMemory};
 use super::stock::{StockEntry, stock_item};
 use super::write::Write;
 use crate::row_reader::RowReader;
@@ -98,7 +98,7 @@ impl ProductRow {
             lowest: if current.amount < lowest.amount { current } else { lowest },
             highest: if current.amount > highest.amount { current } else { highest },
             level: StockLevel::new(self.stock, self.reserved).ok()?,
-            low_stock_threshold: Counted::new(i64::try_from(self.low_stock_threshold).ok()?).ok()?,
+            low_stock_threshold: StockCount::new(i64::try_from(self.low_stock_threshold).ok()?).ok()?,
             version: self.version,
             stocked_at: moment_or_none(&self.stocked_at)?,
             created_at: moment(&self.created_at)?,
@@ -111,7 +111,7 @@ impl ProductRow {
 /// A product in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedProduct {
     /// Which.
     pub id: String,
     /// What people call it.
@@ -124,7 +124,7 @@ pub struct ProductPosition(String);
 
 /// A product to be created or changed.
 #[derive(Debug, Clone)]
-pub struct Put {
+pub struct PutProduct {
     /// Which.
     pub id: ProductId,
     /// What it is to be.
@@ -157,9 +157,9 @@ impl Products {
     }
 
     /// Creates a product, or gives a known one its form: one that is archived or restored moves to the other list. The same again changes nothing.
-    pub async fn put(&self, put: &Put) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
+    pub async fn put(&self, put: &PutProduct) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
         let subject =
-            Subject { product_id: &put.id, markers: &[], memory: &Memory::Nowhere, beside: &[], now: put.now };
+            Subject { product_id: &put.id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &[], now: put.now };
         let decide = |before: &Before| {
             let listed = |of: &Product| {
                 let mut item = key(list(of.archived_at.is_some()), of.id.as_str());
@@ -182,7 +182,7 @@ impl Products {
                         product_id: created.id.clone(),
                         reason: None,
                         changed_by: put.changed_by.clone(),
-                        request_key: None,
+                        idempotency_key: None,
                     };
                     let mut writes = vec![Write::new(price_item(&entry)?)];
                     // What is there from the beginning was counted.
@@ -190,7 +190,7 @@ impl Products {
                         None => created,
                         Some(counted) => {
                             let moved =
-                                created.level.apply(Movement::Count(counted)).map_err(StoreError::unreadable)?;
+                                created.level.apply(StockMovement::Count(counted)).map_err(StoreError::unreadable)?;
                             let row = RowId::following(None, put.now, put.row_id);
                             let entry = StockEntry {
                                 changed_by: put.changed_by.clone(),
@@ -214,7 +214,7 @@ impl Products {
         // Without a marker, no request is known from before.
         let known = |_| Err(StoreError::unreadable("a product without a marker is remembered"));
         match self.changes.change(subject, decide, known).await? {
-            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+            ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome) => Ok(outcome),
         }
     }
 
@@ -224,7 +224,7 @@ impl Products {
         are_archived: bool,
         limit: u16,
         after: Option<&ProductPosition>,
-    ) -> Result<Page<Listed, ProductPosition>, StoreError> {
+    ) -> Result<Page<ListedProduct, ProductPosition>, StoreError> {
         let Changes { table } = &self.changes;
         let query = table.query().key_condition_expression("PK = :pk");
         let query = query.expression_attribute_values(":pk", s(list(are_archived))).limit(i32::from(limit) + 1);
@@ -246,7 +246,7 @@ fn list(is_archived: bool) -> &'static str {
     if is_archived { ARCHIVED } else { PRODUCTS }
 }
 
-fn listed(item: Item) -> Result<Listed, StoreError> {
+fn listed(item: Item) -> Result<ListedProduct, StoreError> {
     #[derive(Deserialize)]
     struct Row {
         #[serde(rename = "SK")]
@@ -255,7 +255,7 @@ fn listed(item: Item) -> Result<Listed, StoreError> {
         name: String,
     }
     let Row { id, name } = read(item)?;
-    Ok(Listed { id, name })
+    Ok(ListedProduct { id, name })
 }
 
 /// A form says what a product is to be, under no name of its own: the last one to come counts.

@@ -9,11 +9,13 @@ use std::future::Future;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::shop::{Currency, CurrencyMismatch, StockLevel, StockRefusal};
 
-use super::change::{Before, ChangeError, Changed, Changes, Marker, Subject, Unrecorded, meaning};
+use super::change::{
+    Before, ChangeError, ChangeOutcome, Changes, HistoryRowRefusal, IdempotencyMarker, Subject, request_fingerprint,
+};
 use super::keys::{TTL, key, marker_ttl, n, product, s};
 use super::prices::PriceRefusal;
-use super::reservations::Unsettled;
-use super::stock::Unmoved;
+use super::reservations::SettleRefusal;
+use super::stock::StockChangeRefusal;
 use crate::StoreError;
 use crate::item::Item;
 use crate::retry::Retry;
@@ -27,27 +29,27 @@ const NOT_REFUSED: &str = "attribute_not_exists(PK) OR #Until <= :now";
 
 /// Under which name a refusal is remembered.
 #[derive(Debug, Clone)]
-pub(super) enum Memory {
+pub(super) enum RefusalMemory {
     /// Not at all.
     Nowhere,
     /// Where its key's marker would lie.
-    Marker(Marker),
+    IdempotencyMarker(IdempotencyMarker),
     /// In an item of its own, by what the request means. The transaction that takes effect checks it.
     Apart(String),
 }
 
-impl Memory {
+impl RefusalMemory {
     /// Of a request that has no key: `parts` are all that makes two requests the same.
     pub(super) fn apart(parts: &[&str]) -> Self {
-        Self::Apart(meaning(parts))
+        Self::Apart(request_fingerprint(parts))
     }
 
     /// Its sort key in the product's partition, and what it means.
     fn place(&self) -> Option<(String, &str)> {
         match self {
             Self::Nowhere => None,
-            Self::Marker(marker) => Some((marker.sort.clone(), &marker.meaning)),
-            Self::Apart(meaning) => Some((format!("REFUSED#{meaning}"), meaning)),
+            Self::IdempotencyMarker(marker) => Some((marker.sort.clone(), &marker.request_fingerprint)),
+            Self::Apart(request_fingerprint) => Some((format!("REFUSED#{request_fingerprint}"), request_fingerprint)),
         }
     }
 
@@ -70,9 +72,9 @@ impl Changes {
         &self,
         subject: &Subject<'_>,
         change: impl Fn() -> F,
-    ) -> Result<Changed<T>, ChangeError<R>>
+    ) -> Result<ChangeOutcome<T>, ChangeError<R>>
     where
-        F: Future<Output = Result<Changed<T>, ChangeError<R>>>,
+        F: Future<Output = Result<ChangeOutcome<T>, ChangeError<R>>>,
     {
         let mut retry = Retry::new();
         loop {
@@ -92,15 +94,17 @@ impl Changes {
 
     /// Remembers a refusal; `false` when another attempt at the request was faster: it has taken effect, or was refused.
     async fn remember<R: Refusal>(&self, subject: &Subject<'_>, why: &R) -> Result<bool, StoreError> {
-        let (Some((sort, meaning)), Some(text)) = (subject.memory.place(), why.text()) else { return Ok(true) };
+        let (Some((sort, request_fingerprint)), Some(text)) = (subject.memory.place(), why.text()) else {
+            return Ok(true);
+        };
         let now_s = subject.now.timestamp().as_second();
         let mut item = key(product(subject.product_id), sort.clone());
         item.extend([
-            ("Hash".to_owned(), s(meaning)),
+            ("Hash".to_owned(), s(request_fingerprint)),
             ("Refused".to_owned(), s(text)),
             (TTL.to_owned(), n(marker_ttl(subject.now))),
         ]);
-        if let Memory::Apart(_) = subject.memory {
+        if let RefusalMemory::Apart(_) = subject.memory {
             item.extend([("Until".to_owned(), n(now_s + HOLDS_S)), (TTL.to_owned(), n(now_s + HOLDS_S))]);
         }
         let put = self.table.put(item).condition_expression(NOT_REFUSED);
@@ -151,7 +155,7 @@ pub(super) fn read_refusal<R: Refusal>(item: &Item) -> Result<R, StoreError> {
     refusal.ok_or_else(|| StoreError::unreadable(format!("a refusal of {text:?}")))
 }
 
-impl Refusal for Unmoved {
+impl Refusal for StockChangeRefusal {
     fn text(&self) -> Option<String> {
         let why = match self {
             Self::NotFound => return Some("not-found".to_owned()),
@@ -208,7 +212,7 @@ impl Refusal for PriceRefusal {
 }
 
 /// A refusal to settle is a state of the reservation, which stays.
-impl Refusal for Unsettled {
+impl Refusal for SettleRefusal {
     fn text(&self) -> Option<String> {
         None
     }
@@ -219,7 +223,7 @@ impl Refusal for Unsettled {
 }
 
 /// A line of a file that is refused may be taken once the lines before it are mended.
-impl<R: Refusal> Refusal for Unrecorded<R> {
+impl<R: Refusal> Refusal for HistoryRowRefusal<R> {
     fn text(&self) -> Option<String> {
         None
     }
@@ -237,8 +241,8 @@ mod tests {
     fn a_refusal_is_read_back_as_it_was() {
         let level = StockLevel::new(7, 3).expect("a level");
         for why in [StockRefusal::Insufficient(level), StockRefusal::Reserved(level), StockRefusal::Overflow(level)] {
-            let refusal = Unmoved::Stock(why);
-            assert_eq!(refusal.text().as_deref().and_then(Unmoved::read), Some(refusal));
+            let refusal = StockChangeRefusal::Stock(why);
+            assert_eq!(refusal.text().as_deref().and_then(StockChangeRefusal::read), Some(refusal));
         }
         let euro = CurrencyMismatch { of_product: Currency::new("EUR").expect("a currency") };
         for refusal in
@@ -246,9 +250,9 @@ mod tests {
         {
             assert_eq!(refusal.text().as_deref().and_then(PriceRefusal::read), Some(refusal));
         }
-        for refusal in [Unmoved::NotFound, Unmoved::Archived] {
-            assert_eq!(refusal.text().as_deref().and_then(Unmoved::read), Some(refusal));
+        for refusal in [StockChangeRefusal::NotFound, StockChangeRefusal::Archived] {
+            assert_eq!(refusal.text().as_deref().and_then(StockChangeRefusal::read), Some(refusal));
         }
-        assert_eq!(Unmoved::read("insufficient 7"), None);
+        assert_eq!(StockChangeRefusal::read("insufficient 7"), None);
     }
 }

@@ -7,16 +7,16 @@ use std::future::Future;
 
 use domain::Moment;
 use domain::shop::{
-    ChangeType, HoldTime, Movement, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId,
-    SettleError, Settled, Settlement, StockRefusal,
+    ChangeType, HoldTime, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId, SettleError,
+    SettleOutcome, Settlement, StockMovement, StockRefusal,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject};
+use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, IdempotencyMarker, Plan, Reused, Subject};
 use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TTL, key, marker_ttl, n, read, s};
-use super::refusals::{Memory, Refusal};
-use super::stock::{StockEntry, Unmoved, order_marker, stock_item, unmoved};
+use super::refusals::{Refusal, RefusalMemory};
+use super::stock::{StockChangeRefusal, StockEntry, order_marker, stock_item, unmoved};
 use super::write::Write;
 use crate::{StoreError, Table};
 
@@ -27,7 +27,7 @@ const SETTLED_AT_ONCE: i32 = 50;
 const OPEN_INDEX: &str = "open-reservations";
 
 /// How often a change is tried again after overdue reservations have given goods back.
-const GIVEN_BACK_MAX: u32 = 5;
+const RELEASED_MAX: u32 = 5;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -111,7 +111,7 @@ pub struct ReservationRequest {
 
 /// Why a reservation does not end so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsettled {
+pub enum SettleRefusal {
     /// There is no such reservation.
     NotFound,
     /// It has ended otherwise.
@@ -141,12 +141,15 @@ impl Reservations {
     }
 
     /// Keeps goods for an order. Where too few are free, overdue reservations are given back first. What is refused stays refused for a minute.
-    pub async fn reserve(&self, request: &ReservationRequest) -> Result<Changed<Reservation>, ChangeError<Unmoved>> {
+    pub async fn reserve(
+        &self,
+        request: &ReservationRequest,
+    ) -> Result<ChangeOutcome<Reservation>, ChangeError<StockChangeRefusal>> {
         let ReservationRequest { product_id, order_id, quantity, hold_time, now } = request;
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
         let seconds = hold_time.duration().as_secs().to_string();
-        let memory = Memory::apart(&["reserve", order_id.as_str(), &quantity.get().to_string(), &seconds]);
+        let memory = RefusalMemory::apart(&["reserve", order_id.as_str(), &quantity.get().to_string(), &seconds]);
         let subject = Subject { product_id, markers: &[], memory: &memory, beside: &beside, now: *now };
         let decide = |before: &Before| {
             if let Some(known) = before.beside(&sort) {
@@ -154,9 +157,9 @@ impl Reservations {
                 let is_same = known.is_for(*quantity, *hold_time);
                 return if is_same { Ok(Decision::Nothing(known)) } else { Err(ChangeError::Reused(Reused::Order)) };
             }
-            let product = before.product.as_ref().ok_or(ChangeError::Refused(Unmoved::NotFound))?;
+            let product = before.product.as_ref().ok_or(ChangeError::Refused(StockChangeRefusal::NotFound))?;
             if product.archived_at.is_some() {
-                return Err(ChangeError::Refused(Unmoved::Archived));
+                return Err(ChangeError::Refused(StockChangeRefusal::Archived));
             }
             let level = product.level.reserve(*quantity).map_err(unmoved)?;
             let new =
@@ -166,7 +169,7 @@ impl Reservations {
             Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: new })))
         };
         let change = || self.changes.change(subject, decide, nothing_remembered);
-        self.changes.final_change(&subject, || self.giving_back_overdue(product_id, *now, change)).await
+        self.changes.final_change(&subject, || self.with_overdue_released(product_id, *now, change)).await
     }
 
     /// Hands the goods over: they leave, and the ledger says so. `row_id` becomes part of the row's id.
@@ -178,28 +181,28 @@ impl Reservations {
         order_id: &OrderId,
         now: Moment,
         row_id: Uuid,
-    ) -> Result<Changed<Reservation>, ChangeError<Unsettled>> {
+    ) -> Result<ChangeOutcome<Reservation>, ChangeError<SettleRefusal>> {
         let sort = keys::reservation(order_id);
         let left = keys::order(ChangeType::Out, order_id);
         let beside = [sort.clone(), left.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
             if open.is_overdue(now) {
                 let (product, writes, expired) = expire(product, vec![open], now)?;
-                let outcome = expired.into_iter().next().ok_or(ChangeError::Refused(Unsettled::NotFound))?;
+                let outcome = expired.into_iter().next().ok_or(ChangeError::Refused(SettleRefusal::NotFound))?;
                 return Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome })));
             }
-            let settlement = match open.commit(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
-                Settled::Before => return Ok(Decision::Nothing(open)),
-                Settled::Now(settlement) => settlement,
+            let settlement = match open.commit(now).map_err(|why| ChangeError::Refused(SettleRefusal::Settled(why)))? {
+                SettleOutcome::Before => return Ok(Decision::Nothing(open)),
+                SettleOutcome::Now(settlement) => settlement,
             };
             // The order's goods have left in another way: they do not leave twice.
             if before.beside(&left).is_some() {
                 return Err(ChangeError::Reused(Reused::Order));
             }
-            let moved = product.level.hand_over(open.quantity).map_err(|why| match why {
-                StockRefusal::Insufficient(_) => ChangeError::Refused(Unsettled::Missing(why)),
+            let moved = product.level.commit(open.quantity).map_err(|why| match why {
+                StockRefusal::Insufficient(_) => ChangeError::Refused(SettleRefusal::Missing(why)),
                 why => unreadable(product_id)(why).into(),
             })?;
             let row = RowId::following(product.stocked_at, now, row_id);
@@ -209,7 +212,7 @@ impl Reservations {
             };
             let product = Product { level: moved.after, stocked_at: Some(row.at), ..product.changed(now) };
             let row = keys::row(INVENTORY_PREFIX, row);
-            let marker = order_marker(order_id, Movement::Out(open.quantity));
+            let marker = order_marker(order_id, StockMovement::Out(open.quantity));
             let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
             let writes = vec![
                 Write::new(stock_item(&entry)?),
@@ -220,9 +223,11 @@ impl Reservations {
         };
         let changed = self.changes.change(subject, decide, nothing_remembered).await?;
         match changed {
-            Changed::Now(Reservation {
-                state: ReservationState::Settled(Settlement::Expired, _), expires_at, ..
-            }) => Err(ChangeError::Refused(Unsettled::Settled(SettleError::Expired(expires_at)))),
+            ChangeOutcome::Applied(Reservation {
+                state: ReservationState::Settled(Settlement::Expired, _),
+                expires_at,
+                ..
+            }) => Err(ChangeError::Refused(SettleRefusal::Settled(SettleError::Expired(expires_at)))),
             changed => Ok(changed),
         }
     }
@@ -233,17 +238,17 @@ impl Reservations {
         product_id: &ProductId,
         order_id: &OrderId,
         now: Moment,
-    ) -> Result<Changed<Reservation>, ChangeError<Unsettled>> {
+    ) -> Result<ChangeOutcome<Reservation>, ChangeError<SettleRefusal>> {
         let sort = keys::reservation(order_id);
         let beside = [sort.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
-            let settlement = match open.release(now).map_err(|why| ChangeError::Refused(Unsettled::Settled(why)))? {
-                Settled::Before => return Ok(Decision::Nothing(open)),
-                Settled::Now(settlement) => settlement,
+            let settlement = match open.release(now).map_err(|why| ChangeError::Refused(SettleRefusal::Settled(why)))? {
+                SettleOutcome::Before => return Ok(Decision::Nothing(open)),
+                SettleOutcome::Now(settlement) => settlement,
             };
-            let level = product.level.give_back(open.quantity.get()).map_err(unreadable(product_id))?;
+            let level = product.level.release(open.quantity.get()).map_err(unreadable(product_id))?;
             let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
             let item = reservation_item(product_id, &settled)?;
             let writes = vec![Write::over_state(item, ReservationState::Open.as_str())];
@@ -255,7 +260,7 @@ impl Reservations {
 
     /// Gives back what was kept by a reservation that TTL has deleted while it was open; `false` when that had been done before. The order
     /// finds it expired from now on, as it would have been found a moment before.
-    pub async fn give_back_deleted(
+    pub async fn release_expired(
         &self,
         product_id: &ProductId,
         deleted: &Reservation,
@@ -263,20 +268,20 @@ impl Reservations {
     ) -> Result<bool, StoreError> {
         let sort = keys::reservation(&deleted.order_id);
         // Of the one reservation: the order may have made another one meanwhile.
-        let marker = Marker {
+        let marker = IdempotencyMarker {
             sort: keys::expiry(&deleted.order_id, deleted.created_at),
-            meaning: String::new(),
+            request_fingerprint: String::new(),
             reused: Reused::Order,
         };
         let beside = [sort.clone(), marker.sort.clone()];
-        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             // Stops a record that comes twice from giving the goods back twice.
             let is_known = before.beside(&marker.sort).is_some();
             let product = before.product.as_ref().filter(|_| !is_known);
             // Somebody has deleted the product: there is nothing to give the goods back to.
             let Some(product) = product else { return Ok(Decision::Nothing(false)) };
-            let level = product.level.give_back(deleted.quantity.get()).map_err(unreadable(product_id))?;
+            let level = product.level.release(deleted.quantity.get()).map_err(unreadable(product_id))?;
             let mut writes = vec![marker.write(&subject, &sort)];
             if before.beside(&sort).is_none() {
                 let state = ReservationState::Settled(Settlement::Expired, now);
@@ -286,28 +291,28 @@ impl Reservations {
             let product = Product { level, ..product.changed(now) };
             Ok(Decision::Write(Box::new(Plan { product, writes, row: sort.clone(), outcome: true })))
         };
-        match self.changes.change::<bool, Unsettled>(subject, decide, nothing_remembered).await {
-            Ok(Changed::Now(outcome) | Changed::Before(outcome)) => Ok(outcome),
+        match self.changes.change::<bool, SettleRefusal>(subject, decide, nothing_remembered).await {
+            Ok(ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome)) => Ok(outcome),
             Err(ChangeError::Store(error)) => Err(error),
             Err(_) => Err(StoreError::Busy(format!("others changed {product_id} each time"))),
         }
     }
 
     /// Tries a change, and again after overdue reservations have given goods back, as long as goods are what it wants for.
-    pub(super) async fn giving_back_overdue<T, F>(
+    pub(super) async fn with_overdue_released<T, F>(
         &self,
         product_id: &ProductId,
         now: Moment,
         change: impl Fn() -> F,
-    ) -> Result<Changed<T>, ChangeError<Unmoved>>
+    ) -> Result<ChangeOutcome<T>, ChangeError<StockChangeRefusal>>
     where
-        F: Future<Output = Result<Changed<T>, ChangeError<Unmoved>>>,
+        F: Future<Output = Result<ChangeOutcome<T>, ChangeError<StockChangeRefusal>>>,
     {
         let mut outcome = change().await;
-        for _ in 0..GIVEN_BACK_MAX {
-            let Err(ChangeError::Refused(Unmoved::Stock(refusal))) = &outcome else { break };
+        for _ in 0..RELEASED_MAX {
+            let Err(ChangeError::Refused(StockChangeRefusal::Stock(refusal))) = &outcome else { break };
             let wants = matches!(refusal, StockRefusal::Insufficient(_) | StockRefusal::Reserved(_));
-            if !wants || refusal.level().reserved() == 0 || self.give_back_overdue(product_id, now).await? == 0 {
+            if !wants || refusal.level().reserved() == 0 || self.release_overdue(product_id, now).await? == 0 {
                 break;
             }
             outcome = change().await;
@@ -316,16 +321,12 @@ impl Reservations {
     }
 
     /// Settles what is overdue of a product, up to [`SETTLED_AT_ONCE`] reservations, and gives their number.
-    async fn give_back_overdue<R: Refusal>(
-        &self,
-        product_id: &ProductId,
-        now: Moment,
-    ) -> Result<usize, ChangeError<R>> {
+    async fn release_overdue<R: Refusal>(&self, product_id: &ProductId, now: Moment) -> Result<usize, ChangeError<R>> {
         let beside = self.overdue(product_id, now).await?;
         if beside.is_empty() {
             return Ok(0);
         }
-        let subject = Subject { product_id, markers: &[], memory: &Memory::Nowhere, beside: &beside, now };
+        let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
             let known = items.map(|item| Ok(read_reservation(item)?.1)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -339,7 +340,7 @@ impl Reservations {
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: expired.len() })))
         };
         match self.changes.change(subject, decide, nothing_remembered).await? {
-            Changed::Now(outcome) | Changed::Before(outcome) => Ok(outcome),
+            ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome) => Ok(outcome),
         }
     }
 
@@ -368,7 +369,7 @@ fn expire(
     now: Moment,
 ) -> Result<(Product, Vec<Write>, Vec<Reservation>), StoreError> {
     let quantity = overdue.iter().map(|reservation| reservation.quantity.get()).sum();
-    let level = product.level.give_back(quantity).map_err(unreadable(&product.id))?;
+    let level = product.level.release(quantity).map_err(unreadable(&product.id))?;
     let state = ReservationState::Settled(Settlement::Expired, now);
     let expired: Vec<_> = overdue.into_iter().map(|open| Reservation { state, ..open }).collect();
     let writes = expired
@@ -379,9 +380,9 @@ fn expire(
 }
 
 /// The product and the reservation that a decision is about.
-fn found<'a>(before: &'a Before, sort: &str) -> Result<(&'a Product, Reservation), ChangeError<Unsettled>> {
+fn found<'a>(before: &'a Before, sort: &str) -> Result<(&'a Product, Reservation), ChangeError<SettleRefusal>> {
     let found = before.product.as_ref().zip(before.beside(sort));
-    let (product, item) = found.ok_or(ChangeError::Refused(Unsettled::NotFound))?;
+    let (product, item) = found.ok_or(ChangeError::Refused(SettleRefusal::NotFound))?;
     Ok((product, read_reservation(item.clone())?.1))
 }
 

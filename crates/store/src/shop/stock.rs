@@ -2,16 +2,19 @@
 
 use domain::Moment;
 use domain::ShortText;
-use domain::shop::{ChangeType, Moved, Movement, OrderId, Product, ProductId, RequestKey, RowId, StockRefusal};
+use domain::shop::{
+    ChangeType, IdempotencyKey, OrderId, Product, ProductId, RowId, StockChange, StockMovement, StockRefusal,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::change::{
-    Before, ChangeError, Changed, Changes, Decision, Marker, Plan, Reused, Subject, Unrecorded, meaning,
+    Before, ChangeError, ChangeOutcome, Changes, Decision, HistoryRowRefusal, IdempotencyMarker, Plan, Reused, Subject,
+    request_fingerprint,
 };
-use super::history::{Ledger, LedgerPosition, Slice};
 use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, read};
-use super::refusals::{Memory, Refusal};
+use super::ledger::{Ledger, LedgerPosition, LedgerQuery};
+use super::refusals::{Refusal, RefusalMemory};
 use super::reservations::Reservations;
 use super::write::Write;
 use crate::series::{Direction, Page};
@@ -39,7 +42,7 @@ pub struct StockEntry {
     /// By whom.
     pub changed_by: Option<ShortText>,
     /// The request that made it.
-    pub request_key: Option<RequestKey>,
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,7 +84,7 @@ pub(super) fn stock_item(entry: &StockEntry) -> Result<Item, StoreError> {
         reason: entry.reason.as_ref().map(ShortText::to_string),
         order_id: entry.order_id.as_ref().map(OrderId::to_string),
         changed_by: entry.changed_by.as_ref().map(ShortText::to_string),
-        request_id: entry.request_key.as_ref().map(RequestKey::to_string),
+        request_id: entry.idempotency_key.as_ref().map(IdempotencyKey::to_string),
         created_at: entry.row.at.to_string(),
     };
     let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
@@ -108,7 +111,7 @@ pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
             reason: text(&row.reason),
             order_id: row.order_id.as_deref().and_then(|order_id| OrderId::new(order_id).ok()),
             changed_by: text(&row.changed_by),
-            request_key: row.request_id.as_deref().map(RequestKey::new).transpose().ok()?,
+            idempotency_key: row.request_id.as_deref().map(IdempotencyKey::new).transpose().ok()?,
         })
     };
     entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
@@ -116,7 +119,7 @@ pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
 
 impl StockEntry {
     /// A row that says nothing but what moved.
-    pub(super) fn new(product_id: &ProductId, row: RowId, change_type: ChangeType, moved: Moved) -> Self {
+    pub(super) fn new(product_id: &ProductId, row: RowId, change_type: ChangeType, moved: StockChange) -> Self {
         Self {
             product_id: product_id.clone(),
             row,
@@ -127,7 +130,7 @@ impl StockEntry {
             reason: None,
             order_id: None,
             changed_by: None,
-            request_key: None,
+            idempotency_key: None,
         }
     }
 }
@@ -138,9 +141,9 @@ pub struct StockRequest {
     /// Of which product.
     pub product_id: ProductId,
     /// What the request is called: sent again, it changes nothing.
-    pub key: Option<RequestKey>,
+    pub key: Option<IdempotencyKey>,
     /// What moves.
-    pub movement: Movement,
+    pub movement: StockMovement,
     /// For which order. It names one movement of each type: sent again, that changes nothing either.
     pub order_id: Option<OrderId>,
     /// Why.
@@ -155,7 +158,7 @@ pub struct StockRequest {
 
 /// Why goods do not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unmoved {
+pub enum StockChangeRefusal {
     /// There is no such product.
     NotFound,
     /// It is archived.
@@ -182,10 +185,13 @@ impl Stock {
 
     /// Moves goods. Where too few are free, overdue reservations are given back first. What is refused stays refused: under a key as long as the
     /// key is remembered, for an order without a key for a minute.
-    pub async fn change(&self, request: &StockRequest) -> Result<Changed<StockEntry>, ChangeError<Unmoved>> {
+    pub async fn change(
+        &self,
+        request: &StockRequest,
+    ) -> Result<ChangeOutcome<StockEntry>, ChangeError<StockChangeRefusal>> {
         let named = Named::of(request);
         let change = || self.change_where(request, &named, |_| Ok(()));
-        let change = || self.reservations.giving_back_overdue(&request.product_id, request.now, change);
+        let change = || self.reservations.with_overdue_released(&request.product_id, request.now, change);
         self.changes.final_change(&named.subject(request), change).await
     }
 
@@ -193,32 +199,32 @@ impl Stock {
     pub async fn record(
         &self,
         request: &StockRequest,
-    ) -> Result<Changed<StockEntry>, ChangeError<Unrecorded<Unmoved>>> {
-        let allow = |product: &Product| Unrecorded::unless_later(product.stocked_at, request.now);
+    ) -> Result<ChangeOutcome<StockEntry>, ChangeError<HistoryRowRefusal<StockChangeRefusal>>> {
+        let allow = |product: &Product| HistoryRowRefusal::unless_later(product.stocked_at, request.now);
         self.change_where(request, &Named::of(request), allow).await
     }
 
-    async fn change_where<R: From<Unmoved> + Refusal>(
+    async fn change_where<R: From<StockChangeRefusal> + Refusal>(
         &self,
         request: &StockRequest,
         named: &Named,
         allow: impl Fn(&Product) -> Result<(), R>,
-    ) -> Result<Changed<StockEntry>, ChangeError<R>> {
-        let refused = |why: Unmoved| ChangeError::Refused(R::from(why));
+    ) -> Result<ChangeOutcome<StockEntry>, ChangeError<R>> {
+        let refused = |why: StockChangeRefusal| ChangeError::Refused(R::from(why));
         let StockRequest { product_id, movement, order_id, now, .. } = request;
         let decide = |before: &Before| {
-            let product = before.product.as_ref().ok_or_else(|| refused(Unmoved::NotFound))?;
+            let product = before.product.as_ref().ok_or_else(|| refused(StockChangeRefusal::NotFound))?;
             allow(product).map_err(ChangeError::Refused)?;
             if product.archived_at.is_some() {
-                return Err(refused(Unmoved::Archived));
+                return Err(refused(StockChangeRefusal::Archived));
             }
-            let moved = product.level.apply(*movement).map_err(|why| refused(Unmoved::Stock(why)))?;
+            let moved = product.level.apply(*movement).map_err(|why| refused(StockChangeRefusal::Stock(why)))?;
             let row = RowId::following(product.stocked_at, *now, request.row_id);
             let entry = StockEntry {
                 reason: request.reason.clone(),
                 order_id: order_id.clone(),
                 changed_by: request.changed_by.clone(),
-                request_key: request.key.clone(),
+                idempotency_key: request.key.clone(),
                 ..StockEntry::new(product_id, row, movement.change_type(), moved)
             };
             let product = Product { level: moved.after, stocked_at: Some(row.at), ..product.changed(*now) };
@@ -233,7 +239,7 @@ impl Stock {
     pub async fn page(
         &self,
         product_id: &ProductId,
-        slice: Slice,
+        slice: LedgerQuery,
         direction: Direction,
         limit: u16,
         after: Option<&LedgerPosition>,
@@ -244,8 +250,8 @@ impl Stock {
 
 /// What a request goes by.
 struct Named {
-    markers: Vec<Marker>,
-    memory: Memory,
+    markers: Vec<IdempotencyMarker>,
+    memory: RefusalMemory,
 }
 
 impl Named {
@@ -255,12 +261,14 @@ impl Named {
         let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
         let order = order_id.as_ref().map(OrderId::as_str).unwrap_or_default();
         let said = [text(&request.reason), text(&request.changed_by)];
-        let by_key = request.key.as_ref().map(|key| Marker {
+        let by_key = request.key.as_ref().map(|key| IdempotencyMarker {
             sort: keys::request(key),
-            meaning: meaning(&["stock", change_type, &number, order, &said[0], &said[1]]),
+            request_fingerprint: request_fingerprint(&["stock", change_type, &number, order, &said[0], &said[1]]),
             reused: Reused::Key,
         });
-        let memory = by_key.clone().map_or_else(|| Memory::apart(&[change_type, &number, order]), Memory::Marker);
+        let memory = by_key
+            .clone()
+            .map_or_else(|| RefusalMemory::apart(&[change_type, &number, order]), RefusalMemory::IdempotencyMarker);
         let by_order = order_id.as_ref().map(|order_id| order_marker(order_id, *movement));
         Self { markers: by_key.into_iter().chain(by_order).collect(), memory }
     }
@@ -272,16 +280,16 @@ impl Named {
 }
 
 /// What an order's movement is remembered by. Its reason may be worded anew.
-pub(super) fn order_marker(order_id: &OrderId, movement: Movement) -> Marker {
+pub(super) fn order_marker(order_id: &OrderId, movement: StockMovement) -> IdempotencyMarker {
     let change_type = movement.change_type();
-    Marker {
+    IdempotencyMarker {
         sort: keys::order(change_type, order_id),
-        meaning: meaning(&[change_type.as_str(), &movement.number().to_string()]),
+        request_fingerprint: request_fingerprint(&[change_type.as_str(), &movement.number().to_string()]),
         reused: Reused::Order,
     }
 }
 
 /// What the goods do not allow.
-pub(super) fn unmoved(why: StockRefusal) -> ChangeError<Unmoved> {
-    ChangeError::Refused(Unmoved::Stock(why))
+pub(super) fn unmoved(why: StockRefusal) -> ChangeError<StockChangeRefusal> {
+    ChangeError::Refused(StockChangeRefusal::Stock(why))
 }

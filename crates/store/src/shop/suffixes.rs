@@ -4,7 +4,7 @@ use domain::journal::EntryId;
 
 use super::keys::key;
 use crate::series::shard;
-use crate::{StoreError, Table, layout};
+use crate::{StoreError, Table, shard_count};
 
 /// Where the table remembers the most suffixes that there have been.
 const LAYOUT: &str = "LAYOUT#ACTIVITIES";
@@ -31,11 +31,11 @@ impl ActivitySuffixes {
     /// `GetItem`, and `PutItem` where the number has grown.
     pub async fn remembered(self, table: &Table) -> Result<Self, StoreError> {
         let place = || key(LAYOUT, LAYOUT_SORT);
-        match layout::most(table, place()).await? {
+        match shard_count::read(table, place()).await? {
             Some(most) if most >= self.0 => {
                 Self::new(most).ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {LAYOUT_SORT}: {most}")))
             }
-            _ => layout::raise(table, place(), self.0).await.map(|()| self),
+            _ => shard_count::raise(table, place(), self.0).await.map(|()| self),
         }
     }
 

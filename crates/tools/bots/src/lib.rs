@@ -3,15 +3,15 @@
 //! `player` decides and has no I/O; [`play`] is its eyes and hands, and comes back when a connection ends.
 
 mod guessing;
-mod manner;
+mod options;
 mod picture;
 mod play;
 mod player;
 mod protocol;
 mod server;
 
-pub use manner::{Pace, Whispers};
-pub use play::{Lost, Manner, Note, play};
+pub use options::{Pace, SharedAnswers};
+pub use play::{BotMessage, BotOptions, PlayError, play};
 pub use player::Ending;
 pub use protocol::Standing;
 pub use server::{Seat, Server, ServerError, Socket};

@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use crate::manner::{Pace, Whispers};
+use crate::options::{Pace, SharedAnswers};
 use crate::player::{Ending, Player};
-use crate::protocol::{Heard, hello};
+use crate::protocol::{ServerMessage, hello};
 use crate::server::{Seat, Server, ServerError, Socket};
 
 /// How often a bot comes back into one game before it gives up.
@@ -34,7 +34,7 @@ const WELCOME_MAX: Duration = Duration::from_secs(10);
 
 /// Who a bot is, and how it plays.
 #[derive(Debug, Clone)]
-pub struct Manner {
+pub struct BotOptions {
     /// Its name, 1 to 10 characters.
     pub name: String,
     /// What it draws and guesses comes out of this.
@@ -44,23 +44,23 @@ pub struct Manner {
     /// With how many connected players it starts the game, should it be the host.
     pub start_with: usize,
     /// Where drawers tell the others their word, for games that shall not take long.
-    pub whispers: Option<Whispers>,
+    pub shared_answers: Option<SharedAnswers>,
     /// Gets what the bot hears and says.
-    pub journal: Option<UnboundedSender<Note>>,
+    pub transcript: Option<UnboundedSender<BotMessage>>,
 }
 
 /// A message of a bot's connection, as it went over the wire.
 #[derive(Debug, Clone)]
-pub enum Note {
+pub enum BotMessage {
     /// The server said it.
-    Heard(Utf8Bytes),
+    Received(Utf8Bytes),
     /// The bot said it.
-    Said(Value),
+    Sent(Value),
 }
 
 /// Why a bot gave up.
 #[derive(Debug, thiserror::Error)]
-pub enum Lost {
+pub enum PlayError {
     /// The server does not let it in.
     #[error(transparent)]
     Server(#[from] ServerError),
@@ -69,8 +69,8 @@ pub enum Lost {
     Connection,
 }
 
-/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from [`Server::make_game`] or
-/// [`Server::sit_down`].
+/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from [`Server::create_game`] or
+/// [`Server::join_game`].
 ///
 /// # Errors
 /// When the bot cannot get in, or not stay.
@@ -78,18 +78,18 @@ pub async fn play(
     server: &Server,
     game: GameId,
     seat: Seat,
-    manner: Manner,
+    options: BotOptions,
     stop: CancellationToken,
-) -> Result<Ending, Lost> {
+) -> Result<Ending, PlayError> {
     let mut bot =
-        Bot { player: Player::new(&seat.player_id, &manner, Instant::now()), journal: manner.journal.clone() };
-    let mut rng = Rng::with_seed(manner.seed);
+        Bot { player: Player::new(&seat.player_id, &options, Instant::now()), transcript: options.transcript.clone() };
+    let mut rng = Rng::with_seed(options.seed);
     let (mut ticket, mut failures) = (Some(seat.ticket), 0);
     for _ in 0..=RESUMES_MAX {
         let round = async {
             let ticket = match ticket.take() {
                 Some(ticket) => ticket,
-                None => server.sit_down(game, &manner.name, Some(&seat.player_token)).await?.ticket,
+                None => server.join_game(game, &options.name, Some(&seat.player_token)).await?.ticket,
             };
             server.connect(&ticket).await
         };
@@ -98,7 +98,7 @@ pub async fn play(
             () = stop.cancelled() => return Ok(Ending::Left),
         };
         match socket {
-            Ok(socket) => match bot.attend(socket, &stop).await {
+            Ok(socket) => match bot.play_connection(socket, &stop).await {
                 Some(ending) => return Ok(ending),
                 None if bot.player.was_welcome() => failures = 0,
                 None => {}
@@ -113,18 +113,18 @@ pub async fn play(
             () = stop.cancelled() => return Ok(Ending::Left),
         }
     }
-    Err(Lost::Connection)
+    Err(PlayError::Connection)
 }
 
 struct Bot {
     player: Player,
-    journal: Option<UnboundedSender<Note>>,
+    transcript: Option<UnboundedSender<BotMessage>>,
 }
 
 impl Bot {
     /// Plays over one connection; `None` when it ends before the game does.
-    async fn attend(&mut self, mut socket: Socket, stop: &CancellationToken) -> Option<Ending> {
-        self.player.arrive();
+    async fn play_connection(&mut self, mut socket: Socket, stop: &CancellationToken) -> Option<Ending> {
+        self.player.on_connect();
         self.send(&mut socket, hello()).await?;
         let mut heard_at = Instant::now();
         loop {
@@ -159,12 +159,12 @@ impl Bot {
 
     /// `None` when the hello was refused, as by a table that asks for patience: it is said again over a new connection.
     fn hear(&mut self, text: Utf8Bytes) -> Option<()> {
-        let heard = serde_json::from_str(&text).unwrap_or(Heard::Other);
-        if let Some(journal) = &self.journal {
+        let heard = serde_json::from_str(&text).unwrap_or(ServerMessage::Other);
+        if let Some(transcript) = &self.transcript {
             // Nobody may be listening any more.
-            let _ = journal.send(Note::Heard(text));
+            let _ = transcript.send(BotMessage::Received(text));
         }
-        if matches!(&heard, Heard::Error { action: Some(action) } if action == "hello") {
+        if matches!(&heard, ServerMessage::Error { action: Some(action) } if action == "hello") {
             return None;
         }
         self.player.hear(heard, Instant::now());
@@ -173,8 +173,8 @@ impl Bot {
 
     async fn send(&self, socket: &mut Socket, message: Value) -> Option<()> {
         let sent = timeout(SEND_MAX, socket.send(Message::text(message.to_string()))).await;
-        if let Some(journal) = &self.journal {
-            let _ = journal.send(Note::Said(message));
+        if let Some(transcript) = &self.transcript {
+            let _ = transcript.send(BotMessage::Sent(message));
         }
         sent.ok()?.ok()
     }

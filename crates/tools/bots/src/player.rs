@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::guessing::guess;
-use crate::manner::{Pace, Whispers};
+use crate::options::{Pace, SharedAnswers};
 use crate::picture::picture;
-use crate::play::Manner;
-use crate::protocol::{Heard, Room, Standing, Turn, batch, choose, draw, save, say, tick};
+use crate::play::BotOptions;
+use crate::protocol::{Room, ServerMessage, Standing, Turn, batch, choose, draw, save, say, tick};
 
 /// How much later than the player before it a client ticks.
 const PLACE_MS: u64 = 120;
@@ -47,7 +47,7 @@ pub enum Ending {
 
 /// What a bot has in mind, by the turn where it is about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Deed {
+enum BotAction {
     GetReady,
     Start,
     Choose(String),
@@ -57,7 +57,7 @@ enum Deed {
 
 /// A turn's drawing on its way to the others and into the table.
 #[derive(Debug)]
-struct Sheet {
+struct DrawingProgress {
     turn_id: String,
     left: VecDeque<Vec<Op>>,
     seq: u32,
@@ -70,7 +70,7 @@ struct Sheet {
     is_told: bool,
 }
 
-impl Sheet {
+impl DrawingProgress {
     fn save(&mut self) -> Value {
         self.chunk += 1;
         let save = save(&self.turn_id, self.chunk, &std::mem::take(&mut self.unsaved));
@@ -84,13 +84,13 @@ pub(crate) struct Player {
     id: String,
     pace: Pace,
     start_with: usize,
-    whispers: Option<Whispers>,
+    shared_answers: Option<SharedAnswers>,
     rng: Rng,
     room: Option<Room>,
     is_welcome: bool,
     tick: Option<(Instant, Duration)>,
-    deed: Option<(Deed, Instant)>,
-    sheet: Option<Sheet>,
+    action: Option<(BotAction, Instant)>,
+    drawing: Option<DrawingProgress>,
     /// Turn, and what was guessed in it.
     said: (String, HashSet<String>),
     ping_at: Instant,
@@ -98,18 +98,18 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub fn new(id: &str, manner: &Manner, now: Instant) -> Self {
+    pub fn new(id: &str, options: &BotOptions, now: Instant) -> Self {
         Self {
             id: id.to_owned(),
-            pace: manner.pace.clone(),
-            start_with: manner.start_with,
-            whispers: manner.whispers.clone(),
-            rng: Rng::with_seed(manner.seed),
+            pace: options.pace.clone(),
+            start_with: options.start_with,
+            shared_answers: options.shared_answers.clone(),
+            rng: Rng::with_seed(options.seed),
             room: None,
             is_welcome: false,
             tick: None,
-            deed: None,
-            sheet: None,
+            action: None,
+            drawing: None,
             said: Default::default(),
             ping_at: now + PING,
             ending: None,
@@ -117,7 +117,7 @@ impl Player {
     }
 
     /// A new connection: nothing may be said but hello until a welcome comes.
-    pub fn arrive(&mut self) {
+    pub fn on_connect(&mut self) {
         self.is_welcome = false;
     }
 
@@ -129,26 +129,26 @@ impl Player {
         self.ending.take()
     }
 
-    pub fn hear(&mut self, heard: Heard, now: Instant) {
+    pub fn hear(&mut self, heard: ServerMessage, now: Instant) {
         match heard {
-            Heard::Welcome { room } => {
+            ServerMessage::Welcome { room } => {
                 self.is_welcome = true;
                 // What was saved last may not have arrived; a chunk that comes twice is kept once.
-                if let Some(sheet) = &mut self.sheet {
-                    sheet.is_unsure = sheet.last_save.is_some();
+                if let Some(drawing) = &mut self.drawing {
+                    drawing.is_unsure = drawing.last_save.is_some();
                 }
                 self.see(room, now);
             }
-            Heard::Room { room } => self.see(room, now),
-            Heard::Wait { version, next_ms } => {
+            ServerMessage::Room { room } => self.see(room, now),
+            ServerMessage::Wait { version, next_ms } => {
                 if self.room.as_ref().is_some_and(|room| room.version == version) {
                     self.tick = next_ms.map(|ms| (now + Duration::from_millis(ms + self.place_ms()), TICK_AGAIN));
                 }
             }
-            Heard::Rematch { game_id } => self.ending = Some(Ending::Rematch(game_id)),
-            Heard::Replaced => self.ending = Some(Ending::Replaced),
-            Heard::Kicked => self.ending = Some(Ending::Kicked),
-            Heard::Error { .. } | Heard::Other => {}
+            ServerMessage::Rematch { game_id } => self.ending = Some(Ending::Rematch(game_id)),
+            ServerMessage::Replaced => self.ending = Some(Ending::Replaced),
+            ServerMessage::Kicked => self.ending = Some(Ending::Kicked),
+            ServerMessage::Error { .. } | ServerMessage::Other => {}
         }
     }
 
@@ -158,8 +158,8 @@ impl Player {
             return self.ping_at;
         }
         let tick = self.tick.map(|(at, _)| at);
-        let deed = self.deed.as_ref().map(|(_, at)| *at);
-        [tick, deed, self.drawing_at()].into_iter().flatten().fold(self.ping_at, Instant::min)
+        let action = self.action.as_ref().map(|(_, at)| *at);
+        [tick, action, self.drawing_at()].into_iter().flatten().fold(self.ping_at, Instant::min)
     }
 
     /// What there is to say now.
@@ -178,18 +178,19 @@ impl Player {
             messages.push(tick(room.version));
             self.tick = Some((now + again, TICK_AGAIN_MAX.min(again * 2)));
         }
-        if let Some((deed, at)) = self.deed.clone()
+        if let Some((action, at)) = self.action.clone()
             && at <= now
         {
-            let said = self.carry_out(&deed);
+            let said = self.perform(&action);
             // A word that was whispered is right, so all it takes is time.
-            let is_guessing = matches!(deed, Deed::Guess(_)) && (self.whispers.is_none() || said.is_none());
-            let pause = if is_guessing { self.pause(&deed).max(GUESS_PAUSE) } else { AGAIN };
+            let is_guessing =
+                matches!(action, BotAction::Guess(_)) && (self.shared_answers.is_none() || said.is_none());
+            let pause = if is_guessing { self.pause(&action).max(GUESS_PAUSE) } else { AGAIN };
             messages.extend(said);
-            self.deed = Some((deed, now + pause));
+            self.action = Some((action, now + pause));
         }
         if self.drawing_at().is_some_and(|at| at <= now) {
-            messages.extend(self.go_on_drawing(now));
+            messages.extend(self.continue_drawing(now));
         }
         messages
     }
@@ -205,10 +206,10 @@ impl Player {
         if let Some(game_id) = &room.rematch {
             self.ending = Some(Ending::Rematch(game_id.clone()));
         }
-        self.take_a_sheet(now);
-        let deed = self.deed_of_the_room();
-        if deed.as_ref() != self.deed.as_ref().map(|(deed, _)| deed) {
-            self.deed = deed.map(|deed| (deed.clone(), now + self.pause(&deed)));
+        self.start_drawing(now);
+        let action = self.next_action();
+        if action.as_ref() != self.action.as_ref().map(|(action, _)| action) {
+            self.action = action.map(|action| (action.clone(), now + self.pause(&action)));
         }
     }
 
@@ -218,7 +219,7 @@ impl Player {
         PLACE_MS * place.unwrap_or(room.players.len()) as u64
     }
 
-    fn deed_of_the_room(&self) -> Option<Deed> {
+    fn next_action(&self) -> Option<BotAction> {
         let room = self.room.as_ref()?;
         let is_host = room.host_id == self.id;
         let me = room.players.iter().find(|player| player.player_id == self.id)?;
@@ -226,41 +227,41 @@ impl Player {
             ("waiting", _) if is_host => {
                 let here = room.players.iter().filter(|player| player.connected);
                 let others_ready = here.clone().all(|player| player.ready || player.player_id == self.id);
-                (here.count() >= self.start_with && others_ready).then_some(Deed::Start)
+                (here.count() >= self.start_with && others_ready).then_some(BotAction::Start)
             }
-            ("waiting", _) => (!me.ready).then_some(Deed::GetReady),
+            ("waiting", _) => (!me.ready).then_some(BotAction::GetReady),
             ("playing", Some(turn)) => {
                 let is_drawer = turn.drawer_id == self.id;
                 let has_solved = turn.solvers.iter().any(|solver| solver.player_id == self.id);
                 match turn.phase.as_str() {
-                    "choosing" if is_drawer => Some(Deed::Choose(turn.turn_id.clone())),
-                    "drawing" if !is_drawer && !has_solved => Some(Deed::Guess(turn.turn_id.clone())),
+                    "choosing" if is_drawer => Some(BotAction::Choose(turn.turn_id.clone())),
+                    "drawing" if !is_drawer && !has_solved => Some(BotAction::Guess(turn.turn_id.clone())),
                     _ => None,
                 }
             }
-            ("finished", _) => Some(Deed::GoHome),
+            ("finished", _) => Some(BotAction::GoHome),
             _ => None,
         }
     }
 
-    fn pause(&mut self, deed: &Deed) -> Duration {
-        Duration::from_millis(match deed {
-            Deed::Guess(_) => self.rng.u64(self.pace.guess_ms.clone()),
-            Deed::GoHome => self.pace.linger_ms,
-            Deed::GetReady | Deed::Start | Deed::Choose(_) => self.rng.u64(self.pace.think_ms.clone()),
+    fn pause(&mut self, action: &BotAction) -> Duration {
+        Duration::from_millis(match action {
+            BotAction::Guess(_) => self.rng.u64(self.pace.guess_ms.clone()),
+            BotAction::GoHome => self.pace.linger_ms,
+            BotAction::GetReady | BotAction::Start | BotAction::Choose(_) => self.rng.u64(self.pace.think_ms.clone()),
         })
     }
 
-    fn carry_out(&mut self, deed: &Deed) -> Option<Value> {
-        match deed {
-            Deed::GetReady => Some(json!({"action": "ready", "ready": true})),
-            Deed::Start => Some(json!({"action": "start"})),
-            Deed::Choose(turn_id) => {
+    fn perform(&mut self, action: &BotAction) -> Option<Value> {
+        match action {
+            BotAction::GetReady => Some(json!({"action": "ready", "ready": true})),
+            BotAction::Start => Some(json!({"action": "start"})),
+            BotAction::Choose(turn_id) => {
                 let options = self.turn()?.options.len();
                 Some(choose(turn_id, self.rng.usize(..options.max(1))))
             }
-            Deed::Guess(turn_id) => self.guess(turn_id).map(|word| say(&word)),
-            Deed::GoHome => {
+            BotAction::Guess(turn_id) => self.guess(turn_id).map(|word| say(&word)),
+            BotAction::GoHome => {
                 let standings = self.room.as_ref().map(|room| room.standings.clone()).unwrap_or_default();
                 self.ending.get_or_insert(Ending::Finished(standings));
                 None
@@ -273,23 +274,23 @@ impl Player {
             self.said = (turn_id.to_owned(), HashSet::new());
         }
         let said = &mut self.said.1;
-        let is_listening = self.whispers.is_some() && said.len() >= WRONG_GUESSES;
+        let is_listening = self.shared_answers.is_some() && said.len() >= WRONG_GUESSES;
         let room = self.room.as_ref()?;
         let (mask, language) = (room.turn.as_ref()?.mask.as_deref()?, room.settings.language());
         let wrong = if is_listening { None } else { guess(language, mask, said, &mut self.rng) };
-        let word = wrong.or_else(|| self.whispers.as_ref()?.word(turn_id))?;
+        let word = wrong.or_else(|| self.shared_answers.as_ref()?.get(turn_id))?;
         said.insert(word.clone());
         Some(word)
     }
 
-    /// A drawer takes a sheet while choosing. One who comes back into a turn that another connection has begun to draw leaves it as it is.
-    fn take_a_sheet(&mut self, now: Instant) {
+    /// A drawer takes a drawing while choosing. One who comes back into a turn that another connection has begun to draw leaves it as it is.
+    fn start_drawing(&mut self, now: Instant) {
         let Some(turn) = self.turn().filter(|turn| turn.drawer_id == self.id && turn.phase == "choosing") else {
             return;
         };
         let turn_id = turn.turn_id.clone();
-        if self.sheet.as_ref().is_none_or(|sheet| sheet.turn_id != turn_id) {
-            self.sheet = Some(Sheet {
+        if self.drawing.as_ref().is_none_or(|drawing| drawing.turn_id != turn_id) {
+            self.drawing = Some(DrawingProgress {
                 turn_id,
                 left: picture(&mut self.rng).into(),
                 seq: 0,
@@ -307,41 +308,41 @@ impl Player {
         self.room.as_ref()?.turn.as_ref()
     }
 
-    /// When there is something to do about the sheet of the running turn.
+    /// When there is something to do about the drawing of the running turn.
     fn drawing_at(&self) -> Option<Instant> {
-        let (sheet, turn) = (self.sheet.as_ref()?, self.turn()?);
-        let has_ink = !sheet.unsaved.is_empty() || sheet.is_unsure;
-        let may = sheet.turn_id == turn.turn_id;
+        let (drawing, turn) = (self.drawing.as_ref()?, self.turn()?);
+        let has_ink = !drawing.unsaved.is_empty() || drawing.is_unsure;
+        let may = drawing.turn_id == turn.turn_id;
         match turn.phase.as_str() {
-            "drawing" if may && (has_ink || !sheet.left.is_empty() || !sheet.is_told) => Some(sheet.next_at),
-            "reveal" if may && has_ink => Some(sheet.next_at),
+            "drawing" if may && (has_ink || !drawing.left.is_empty() || !drawing.is_told) => Some(drawing.next_at),
+            "reveal" if may && has_ink => Some(drawing.next_at),
             _ => None,
         }
     }
 
-    fn go_on_drawing(&mut self, now: Instant) -> Vec<Value> {
+    fn continue_drawing(&mut self, now: Instant) -> Vec<Value> {
         let Some(turn) = self.room.as_ref().and_then(|room| room.turn.as_ref()) else { return Vec::new() };
-        let Some(sheet) = &mut self.sheet else { return Vec::new() };
+        let Some(drawing) = &mut self.drawing else { return Vec::new() };
         let mut messages = Vec::new();
-        if std::mem::take(&mut sheet.is_unsure) {
-            messages.extend(sheet.last_save.clone());
+        if std::mem::take(&mut drawing.is_unsure) {
+            messages.extend(drawing.last_save.clone());
         }
         let is_drawing = turn.phase == "drawing";
-        if is_drawing && let Some(ops) = sheet.left.pop_front() {
-            sheet.seq += 1;
-            let batch = batch(sheet.seq, &ops);
-            messages.push(draw(&sheet.turn_id, &batch));
-            sheet.unsaved.push(batch);
+        if is_drawing && let Some(ops) = drawing.left.pop_front() {
+            drawing.seq += 1;
+            let batch = batch(drawing.seq, &ops);
+            messages.push(draw(&drawing.turn_id, &batch));
+            drawing.unsaved.push(batch);
         }
-        let is_done = sheet.left.is_empty() || !is_drawing;
-        if sheet.unsaved.len() >= BATCHES_OF_A_SAVE || is_done && !sheet.unsaved.is_empty() {
-            messages.push(sheet.save());
+        let is_done = drawing.left.is_empty() || !is_drawing;
+        if drawing.unsaved.len() >= BATCHES_OF_A_SAVE || is_done && !drawing.unsaved.is_empty() {
+            messages.push(drawing.save());
         }
-        if is_done && let (Some(whispers), Some(word)) = (&self.whispers, &turn.answer) {
-            whispers.tell(&turn.turn_id, word);
+        if is_done && let (Some(shared_answers), Some(word)) = (&self.shared_answers, &turn.answer) {
+            shared_answers.set(&turn.turn_id, word);
         }
-        sheet.is_told = is_done;
-        sheet.next_at = now + Duration::from_millis(self.pace.batch_ms);
+        drawing.is_told = is_done;
+        drawing.next_at = now + Duration::from_millis(self.pace.batch_ms);
         messages
     }
 }

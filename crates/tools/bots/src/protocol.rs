@@ -12,7 +12,7 @@ const PROTOCOL: u32 = 1;
 /// What the server says.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(crate) enum Heard {
+pub(crate) enum ServerMessage {
     Welcome {
         room: Room,
     },
@@ -44,7 +44,7 @@ pub(crate) struct Room {
     pub version: u64,
     pub status: String,
     pub host_id: String,
-    pub players: Vec<Seated>,
+    pub players: Vec<RoomPlayer>,
     #[serde(default)]
     pub paused: bool,
     pub turn: Option<Turn>,
@@ -68,7 +68,7 @@ impl Settings {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Seated {
+pub(crate) struct RoomPlayer {
     pub player_id: String,
     pub ready: bool,
     pub connected: bool,

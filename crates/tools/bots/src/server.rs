@@ -126,7 +126,7 @@ impl Server {
     ///
     /// # Errors
     /// What the server says against it.
-    pub async fn make_game(&self, wanted: &Value) -> Result<Seat, ServerError> {
+    pub async fn create_game(&self, wanted: &Value) -> Result<Seat, ServerError> {
         self.request(Method::POST, "/games", None, Some(wanted)).await
     }
 
@@ -134,7 +134,7 @@ impl Server {
     ///
     /// # Errors
     /// What the server says against it.
-    pub async fn sit_down(&self, game_id: GameId, name: &str, token: Option<&str>) -> Result<Seat, ServerError> {
+    pub async fn join_game(&self, game_id: GameId, name: &str, token: Option<&str>) -> Result<Seat, ServerError> {
         let path = format!("/games/{game_id}/players");
         self.request(Method::POST, &path, token, Some(&json!({"name": name}))).await
     }

@@ -1,14 +1,14 @@
 //! `tidemark bots`: company for a lonely visitor, and whole games without anybody.
 
 use anyhow::{Context, Result, bail, ensure};
-use bots::{Ending, Manner, NAMES, Pace, Seat, Server, play};
+use bots::{BotOptions, Ending, NAMES, Pace, Seat, Server, play};
 use clap::Args;
 use domain::game::{GameId, Language};
 use futures::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::Outcome;
+use crate::CommandOutcome;
 
 /// How many games in a row the bots go along with; at some point, they want their supper.
 const REMATCHES_MAX: usize = 100;
@@ -68,7 +68,7 @@ fn language(code: &str) -> Result<Language, String> {
 ///
 /// # Errors
 /// When the server does not let the bots in, or one of them cannot stay.
-pub async fn run(arguments: Arguments) -> Result<Outcome> {
+pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let Arguments { game, players, start_with, language, server, ws, seed } = arguments;
     let (game, link_server) = game.map(|link| (link.id, link.server)).unzip();
     let server = server.or(link_server.flatten()).unwrap_or_else(|| THIS_MACHINE.to_owned());
@@ -89,13 +89,13 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
     let start_with = start_with.unwrap_or(10.min(players + 1));
     let mut bots: Vec<Bot> = Vec::new();
     for name in names.into_iter().take(players.into()) {
-        let manner = Manner {
+        let options = BotOptions {
             name: name.to_owned(),
             seed: rng.u64(..),
             pace: Pace::human(),
             start_with: start_with.into(),
-            whispers: None,
-            journal: None,
+            shared_answers: None,
+            transcript: None,
         };
         // The first one makes the game, if there is none.
         let its_game = match (game, bots.first()) {
@@ -104,13 +104,13 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
             (None, None) => None,
         };
         let seat = match its_game {
-            Some(game) => server.sit_down(game, name, None).await,
+            Some(game) => server.join_game(game, name, None).await,
             None => {
                 let settings = json!({"playerCount": 10, "language": language.code()});
-                server.make_game(&json!({"name": name, "settings": settings})).await
+                server.create_game(&json!({"name": name, "settings": settings})).await
             }
         };
-        bots.push(Bot { manner, seat: seat.with_context(|| format!("{name} does not get in"))? });
+        bots.push(Bot { options, seat: seat.with_context(|| format!("{name} does not get in"))? });
     }
     let Some(first) = bots.first() else { bail!("no bots") };
     println!("{}", server.link(&first.seat.game_id));
@@ -132,11 +132,11 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
         println!("{:>2}  {:>5}  {}", standing.rank, standing.score, standing.name);
     }
     ensure!(lost.is_empty(), "{}", lost.join("; "));
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Success)
 }
 
 struct Bot {
-    manner: Manner,
+    options: BotOptions,
     seat: Seat,
 }
 
@@ -148,12 +148,12 @@ impl Bot {
     /// Plays, and goes along when somebody wants another game.
     async fn play_on(mut self, server: Server, stop: CancellationToken) -> Result<Ending> {
         for _ in 0..REMATCHES_MAX {
-            let (game, name, token) = (self.game()?, self.manner.name.clone(), self.seat.player_token.clone());
-            let ending = play(&server, game, self.seat, self.manner.clone(), stop.clone()).await;
+            let (game, name, token) = (self.game()?, self.options.name.clone(), self.seat.player_token.clone());
+            let ending = play(&server, game, self.seat, self.options.clone(), stop.clone()).await;
             match ending.with_context(|| name.clone())? {
                 Ending::Rematch(next) => {
                     let next = next.parse().context("the server names no game")?;
-                    self.seat = server.sit_down(next, &name, Some(&token)).await.with_context(|| name)?;
+                    self.seat = server.join_game(next, &name, Some(&token)).await.with_context(|| name)?;
                 }
                 ending => return Ok(ending),
             }

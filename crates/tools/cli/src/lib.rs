@@ -19,11 +19,11 @@ use store::clicks::{RecountError, RepairError};
 #[command(name = "tidemark", version)]
 pub struct Command {
     #[command(subcommand)]
-    what: What,
+    subcommand: Subcommands,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Subcommands {
     /// Adds the clicks up again, shows where the statistics differ, and repairs them on request: exit code 0 when nothing differs any more, 1 when
     /// something does, 2 when it cannot tell.
     Recount(recount::Arguments),
@@ -51,9 +51,9 @@ pub struct TableArguments {
 
 /// How a command ended that could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// Nothing to worry about.
-    Fine,
+    Success,
     /// Statistics differ from their clicks.
     Differences,
     /// Records that were to be redriven still cannot be read.
@@ -63,12 +63,12 @@ pub enum Outcome {
 }
 
 /// Does what a command line says.
-pub async fn run(command: Command) -> Result<Outcome> {
-    let outcome = match command.what {
-        What::Recount(arguments) => recount::run(arguments).await,
-        What::Quarantine(arguments) => quarantine::run(arguments).await,
-        What::Import(arguments) => import::run(arguments).await,
-        What::Bots(arguments) => bots::run(arguments).await,
+pub async fn run(command: Command) -> Result<CommandOutcome> {
+    let outcome = match command.subcommand {
+        Subcommands::Recount(arguments) => recount::run(arguments).await,
+        Subcommands::Quarantine(arguments) => quarantine::run(arguments).await,
+        Subcommands::Import(arguments) => import::run(arguments).await,
+        Subcommands::Bots(arguments) => bots::run(arguments).await,
     };
     outcome.map_err(|error| if is_unanswered(&error) { anyhow!("{error:#}\n{UNANSWERED}") } else { error })
 }
@@ -86,7 +86,7 @@ fn is_unanswered(error: &anyhow::Error) -> bool {
         });
         let cause = cause.or_else(|| match error.downcast_ref()? {
             RepairError::Store(error) => Some(error),
-            RepairError::Overtaken => None,
+            RepairError::ConcurrentRepair => None,
         });
         matches!(cause, Some(StoreError::Unavailable(_)))
     })
@@ -134,7 +134,7 @@ mod tests {
             &["--day", "2025-02-30"],
             &["--month", "2025-13"],
             &["--all", "--date-shards", "0"],
-            &["--all", "--lower"],
+            &["--all", "--subtract"],
         ] {
             assert!(parse(flags).is_err(), "{flags:?}");
         }

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tidemark_cli::{Command, Outcome, run};
+use tidemark_cli::{Command, CommandOutcome, run};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run(Command::parse()).await {
-        Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Differences | Outcome::Unreadable | Outcome::Rejected) => ExitCode::from(1),
+        Ok(CommandOutcome::Success) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Differences | CommandOutcome::Unreadable | CommandOutcome::Rejected) => ExitCode::from(1),
         Err(error) => {
             eprintln!("tidemark: {error:#}");
             ExitCode::from(2)

@@ -6,30 +6,30 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
-use store::clicks::{Kept, Quarantine, Redriven, Redriver};
+use store::clicks::{Quarantine, QuarantinedRecord, RedriveOutcome, Redriver};
 
 use crate::terminal::{self, confirm, progress_bar};
-use crate::{Outcome, TableArguments};
+use crate::{CommandOutcome, TableArguments};
 
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
 const PAGES_MAX: usize = 1_000;
 
-/// What redriving a record writes beside its note, at most: a marker, and in the transaction two units for a lane and for each of three
+/// What redriving a record writes beside its note, at most: a first-seen record, and in the transaction two units for a shard checkpoint and for each of three
 /// statistics, which have one more in the index.
 const REDRIVE_WRITE_UNITS: u64 = 1 + 2 + 3 * 3;
 
-/// What it reads: the click, its lane's place, and a marker.
+/// What it reads: the click, its shard checkpoint, and a first-seen record.
 const REDRIVE_READ_UNITS: u64 = 3;
 
 /// What to show or do.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
-    what: What,
+    command: QuarantineCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum QuarantineCommand {
     /// All of them, a line each.
     List {
         #[command(flatten)]
@@ -68,20 +68,20 @@ enum What {
 }
 
 /// The command.
-pub async fn run(arguments: Arguments) -> Result<Outcome> {
-    use What::{Dismiss, List, Redrive, Show};
-    let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.what;
+pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
+    use QuarantineCommand::{Dismiss, List, Redrive, Show};
+    let (List { table } | Show { table, .. } | Redrive { table, .. } | Dismiss { table, .. }) = &arguments.command;
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(table.endpoint.as_deref()).await);
     let clicks = store::Table::new(client, &table.table);
     let (quarantine, redriver) = (Quarantine::new(&clicks), Redriver::new(&clicks));
     let mut out = std::io::stdout().lock();
-    match &arguments.what {
+    match &arguments.command {
         List { .. } => {
             let all = list(&quarantine).await?;
             if table.json {
                 writeln!(out, "{}", serde_json::to_string(&all)?)?;
             } else {
-                for kept @ Kept { quarantined_at, reason, id, detail, .. } in &all {
+                for kept @ QuarantinedRecord { quarantined_at, reason, id, detail, .. } in &all {
                     writeln!(out, "{quarantined_at}  {:<9}  {reason:<16}  {id}  {detail}", state(kept))?;
                 }
                 let waiting = all.iter().filter(|kept| kept.ending.is_none()).count();
@@ -105,29 +105,34 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
         }
         Dismiss { id, .. } => {
             let kept = get(&quarantine, id).await?;
-            tell(&mut out, table.json, id, &redriver.dismiss(&kept, Timestamp::now()).await?)?;
+            print_redriven(&mut out, table.json, id, &redriver.dismiss(&kept, Timestamp::now()).await?)?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Success)
 }
 
-async fn redrive(redriver: &Redriver, records: &[Kept], json: bool, out: &mut impl Write) -> Result<Outcome> {
+async fn redrive(
+    redriver: &Redriver,
+    records: &[QuarantinedRecord],
+    json: bool,
+    out: &mut impl Write,
+) -> Result<CommandOutcome> {
     let bar = progress_bar(records.len() as u64);
-    let mut outcome = Outcome::Fine;
+    let mut outcome = CommandOutcome::Success;
     for kept in records {
         let redriven = redriver.redrive(kept, Timestamp::now()).await;
         let redriven = redriven.with_context(|| format!("{}; begun again, it goes on from there", kept.id))?;
-        if matches!(redriven, Redriven::Unreadable(..)) {
-            outcome = Outcome::Unreadable;
+        if matches!(redriven, RedriveOutcome::Unreadable(..)) {
+            outcome = CommandOutcome::Unreadable;
         }
-        bar.suspend(|| tell(out, json, &kept.id, &redriven))?;
+        bar.suspend(|| print_redriven(out, json, &kept.id, &redriven))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(outcome)
 }
 
-fn redrive_cost(records: &[Kept]) -> String {
+fn redrive_cost(records: &[QuarantinedRecord]) -> String {
     // A note on a record costs what the whole record weighs, twice in a transaction.
     let notes = records.iter().map(|kept| 2 * (1 + kept.record.len() as u64 / 1024)).sum::<u64>();
     let count = records.len() as u64;
@@ -138,27 +143,27 @@ fn redrive_cost(records: &[Kept]) -> String {
     format!("{records}: at most {reads}, {writes}, {requests}.")
 }
 
-fn tell(out: &mut impl Write, json: bool, id: &str, redriven: &Redriven) -> Result<()> {
+fn print_redriven(out: &mut impl Write, json: bool, id: &str, redriven: &RedriveOutcome) -> Result<()> {
     match redriven {
-        Redriven::Ended(ending) if json => writeln!(out, "{}", json!({"id": id, "ending": ending}))?,
-        Redriven::Ended(ending) => writeln!(out, "{:<10}  {id}", ending.as_str())?,
-        Redriven::Unreadable(reason, detail) if json => {
+        RedriveOutcome::Ended(ending) if json => writeln!(out, "{}", json!({"id": id, "ending": ending}))?,
+        RedriveOutcome::Ended(ending) => writeln!(out, "{:<10}  {id}", ending.as_str())?,
+        RedriveOutcome::Unreadable(reason, detail) if json => {
             writeln!(out, "{}", json!({"id": id, "ending": null, "reason": reason, "detail": detail}))?;
         }
-        Redriven::Unreadable(reason, detail) => writeln!(out, "unreadable  {id}  {reason}: {detail}")?,
+        RedriveOutcome::Unreadable(reason, detail) => writeln!(out, "unreadable  {id}  {reason}: {detail}")?,
     }
     Ok(())
 }
 
-fn state(kept: &Kept) -> &'static str {
-    kept.ending.map_or("waiting", store::clicks::Ending::as_str)
+fn state(kept: &QuarantinedRecord) -> &'static str {
+    kept.ending.map_or("waiting", store::clicks::QuarantineEnding::as_str)
 }
 
-async fn get(quarantine: &Quarantine, id: &str) -> Result<Kept> {
+async fn get(quarantine: &Quarantine, id: &str) -> Result<QuarantinedRecord> {
     quarantine.get(id).await?.with_context(|| format!("{id} is not in quarantine"))
 }
 
-async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<Kept>> {
+async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<QuarantinedRecord>> {
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
         all.push(get(quarantine, id).await?);
@@ -167,14 +172,14 @@ async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<Kept>> {
 }
 
 /// Everything in quarantine that nobody has dealt with.
-pub async fn waiting(quarantine: &Quarantine) -> Result<Vec<Kept>> {
+pub async fn waiting(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
     let mut all = list(quarantine).await?;
     all.retain(|kept| kept.ending.is_none());
     Ok(all)
 }
 
 /// Everything in quarantine.
-pub async fn list(quarantine: &Quarantine) -> Result<Vec<Kept>> {
+pub async fn list(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
     let mut all = Vec::new();
     let mut after: Option<String> = None;
     for _ in 0..PAGES_MAX {
@@ -188,7 +193,7 @@ pub async fn list(quarantine: &Quarantine) -> Result<Vec<Kept>> {
     bail!("more than {PAGES_MAX} pages of records are in quarantine")
 }
 
-fn show(out: &mut impl Write, kept: &Kept) -> Result<()> {
+fn show(out: &mut impl Write, kept: &QuarantinedRecord) -> Result<()> {
     let lines = [
         ("id", &kept.id),
         ("quarantined", &kept.quarantined_at),

@@ -5,15 +5,17 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use domain::calendar::{YearMonth, parse_date};
-use domain::clicks::{Correction, Difference, Period, Scope, Sums, corrections};
+use domain::clicks::{Correction, Difference, Period, RecountScope, Sums, corrections};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::json;
 use store::Table;
-use store::clicks::{DateShards, Measured, REPAIR_STATS_MAX, Recounter, RepairError, Repaired, Repairer, TableSize};
+use store::clicks::{
+    DateShards, Measurement, REPAIR_STATS_MAX, Recounter, RepairError, RepairReport, Repairer, TableSize,
+};
 
 use crate::terminal::{confirm, count, progress_bar};
-use crate::{Outcome, TableArguments};
+use crate::{CommandOutcome, TableArguments};
 
 /// How often a repair that another one overtakes is measured and begun again.
 const REPAIRS_MAX: usize = 5;
@@ -27,8 +29,8 @@ const READ_UNIT_BYTES: u64 = 4 * 1024;
 /// [What one request reads at most](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 const PAGE_BYTES: u64 = 1024 * 1024;
 
-/// [The most markers that one request reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
-const MARKERS_OF_A_REQUEST: u64 = 100;
+/// [The most first-seen records that one request reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
+const FIRST_SEEN_RECORDS_PER_REQUEST: u64 = 100;
 
 /// The size of a click's item where the table does not tell, as with one younger than six hours.
 const ITEM_BYTES: u64 = 250;
@@ -52,7 +54,7 @@ pub struct Arguments {
     /// Also subtracts where a statistic says more than its clicks. Clicks that have expired or were deleted stay counted, and rightly:
     /// only for what somebody has written by mistake.
     #[arg(long, requires = "repair")]
-    lower: bool,
+    subtract: bool,
     /// Does not ask before it reads, nor before it writes.
     #[arg(long)]
     yes: bool,
@@ -69,18 +71,18 @@ fn date_shards(text: &str) -> Result<DateShards, String> {
 }
 
 impl Arguments {
-    fn scope(&self) -> Scope {
+    fn scope(&self) -> RecountScope {
         match (self.day, self.month) {
-            (Some(day), _) => Scope::Day(day),
-            (_, Some(month)) => Scope::Month(month),
-            _ => Scope::All,
+            (Some(day), _) => RecountScope::Day(day),
+            (_, Some(month)) => RecountScope::Month(month),
+            _ => RecountScope::All,
         }
     }
 }
 
-/// What reading the clicks and their visitors' markers once will take, about.
+/// What reading the clicks and their visitors' first-seen records once will take, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
+pub struct RecountCost {
     /// Items to read.
     pub items: u64,
     /// Read units.
@@ -89,9 +91,9 @@ pub struct Cost {
     pub requests: u64,
 }
 
-impl Cost {
-    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there are items, and as many visitors as there are markers.
-    pub fn estimate(scope: Scope, size: TableSize, stored: Sums, date_shards: DateShards) -> Self {
+impl RecountCost {
+    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there are items, and as many visitors as there are first-seen records.
+    pub fn estimate(scope: RecountScope, size: TableSize, stored: Sums, date_shards: DateShards) -> Self {
         let item_bytes = size.size_bytes.checked_div(size.items).unwrap_or(ITEM_BYTES);
         match scope.days() {
             None => Self {
@@ -105,7 +107,7 @@ impl Cost {
                 Self {
                     items: stored.clicks + stored.unique_users,
                     read_units: bytes.div_ceil(2 * READ_UNIT_BYTES) + stored.unique_users,
-                    requests: days + bytes / PAGE_BYTES + stored.unique_users.div_ceil(MARKERS_OF_A_REQUEST),
+                    requests: days + bytes / PAGE_BYTES + stored.unique_users.div_ceil(FIRST_SEEN_RECORDS_PER_REQUEST),
                 }
             }
         }
@@ -118,7 +120,7 @@ pub struct RepairCost {
     /// Statistics to correct.
     pub statistics: u64,
     /// Visitors to mark.
-    pub markers: u64,
+    pub first_seen_records: u64,
     /// Write units.
     pub write_units: u64,
     /// Requests.
@@ -126,15 +128,15 @@ pub struct RepairCost {
 }
 
 impl RepairCost {
-    fn estimate(corrections: &[Correction], measured: &Measured) -> Self {
-        let (statistics, markers) = (corrections.len() as u64, measured.unmarked.len() as u64);
+    fn estimate(corrections: &[Correction], measured: &Measurement) -> Self {
+        let (statistics, first_seen_records) = (corrections.len() as u64, measured.unmarked.len() as u64);
         let transactions = statistics.div_ceil(REPAIR_STATS_MAX as u64);
         Self {
             statistics,
-            markers,
-            // The lane takes two in each transaction.
-            write_units: statistics * STAT_WRITE_UNITS + 2 * transactions + markers,
-            requests: transactions + markers,
+            first_seen_records,
+            // The shard checkpoint takes two in each transaction.
+            write_units: statistics * STAT_WRITE_UNITS + 2 * transactions + first_seen_records,
+            requests: transactions + first_seen_records,
         }
     }
 }
@@ -143,21 +145,25 @@ impl RepairCost {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// What was measured last.
-    pub measured: Measured,
+    pub measured: Measurement,
     /// What was done about it: nothing unless a repair was asked for.
-    pub repaired: Repaired,
+    pub repaired: RepairReport,
 }
 
 impl Report {
     /// Whether statistics differ from their clicks, after what was repaired.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> CommandOutcome {
         let is_right = |difference: &Difference| {
             let mut corrections = self.repaired.corrections.iter();
             let correction = corrections.find(|correction| correction.period == difference.period);
             let (clicks, users) = difference.error();
             correction.map_or((0, 0), |correction| (correction.clicks, correction.unique_users)) == (-clicks, -users)
         };
-        if self.measured.differences.iter().all(is_right) { Outcome::Fine } else { Outcome::Differences }
+        if self.measured.differences.iter().all(is_right) {
+            CommandOutcome::Success
+        } else {
+            CommandOutcome::Differences
+        }
     }
 
     /// What `--json` prints.
@@ -183,12 +189,12 @@ impl Report {
             "unmarked": measured.unmarked.len(),
             "readUnits": measured.read.read_units,
             "requests": measured.read.requests,
-            "repaired": {"corrections": corrections.collect::<Vec<_>>(), "markers": repaired.marked},
+            "repaired": {"corrections": corrections.collect::<Vec<_>>(), "firstSeenRecords": repaired.marked},
         })
     }
 
     /// Whether something is left that says more than its clicks: a repair leaves it so unless it is told otherwise.
-    fn says_too_much(&self) -> bool {
+    fn has_excess(&self) -> bool {
         let lowered = |difference: &Difference| {
             self.repaired.corrections.iter().any(|correction| correction.period == difference.period)
         };
@@ -197,7 +203,7 @@ impl Report {
     }
 
     fn print(&self, out: &mut impl Write) -> Result<()> {
-        let Measured { differences, clicks, pending, quarantined, unreadable, unmarked, read, .. } = &self.measured;
+        let Measurement { differences, clicks, pending, quarantined, unreadable, unmarked, read, .. } = &self.measured;
         for Difference { period, stored, recounted } in differences {
             writeln!(
                 out,
@@ -218,7 +224,7 @@ impl Report {
         }
         writeln!(
             out,
-            "{}, {} repaired; {} read, {pending} of them on their way, {quarantined} in quarantine, {} unreadable; {} without a marker, \
+            "{}, {} repaired; {} read, {pending} of them on their way, {quarantined} in quarantine, {} unreadable; {} without a first-seen record, \
              {} marked; {:.1} read units, {}",
             count(differences.len() as u64, "difference"),
             self.repaired.corrections.len(),
@@ -229,11 +235,11 @@ impl Report {
             read.read_units,
             count(read.requests, "request")
         )?;
-        if self.says_too_much() {
+        if self.has_excess() {
             writeln!(
                 out,
                 "Where more is stored than recounted, clicks have expired or were deleted, which is right, or somebody has written by \
-                 mistake: `--repair --lower` takes that away."
+                 mistake: `--repair --subtract` takes that away."
             )?;
         }
         if *quarantined > 0 {
@@ -244,7 +250,7 @@ impl Report {
 }
 
 /// The command.
-pub async fn run(arguments: Arguments) -> Result<Outcome> {
+pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let report = report(&arguments).await?;
     let mut out = std::io::stdout().lock();
     if arguments.table.json {
@@ -258,23 +264,23 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
     // A day is read from its partitions of the index. With too few of them the clicks of the others would pass for never made, and be taken away.
-    if arguments.lower && scope.days().is_some() && arguments.date_shards.is_none() {
+    if arguments.subtract && scope.days().is_some() && arguments.date_shards.is_none() {
         bail!(
-            "--lower with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"
+            "--subtract with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"
         );
     }
     let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
     let dynamodb = Table::new(aws_sdk_dynamodb::Client::new(&config), table);
     let streams = aws_sdk_dynamodbstreams::Client::new(&config);
-    let date_shards = arguments.date_shards.unwrap_or_default().with_earlier(&dynamodb).await;
+    let date_shards = arguments.date_shards.unwrap_or_default().max_with_stored(&dynamodb).await;
     let date_shards = date_shards.with_context(|| format!("the table {table}"))?;
     let recounter = Recounter::new(&dynamodb, streams, date_shards);
     let repairer = Repairer::new(&dynamodb);
 
     let size = recounter.size().await.with_context(|| format!("the table {table}"))?;
-    let cost = Cost::estimate(scope, size, stored_by_days(&recounter, scope).await?, date_shards);
+    let cost = RecountCost::estimate(scope, size, stored_by_days(&recounter, scope).await?, date_shards);
     if !arguments.yes {
-        let Cost { items, read_units, requests } = cost;
+        let RecountCost { items, read_units, requests } = cost;
         let cost = format!(
             "About {}, {}, {}; twice that if anything differs.",
             count(items, "item"),
@@ -285,24 +291,25 @@ async fn report(arguments: &Arguments) -> Result<Report> {
     }
     for _ in 0..REPAIRS_MAX {
         let measured = check(&recounter, scope, cost.items).await?;
-        let planned = corrections(&measured.differences, &[], arguments.lower);
+        let planned = corrections(&measured.differences, &[], arguments.subtract);
         if !arguments.repair || planned.is_empty() && measured.unmarked.is_empty() {
-            return Ok(Report { measured, repaired: Repaired::default() });
+            return Ok(Report { measured, repaired: RepairReport::default() });
         }
         if !arguments.yes {
-            let RepairCost { statistics, markers, write_units, requests } = RepairCost::estimate(&planned, &measured);
+            let RepairCost { statistics, first_seen_records, write_units, requests } =
+                RepairCost::estimate(&planned, &measured);
             let cost = format!(
                 "{} to correct, {} to mark: {}, {}.",
                 count(statistics, "statistic"),
-                count(markers, "visitor"),
+                count(first_seen_records, "visitor"),
                 count(write_units, "write unit"),
                 count(requests, "request")
             );
             confirm(&cost, "nothing was repaired")?;
         }
-        match repair(&repairer, &measured, planned.len(), arguments.lower).await {
+        match repair(&repairer, &measured, planned.len(), arguments.subtract).await {
             Ok(repaired) => return Ok(Report { measured, repaired }),
-            Err(RepairError::Overtaken) => {
+            Err(RepairError::ConcurrentRepair) => {
                 eprintln!(
                     "The statistics were repaired by somebody else meanwhile, or by this command: a reply got lost. They are measured again."
                 );
@@ -317,7 +324,7 @@ async fn report(arguments: &Arguments) -> Result<Report> {
 }
 
 /// The sums over the days of a scope.
-async fn stored_by_days(recounter: &Recounter, scope: Scope) -> Result<Sums> {
+async fn stored_by_days(recounter: &Recounter, scope: RecountScope) -> Result<Sums> {
     let stored = recounter.stored(scope).await?;
     let days = stored.iter().filter(|(period, _)| matches!(period, Period::Day(_)));
     let natural = |number: i128| u64::try_from(number).unwrap_or_default();
@@ -327,7 +334,7 @@ async fn stored_by_days(recounter: &Recounter, scope: Scope) -> Result<Sums> {
     }))
 }
 
-async fn check(recounter: &Recounter, scope: Scope, items: u64) -> Result<Measured> {
+async fn check(recounter: &Recounter, scope: RecountScope, items: u64) -> Result<Measurement> {
     let bar = progress_bar(items);
     let measured = recounter.check(scope, |read| {
         bar.set_position(read.items);
@@ -340,10 +347,10 @@ async fn check(recounter: &Recounter, scope: Scope, items: u64) -> Result<Measur
 
 async fn repair(
     repairer: &Repairer,
-    measured: &Measured,
+    measured: &Measurement,
     statistics: usize,
     lowers: bool,
-) -> Result<Repaired, RepairError> {
+) -> Result<RepairReport, RepairError> {
     let bar = progress_bar(measured.unmarked.len() as u64 + statistics as u64);
     let repaired = repairer.repair(measured, lowers, Timestamp::now(), |repaired| {
         bar.set_position(repaired.marked + repaired.corrections.len() as u64);
@@ -362,8 +369,8 @@ mod tests {
     #[test]
     fn everything_costs_what_the_table_weighs() {
         let size = TableSize { items: 1_000_000, size_bytes: 300_000_000 };
-        let cost = Cost::estimate(Scope::All, size, Sums::default(), DateShards::default());
-        assert_eq!(cost, Cost { items: 1_000_000, read_units: 73_243, requests: 287 });
+        let cost = RecountCost::estimate(RecountScope::All, size, Sums::default(), DateShards::default());
+        assert_eq!(cost, RecountCost { items: 1_000_000, read_units: 73_243, requests: 287 });
     }
 
     #[test]
@@ -371,19 +378,19 @@ mod tests {
         let size = TableSize { items: 10, size_bytes: 2_000 };
         let shards = DateShards::new(4).expect("in range");
         let stored = Sums { clicks: 100_000, unique_users: 450 };
-        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), size, stored, shards);
-        assert_eq!(cost, Cost { items: 100_450, read_units: 2_442 + 450, requests: 5 + 19 + 5 });
+        let cost = RecountCost::estimate(RecountScope::Day(date(2025, 10, 2)), size, stored, shards);
+        assert_eq!(cost, RecountCost { items: 100_450, read_units: 2_442 + 450, requests: 5 + 19 + 5 });
         let young = TableSize { items: 0, size_bytes: 0 };
-        let cost = Cost::estimate(Scope::Day(date(2025, 10, 2)), young, Sums::default(), shards);
-        assert_eq!(cost, Cost { items: 0, read_units: 0, requests: 5 });
+        let cost = RecountCost::estimate(RecountScope::Day(date(2025, 10, 2)), young, Sums::default(), shards);
+        assert_eq!(cost, RecountCost { items: 0, read_units: 0, requests: 5 });
     }
 
     #[test]
-    fn a_repair_costs_what_its_transactions_and_markers_do() {
+    fn a_repair_costs_its_transactions_and_first_seen_records() {
         let day = |n: i64| Period::Day(date(2025, 1, 1) + jiff::Span::new().days(n));
         let correction = |n| Correction { period: day(n), clicks: 1, unique_users: 0 };
         let corrections: Vec<_> = (0..100).map(correction).collect();
-        let measured = Measured {
+        let measured = Measurement {
             differences: vec![],
             clicks: 0,
             pending: 0,
@@ -394,6 +401,9 @@ mod tests {
             read: store::clicks::ClicksRead::default(),
         };
         let cost = RepairCost::estimate(&corrections, &measured);
-        assert_eq!(cost, RepairCost { statistics: 100, markers: 2, write_units: 300 + 4 + 2, requests: 2 + 2 });
+        assert_eq!(
+            cost,
+            RepairCost { statistics: 100, first_seen_records: 2, write_units: 300 + 4 + 2, requests: 2 + 2 }
+        );
     }
 }

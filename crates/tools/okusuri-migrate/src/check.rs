@@ -14,11 +14,11 @@ use jiff::Timestamp;
 use serde_json::json;
 use store::StoreError;
 
-use crate::run::{Folder, Lines, ReadLines, Run};
+use crate::run::{LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::{AS_OF, Items, VERSION, item_hash, key_hash, key_of, read_line};
-use crate::{Failure, Kind, Outcome, Report, Table};
-use markers::Markers;
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use markers::MarkerPairs;
 
 /// The name of the file with each difference.
 const DIFFERENCES: &str = "differences.jsonl";
@@ -33,10 +33,10 @@ const KEPT_MAX: usize = 10_000;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
     #[command(flatten)]
-    table: Table,
-    /// Takes it for a difference too when somebody else has written to the table: before the shift, nobody should have.
+    table: TargetTable,
+    /// Takes it for a difference too when somebody else has written to the table: before the cutover, nobody should have.
     #[arg(long)]
     strict: bool,
     /// Segments of the table that are read at a time.
@@ -48,7 +48,7 @@ type Attributes = HashMap<String, AttributeValue>;
 
 /// What an item should be, by the hash of its key.
 #[derive(Debug, Clone, Copy)]
-struct Expected {
+struct ExpectedItem {
     hash: u128,
     version: i64,
     /// From then on TTL may have removed it.
@@ -57,7 +57,7 @@ struct Expected {
 
 /// What was found.
 #[derive(Debug, Default)]
-struct Found {
+struct ScanResult {
     /// As expected.
     same: u64,
     /// Written since by the application, or migrated of a later state of its row.
@@ -97,14 +97,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let expected = expected(&run, &items)?;
     let client = table.client().await;
     let bar = progress_bar(items.count(), "items");
-    let check = Mutex::new((expected, Found::default(), Markers::new(now)));
+    let check = Mutex::new((expected, ScanResult::default(), MarkerPairs::new(now)));
     let segments = (0..i32::from(parallel)).map(|segment| {
         scan(&client, &table.table, segment, parallel.into(), |item| {
             bar.inc(1);
             let mut check = check.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let (expected, found, markers) = &mut *check;
             markers.take(&item);
-            meet(expected, found, item);
+            compare_item(expected, found, item);
         })
     });
     try_join_all(segments).await?;
@@ -116,7 +116,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let (markers_checked, broken) = markers.finish();
     let differences = differences(&run, &items, &found, &missing, broken)?;
     let report = report(&run, &table.table, strict, &found, markers_checked, &differences, start.elapsed())?;
-    run.keep_report("check", &report)?;
+    run.write_report("check", &report)?;
     Ok(report)
 }
 
@@ -124,13 +124,13 @@ fn number(attributes: &Attributes, name: &str) -> Option<i64> {
     attributes.get(name)?.as_n().ok()?.parse().ok()
 }
 
-fn expected(run: &Run, items: &Items) -> Result<HashMap<u128, Expected>, Failure> {
+fn expected(run: &Run, items: &Items) -> Result<HashMap<u128, ExpectedItem>, Failure> {
     let mut expected = HashMap::with_capacity(usize::try_from(items.count()).unwrap_or_default());
     each(run, items, |attributes| {
         let (partition, sort) = key_of(&attributes);
         let version = number(&attributes, VERSION).unwrap_or_default();
         let expires_at = number(&attributes, "TTL").unwrap_or(i64::MAX);
-        let item = Expected { hash: item_hash(&attributes), version, expires_at };
+        let item = ExpectedItem { hash: item_hash(&attributes), version, expires_at };
         expected.insert(key_hash(partition, sort), item);
     })?;
     Ok(expected)
@@ -138,9 +138,9 @@ fn expected(run: &Run, items: &Items) -> Result<HashMap<u128, Expected>, Failure
 
 fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
     for (name, written) in &items.files {
-        let mut lines = ReadLines::open(run.path(&Items::file(name)), written)?;
+        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
         while let Some(line) = lines.next_line()? {
-            take(read_line(line).map_err(|error| Kind::RunChanged.because(format!("{name}: {error}")))?);
+            take(read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?);
         }
     }
     Ok(())
@@ -166,7 +166,7 @@ async fn scan(
     }
 }
 
-fn meet(expected: &mut HashMap<u128, Expected>, found: &mut Found, item: Attributes) {
+fn compare_item(expected: &mut HashMap<u128, ExpectedItem>, found: &mut ScanResult, item: Attributes) {
     let (partition, sort) = key_of(&item);
     let (key, name) = (key_hash(partition, sort), format!("{partition} {sort}"));
     let version = number(&item, VERSION);
@@ -184,8 +184,8 @@ fn meet(expected: &mut HashMap<u128, Expected>, found: &mut Found, item: Attribu
 fn differences(
     run: &Run,
     items: &Items,
-    found: &Found,
-    missing: &HashMap<u128, Expected>,
+    found: &ScanResult,
+    missing: &HashMap<u128, ExpectedItem>,
     broken: Vec<(&'static str, String)>,
 ) -> Result<Vec<Difference>, Failure> {
     let mut all: Vec<_> = broken.into_iter().map(|(kind, item)| Difference::new(kind, item)).collect();
@@ -217,19 +217,19 @@ fn report(
     run: &Run,
     table: &str,
     strict: bool,
-    found: &Found,
+    found: &ScanResult,
     markers: u64,
     differences: &[Difference],
     took: Duration,
 ) -> Result<Report, Failure> {
-    let mut lines = Lines::create(run.path(DIFFERENCES))?;
+    let mut lines = LineWriter::create(run.path(DIFFERENCES))?;
     let mut counts = BTreeMap::from(["missing", "changed", "extra"].map(|kind| (kind, 0)));
     for difference in differences {
         *counts.entry(difference.kind).or_default() += 1;
-        lines.write(&serde_json::to_string(difference).map_err(|error| Kind::RunFolder.because(error))?)?;
+        lines.write(&serde_json::to_string(difference).map_err(|error| FailureKind::RunFolder.because(error))?)?;
     }
     lines.finish()?;
-    let Found { same, newer, own, expired, .. } = found;
+    let ScanResult { same, newer, own, expired, .. } = found;
     let mut text = format!(
         "{table}: {same} items are the same, {newer} newer, {own} the application's own, {expired} have expired; {markers} markers were looked at"
     );
@@ -257,6 +257,6 @@ fn report(
         "named": differences.iter().take(NAMED_MAX).collect::<Vec<_>>(),
         "seconds": took.as_secs_f64(),
     });
-    let outcome = if differences.is_empty() && !is_touched { Outcome::Done } else { Outcome::Look };
+    let outcome = if differences.is_empty() && !is_touched { PhaseOutcome::Done } else { PhaseOutcome::NeedsReview };
     Ok(Report { outcome, json, text })
 }

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use crate::run::{Folder, Lines, Run, Written};
-use crate::shift::folder::is_not_open;
-use crate::source::{Columns, Server, Table, check_schema, connect, gone};
+use crate::cutover::run_state::check_not_dual;
+use crate::run::{FileDigest, LineWriter, Run, RunFolderArgument};
+use crate::source::{Columns, Server, Table, check_schema, connect, source_failure};
 use crate::terminal::progress_bar;
-use crate::{Failure, Kind, Outcome, Report};
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
 /// The name of the manifest in the run's folder: the export counts once it is there.
 pub const MANIFEST: &str = "manifest.json";
@@ -23,7 +23,7 @@ pub const MANIFEST: &str = "manifest.json";
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
     #[command(flatten)]
     server: Server,
     /// A column of which nothing here knows, and which is left behind: `user.nickname`. May be given several times.
@@ -58,7 +58,7 @@ pub struct Manifest {
     /// Tables of the schema of which nothing here knows.
     pub tables_left_behind: Vec<String>,
     /// Rows and hash of each file.
-    pub tables: BTreeMap<Table, Written>,
+    pub tables: BTreeMap<Table, FileDigest>,
 }
 
 /// The file of a table.
@@ -71,24 +71,24 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, server, ignored, again, dry_run } = arguments;
     let ignored = BTreeSet::from_iter(ignored);
     if dry_run {
-        return rehearse(&server, &ignored).await;
+        return dry_run_report(&server, &ignored).await;
     }
     let run = Run::open(&folder)?;
-    is_not_open(&run)?;
+    check_not_dual(&run)?;
     let manifest = match run.read(MANIFEST)? {
         Some(_) if !again && run.has_report("export") => {
-            return Err(Kind::RunExists.because("the run has an export; --again takes another one"));
+            return Err(FailureKind::RunExists.because("the run has an export; --again takes another one"));
         }
         // It was done, and killed over its report.
         Some(manifest) if !again => manifest,
         _ => export(&run, &mut connect(&server).await?, &server.schema, ignored).await?,
     };
     let report = report(&manifest, manifest.tables.iter().map(|(table, written)| (*table, written.lines)), false);
-    run.keep_report("export", &report)?;
+    run.write_report("export", &report)?;
     Ok(report)
 }
 
-async fn rehearse(server: &Server, ignored: &BTreeSet<String>) -> Result<Report, Failure> {
+async fn dry_run_report(server: &Server, ignored: &BTreeSet<String>) -> Result<Report, Failure> {
     let mut client = connect(server).await?;
     let (transaction, mut manifest) = snapshot(&mut client, &server.schema, ignored).await?;
     manifest.ignored_columns.clone_from(ignored);
@@ -102,29 +102,30 @@ async fn rehearse(server: &Server, ignored: &BTreeSet<String>) -> Result<Report,
 async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<String>) -> Result<Manifest, Failure> {
     // From here on there is no export until there is a whole one.
     run.remove(MANIFEST)?;
-    run.forget_report("export")?;
+    run.remove_report("export")?;
     run.fresh_folder("export")?;
     let (transaction, mut manifest) = snapshot(client, schema, &ignored).await?;
     manifest.ignored_columns = ignored;
     for table in Table::ALL {
         let rows = count(&transaction, schema, table).await?;
         let bar = progress_bar(rows, table.name());
-        let mut lines = Lines::create(run.path(&file(table)))?;
+        let mut lines = LineWriter::create(run.path(&file(table)))?;
         let no_parameters: [&str; 0] = [];
-        let mut stream = pin!(transaction.query_raw(&select(schema, table), no_parameters).await.map_err(gone)?);
-        while let Some(row) = stream.try_next().await.map_err(gone)? {
-            lines.write(row.try_get(0).map_err(gone)?)?;
+        let mut stream =
+            pin!(transaction.query_raw(&select(schema, table), no_parameters).await.map_err(source_failure)?);
+        while let Some(row) = stream.try_next().await.map_err(source_failure)? {
+            lines.write(row.try_get(0).map_err(source_failure)?)?;
             bar.inc(1);
         }
         bar.finish_and_clear();
         let written = lines.finish()?;
         if written.lines != rows {
             let lines = written.lines;
-            return Err(Kind::SourceUnreadable.because(format!("{table} has {rows} rows, and gave {lines}")));
+            return Err(FailureKind::SourceUnreadable.because(format!("{table} has {rows} rows, and gave {lines}")));
         }
         manifest.tables.insert(table, written);
     }
-    transaction.commit().await.map_err(gone)?;
+    transaction.commit().await.map_err(source_failure)?;
     run.write(MANIFEST, &manifest)?;
     Ok(manifest)
 }
@@ -137,12 +138,12 @@ async fn snapshot<'c>(
 ) -> Result<(Transaction<'c>, Manifest), Failure> {
     check_schema(client, schema, ignored).await?;
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-    let transaction = transaction.start().await.map_err(gone)?;
+    let transaction = transaction.start().await.map_err(source_failure)?;
     let names = Table::ALL.map(|table| qualified(schema, table)).join(", ");
     // The lock comes before the snapshot, which the first query takes: what rewrites a table, such as TRUNCATE or ALTER TABLE, would otherwise
     // leave it empty in our eyes. And a policy that hides rows is an error rather than a gap.
     let begin = format!("LOCK TABLE {names} IN ACCESS SHARE MODE; SET LOCAL row_security TO off");
-    transaction.batch_execute(&begin).await.map_err(gone)?;
+    transaction.batch_execute(&begin).await.map_err(source_failure)?;
     let (columns, tables_left_behind) = check_schema(&transaction, schema, ignored).await?;
     let facts = transaction
         .query_one(
@@ -151,9 +152,9 @@ async fn snapshot<'c>(
             &[],
         )
         .await
-        .map_err(gone)?;
+        .map_err(source_failure)?;
     let taken_at: String = facts.get(0);
-    let taken_at = taken_at.trim_matches('"').parse().map_err(|error| Kind::SourceUnreadable.because(error))?;
+    let taken_at = taken_at.trim_matches('"').parse().map_err(|error| FailureKind::SourceUnreadable.because(error))?;
     let manifest = Manifest {
         taken_at,
         snapshot: facts.get(1),
@@ -170,8 +171,8 @@ async fn snapshot<'c>(
 
 async fn count(transaction: &Transaction<'_>, schema: &str, table: Table) -> Result<u64, Failure> {
     let query = format!("SELECT count(*) FROM {}", qualified(schema, table));
-    let rows: i64 = transaction.query_one(&query, &[]).await.map_err(gone)?.get(0);
-    u64::try_from(rows).map_err(|error| Kind::SourceUnreadable.because(error))
+    let rows: i64 = transaction.query_one(&query, &[]).await.map_err(source_failure)?.get(0);
+    u64::try_from(rows).map_err(|error| FailureKind::SourceUnreadable.because(error))
 }
 
 /// Each row as JSON, in an order that no locale changes.
@@ -215,7 +216,7 @@ fn report(manifest: &Manifest, rows: impl Iterator<Item = (Table, u64)>, dry_run
         "ignoredColumns": manifest.ignored_columns,
         "tablesLeftBehind": manifest.tables_left_behind,
     });
-    Report { outcome: Outcome::Done, json, text }
+    Report { outcome: PhaseOutcome::Done, json, text }
 }
 
 #[cfg(test)]

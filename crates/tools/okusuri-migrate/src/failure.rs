@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// What a program can tell failures apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// `source-unreachable`: PostgreSQL does not let us in.
     SourceUnreachable,
     /// `source-gone`: PostgreSQL was there, and no longer is; begun again, an export starts anew.
@@ -39,11 +39,11 @@ pub enum Kind {
     TableRefused,
     /// `table-not-empty`: the table has items already, and nobody said that it may.
     TableNotEmpty,
-    /// `shift`: a step of the shift that is not possible now.
-    Shift,
+    /// `cutover`: a step of the cutover that is not possible now.
+    Cutover,
 }
 
-impl Kind {
+impl FailureKind {
     /// The stable name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Kind {
             Self::TableUnreachable => "table-unreachable",
             Self::TableRefused => "table-refused",
             Self::TableNotEmpty => "table-not-empty",
-            Self::Shift => "shift",
+            Self::Cutover => "cutover",
         }
     }
 
@@ -78,7 +78,7 @@ impl Kind {
 #[error("{}: {detail}", kind.as_str())]
 pub struct Failure {
     /// What a program acts on.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// What a person reads.
     pub detail: String,
 }
@@ -92,7 +92,7 @@ impl Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Self {
-        let kind = if error.is_transient() { Kind::TableUnreachable } else { Kind::TableRefused };
+        let kind = if error.is_transient() { FailureKind::TableUnreachable } else { FailureKind::TableRefused };
         kind.because(error)
     }
 }

@@ -6,12 +6,12 @@
 //! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows rejected, items that differ), 2 when it could not be done.
 
 pub mod check;
+pub mod cutover;
 pub mod export;
 mod failure;
 pub mod load;
 pub mod rollback;
 pub mod run;
-pub mod shift;
 pub mod source;
 pub mod status;
 mod terminal;
@@ -22,23 +22,23 @@ use std::io::Write;
 use clap::{Args, Parser, Subcommand};
 use serde_json::Value;
 
-pub use failure::{Failure, Kind};
+pub use failure::{Failure, FailureKind};
 
-/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, shift; and back again from each of these with rollback.
+/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, cutover; and back again from each of these with rollback.
 ///
 /// Exit code 0 when all is well, 1 when the phase is done but its report wants to be read, 2 when it could not be done.
 #[derive(Debug, Parser)]
 #[command(name = "okusuri-migrate", version)]
 pub struct Command {
     #[command(subcommand)]
-    phase: Phase,
+    phase: PhaseCommand,
     /// Prints the report as JSON; an error too.
     #[arg(long, global = true)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Phase {
+enum PhaseCommand {
     /// Copies the tables into the run's folder, as they are in one moment.
     Export(export::Arguments),
     /// Makes items of the rows, always the same of the same, and tells which rows it rejects.
@@ -48,7 +48,7 @@ enum Phase {
     /// Compares the table with the items, both ways, and the markers with what they mark.
     Check(check::Arguments),
     /// Moves the live application over, step by step.
-    Shift(shift::Arguments),
+    Cutover(cutover::Arguments),
     /// Goes back to PostgreSQL, from wherever the run is.
     Rollback(rollback::Arguments),
     /// Tells how far a run is.
@@ -57,7 +57,7 @@ enum Phase {
 
 /// Which table, and where.
 #[derive(Debug, Clone, Args)]
-pub struct Table {
+pub struct TargetTable {
     /// Okusuri's table.
     #[arg(long, env = "OKUSURI_TABLE", default_value = "okusuri-table")]
     pub table: String,
@@ -66,7 +66,7 @@ pub struct Table {
     pub endpoint: Option<String>,
 }
 
-impl Table {
+impl TargetTable {
     /// A client of where it is.
     pub async fn client(&self) -> aws_sdk_dynamodb::Client {
         aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await)
@@ -75,18 +75,18 @@ impl Table {
 
 /// How a phase ended that could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PhaseOutcome {
     /// Nothing to worry about.
     Done,
     /// Done, and there is something to look at.
-    Look,
+    NeedsReview,
 }
 
 /// What a phase tells in the end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: PhaseOutcome,
     /// For programs; also kept in the run's folder as `report-<phase>.json`.
     pub json: Value,
     /// For people.
@@ -97,11 +97,11 @@ pub struct Report {
 ///
 /// # Errors
 /// When the phase could not be done; what it has done until then is kept, and it can be begun again.
-pub async fn run(command: Command) -> Result<Outcome, Failure> {
+pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
     let json = command.json;
-    let report = work(command).await?;
+    let report = run_quietly(command).await?;
     let told = if json { report.json.to_string() } else { report.text };
-    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| Kind::RunFolder.because(error))?;
+    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| FailureKind::RunFolder.because(error))?;
     Ok(report.outcome)
 }
 
@@ -109,15 +109,15 @@ pub async fn run(command: Command) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// As above.
-pub async fn work(command: Command) -> Result<Report, Failure> {
+pub async fn run_quietly(command: Command) -> Result<Report, Failure> {
     match command.phase {
-        Phase::Export(arguments) => export::run(arguments).await,
-        Phase::Transform(arguments) => transform::run(arguments),
-        Phase::Load(arguments) => load::run(arguments).await,
-        Phase::Check(arguments) => check::run(arguments).await,
-        Phase::Shift(arguments) => shift::run(arguments).await,
-        Phase::Rollback(arguments) => rollback::run(arguments).await,
-        Phase::Status(arguments) => status::run(arguments),
+        PhaseCommand::Export(arguments) => export::run(arguments).await,
+        PhaseCommand::Transform(arguments) => transform::run(arguments),
+        PhaseCommand::Load(arguments) => load::run(arguments).await,
+        PhaseCommand::Check(arguments) => check::run(arguments).await,
+        PhaseCommand::Cutover(arguments) => cutover::run(arguments).await,
+        PhaseCommand::Rollback(arguments) => rollback::run(arguments).await,
+        PhaseCommand::Status(arguments) => status::run(arguments),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `okusuri-migrate load`: the items go into the table, and never over anything newer.
 
-mod pace;
+mod rate_limiter;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::StoreError;
 
-use crate::run::{Folder, ReadLines, Run, Written};
-use crate::shift::folder::is_not_open;
+use crate::cutover::run_state::check_not_dual;
+use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
 use crate::transform::{Items, read_line};
-use crate::{Failure, Kind, Outcome, Report, Table};
-use pace::{Pace, write_units};
-use writer::{Put, Writer};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
+use rate_limiter::{RateLimiter, write_units};
+use writer::{PutOutcome, Writer};
 
 /// The name of the file of how far a load is.
 pub const PROGRESS: &str = "load.json";
@@ -36,9 +36,9 @@ const NAMED_MAX: usize = 100;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
     #[command(flatten)]
-    table: Table,
+    table: TargetTable,
     /// Loads into a table that has items already: of an earlier load, or of an application that is live on it. What is newer there stays.
     #[arg(long)]
     into_existing: bool,
@@ -60,7 +60,7 @@ struct Progress {
     /// The table it goes to.
     table: String,
     /// The files it is of.
-    files: BTreeMap<String, Written>,
+    files: BTreeMap<String, FileDigest>,
     /// Lines of each file that are loaded, from its beginning.
     loaded: BTreeMap<String, u64>,
     /// Items that were not there.
@@ -77,17 +77,17 @@ struct Progress {
 pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let Arguments { folder, table, into_existing, rate, parallel, dry_run } = arguments;
     let run = Run::open(&folder)?;
-    is_not_open(&run)?;
+    check_not_dual(&run)?;
     let items = Items::of(&run)?;
     let client = table.client().await;
     let begun: Option<Progress> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
     let is_empty = is_empty(&client, &table.table).await?;
     if dry_run {
-        return rehearse(&run, &items, begun.as_ref(), is_empty, rate);
+        return dry_run_report(&run, &items, begun.as_ref(), is_empty, rate);
     }
     if !is_empty && begun.is_none() && !into_existing {
-        return Err(Kind::TableNotEmpty.because(format!(
+        return Err(FailureKind::TableNotEmpty.because(format!(
             "the table {} has items; --into-existing loads beside them, and leaves those that are newer",
             table.table
         )));
@@ -104,7 +104,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let bar = progress_bar(items.count(), "items");
     bar.set_position(before);
     let writer = Writer::new(client, &table.table);
-    let loader = Loader { run: &run, writer, pace: Pace::new(rate), bar, progress: Mutex::new(progress) };
+    let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
     // Also when it was stopped: what was done until then is not done again.
@@ -112,7 +112,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     run.write(PROGRESS, &progress)?;
     outcome?;
     let report = report(&progress, progress.loaded.values().sum::<u64>() - before, start.elapsed());
-    run.keep_report("load", &report)?;
+    run.write_report("load", &report)?;
     Ok(report)
 }
 
@@ -122,11 +122,17 @@ async fn is_empty(client: &Client, table: &str) -> Result<bool, Failure> {
     Ok(answer.items().is_empty() && answer.last_evaluated_key().is_none())
 }
 
-fn rehearse(run: &Run, items: &Items, begun: Option<&Progress>, is_empty: bool, rate: u32) -> Result<Report, Failure> {
+fn dry_run_report(
+    run: &Run,
+    items: &Items,
+    begun: Option<&Progress>,
+    is_empty: bool,
+    rate: u32,
+) -> Result<Report, Failure> {
     let loaded = begun.map_or(0, |begun| begun.loaded.values().sum());
     let (mut units, mut largest) = (0, 0);
     for (name, written) in &items.files {
-        let mut lines = ReadLines::open(run.path(&Items::file(name)), written)?;
+        let mut lines = LineReader::open(run.path(&Items::file(name)), written)?;
         while let Some(line) = lines.next_line()? {
             units += write_units(line.len());
             largest = largest.max(line.len());
@@ -147,13 +153,13 @@ fn rehearse(run: &Run, items: &Items, begun: Option<&Progress>, is_empty: bool, 
         "seconds": seconds,
         "tableIsEmpty": is_empty,
     });
-    Ok(Report { outcome: Outcome::Done, json, text })
+    Ok(Report { outcome: PhaseOutcome::Done, json, text })
 }
 
 struct Loader<'l> {
     run: &'l Run,
     writer: Writer,
-    pace: Pace,
+    limiter: RateLimiter,
     bar: ProgressBar,
     progress: Mutex<Progress>,
 }
@@ -166,24 +172,24 @@ struct Chunk {
 }
 
 impl Loader<'_> {
-    /// Each of the lanes takes a file at a time, so that what is loaded of a file is always a beginning of it.
+    /// Each of the workers takes a file at a time, so that what is loaded of a file is always a beginning of it.
     async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
         let files: Vec<_> = items.files.iter().collect();
         let next = Mutex::new(files.into_iter());
         let written = Mutex::new(Instant::now());
-        let lanes = (0..parallel).map(async |_| {
+        let workers = (0..parallel).map(async |_| {
             loop {
                 let file = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
                 let Some((name, of_file)) = file else { return Ok(()) };
                 self.load_file(name, of_file, &written).await?;
             }
         });
-        try_join_all(lanes).await.map(drop)
+        try_join_all(workers).await.map(drop)
     }
 
-    async fn load_file(&self, name: &str, of_file: &Written, written: &Mutex<Instant>) -> Result<(), Failure> {
+    async fn load_file(&self, name: &str, of_file: &FileDigest, written: &Mutex<Instant>) -> Result<(), Failure> {
         let skip = self.lock().loaded.get(name).copied().unwrap_or(0);
-        let mut lines = ReadLines::open(self.run.path(&Items::file(name)), of_file)?;
+        let mut lines = LineReader::open(self.run.path(&Items::file(name)), of_file)?;
         let mut read = 0;
         let mut chunk = Chunk { file: name.to_owned(), lines: 0, items: Vec::new() };
         while let Some(line) = lines.next_line()? {
@@ -191,7 +197,8 @@ impl Loader<'_> {
             if read <= skip {
                 continue;
             }
-            let attributes = read_line(line).map_err(|error| Kind::RunChanged.because(format!("{name}: {error}")))?;
+            let attributes =
+                read_line(line).map_err(|error| FailureKind::RunChanged.because(format!("{name}: {error}")))?;
             chunk.lines += 1;
             chunk.items.push(writer::Item { attributes, units: write_units(line.len()) });
             if chunk.items.len() == writer::ITEMS_MAX {
@@ -203,16 +210,16 @@ impl Loader<'_> {
 
     async fn put(&self, chunk: &mut Chunk, written: &Mutex<Instant>) -> Result<(), Failure> {
         let items = std::mem::take(&mut chunk.items);
-        self.pace.take(items.iter().map(|item| item.units).sum()).await;
+        self.limiter.take(items.iter().map(|item| item.units).sum()).await;
         let puts = self.writer.put(&items).await?;
         let lines = std::mem::take(&mut chunk.lines);
         self.bar.inc(lines);
         let mut progress = self.lock();
         for (item, put) in items.iter().zip(puts) {
             match put {
-                Put::New => progress.new += 1,
-                Put::Known => progress.known += 1,
-                Put::Kept => {
+                PutOutcome::New => progress.new += 1,
+                PutOutcome::Known => progress.known += 1,
+                PutOutcome::Kept => {
                     progress.kept += 1;
                     if progress.kept_keys.len() < NAMED_MAX {
                         progress.kept_keys.push(item.name());
@@ -254,5 +261,5 @@ fn report(progress: &Progress, now: u64, took: Duration) -> Report {
         "itemsNow": now,
         "seconds": took.as_secs_f64(),
     });
-    Report { outcome: Outcome::Done, json, text }
+    Report { outcome: PhaseOutcome::Done, json, text }
 }

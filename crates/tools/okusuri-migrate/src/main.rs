@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use okusuri_migrate::{Command, Outcome, run};
+use okusuri_migrate::{Command, PhaseOutcome, run};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let command = Command::parse();
     let json = command.json;
     match run(command).await {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Look) => ExitCode::from(1),
+        Ok(PhaseOutcome::Done) => ExitCode::SUCCESS,
+        Ok(PhaseOutcome::NeedsReview) => ExitCode::from(1),
         Err(failure) => {
             if json {
                 println!("{}", failure.json());

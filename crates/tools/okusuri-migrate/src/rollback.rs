@@ -1,7 +1,7 @@
 //! `okusuri-migrate rollback`: back to PostgreSQL alone, from wherever a run is.
 //!
-//! In this order, each step of which may be killed and begun again: everybody's turn goes back to PostgreSQL, which is told what it lacks; it forgets
-//! that there was a shift; and what the migration has put into the table is removed, unless somebody else has written it since.
+//! In this order, each step of which may be killed and begun again: PostgreSQL becomes the owner of every user again, which is told what it lacks; it forgets
+//! that there was a cutover; and what the migration has put into the table is removed, unless somebody else has written it since.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
 use store::StoreError;
 
-use crate::run::{Folder, Run};
-use crate::shift::folder::{self, Stage};
-use crate::shift::{PREFIX, Phase, Plan, Postgres, Side, Sides};
+use crate::cutover::run_state::{self, Stage};
+use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides};
+use crate::run::{Run, RunFolderArgument};
 use crate::source::{Server, connect};
 use crate::terminal::progress_bar;
-use crate::transform::{AS_OF, How, VERSION};
-use crate::{Failure, Kind, Outcome, Report, Table};
+use crate::transform::{AS_OF, TransformArguments, VERSION};
+use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
 /// How many items are removed side by side in each segment of the table.
 const REMOVED_AT_ONCE: usize = 16;
@@ -32,13 +32,13 @@ const NAMED_MAX: usize = 100;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
     #[command(flatten)]
     server: Server,
     #[command(flatten)]
-    table: Table,
+    table: TargetTable,
     #[command(flatten)]
-    how: How,
+    transform: TransformArguments,
     /// Leaves the items in the table, out of date as they will be.
     #[arg(long)]
     keep_items: bool,
@@ -59,14 +59,14 @@ struct Counts {
     removed: AtomicU64,
     changed: AtomicU64,
     own: AtomicU64,
-    of_shift: AtomicU64,
+    cutover_items: AtomicU64,
     named: std::sync::Mutex<Vec<String>>,
 }
 
 /// What a pass over the table removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    Shift,
+enum RemovalPass {
+    Cutover,
     Items,
 }
 
@@ -77,25 +77,27 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&arguments.folder)?;
     let postgres = Postgres::new(connect(&arguments.server).await?, &arguments.server.schema);
     let plan = postgres.plan().await?;
-    folder::may_roll_back(&run, plan.as_ref())?;
+    run_state::check_rollback_allowed(&run, plan.as_ref())?;
     if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
-        return Err(Kind::Shift.because("the shift is finished: PostgreSQL has not been told of anything since"));
+        return Err(
+            FailureKind::Cutover.because("the cutover is finished: PostgreSQL has not been told of anything since")
+        );
     }
     let (mut users, mut told) = (0, 0);
     if let Some(plan) = &plan {
-        let sides = crate::shift::sides(&run, &arguments.table, &arguments.how, postgres, plan).await?;
+        let sides = crate::cutover::sides(&run, &arguments.table, &arguments.transform, postgres, plan).await?;
         if arguments.dry_run {
             users = sides.state(|_| Side::Postgres).await?.to_move;
         } else {
-            (users, told) = home(&sides, &run, plan, arguments.parallel.into()).await?;
+            (users, told) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
     let client = arguments.table.client().await;
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
     let segments = i32::from(arguments.segments);
-    // First what the shift keeps there: then a writer that has slept through everything cannot tell what it still has in its hand.
-    for what in [What::Shift, What::Items] {
+    // First what the cutover keeps there: then a writer that has slept through everything cannot tell what it still has in its hand.
+    for what in [RemovalPass::Cutover, RemovalPass::Items] {
         bar.set_position(0);
         let cleared = (0..segments).map(|segment| {
             let bar = &bar;
@@ -106,18 +108,18 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     bar.finish_and_clear();
     let report = report(&arguments, plan.is_some(), users, told, &counts);
     if !arguments.dry_run {
-        run.keep_report("rollback", &report)?;
+        run.write_report("rollback", &report)?;
     }
     Ok(report)
 }
 
-/// Brings everybody back, and ends the shift in PostgreSQL.
-async fn home(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
+/// Brings everybody back, and ends the cutover in PostgreSQL.
+async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
-    let users = sides.bring_all(|_| Side::Postgres, parallel).await?;
-    // What PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
-    let told = sides.drain_to_postgres(parallel).await?;
-    folder::note(run, &plan.run, Stage::Home)?;
+    let users = sides.move_users(|_| Side::Postgres, parallel).await?;
+    // RemovalPass PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
+    let told = sides.replicate_all_to_postgres(parallel).await?;
+    run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
     sides.end_rollback().await?;
     Ok((users, told))
 }
@@ -127,7 +129,7 @@ async fn clear(
     client: &Client,
     arguments: &Arguments,
     (segment, segments): (i32, i32),
-    what: What,
+    what: RemovalPass,
     counts: &Counts,
     seen: impl Fn(u64),
 ) -> Result<(), Failure> {
@@ -144,8 +146,8 @@ async fn clear(
         stream::iter(items)
             .map(|item| async move {
                 match what {
-                    What::Shift => remove_of_shift(client, arguments, &item, counts).await,
-                    What::Items => remove(client, arguments, &item, counts).await,
+                    RemovalPass::Cutover => remove_cutover_item(client, arguments, &item, counts).await,
+                    RemovalPass::Items => remove(client, arguments, &item, counts).await,
                 }
             })
             .buffer_unordered(REMOVED_AT_ONCE)
@@ -159,14 +161,14 @@ fn text(item: &Attributes, name: &str) -> String {
     item.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default()
 }
 
-async fn remove_of_shift(
+async fn remove_cutover_item(
     client: &Client,
     arguments: &Arguments,
     item: &Attributes,
     counts: &Counts,
 ) -> Result<(), Failure> {
     if text(item, "PK").starts_with(PREFIX) {
-        counts.of_shift.fetch_add(1, Ordering::Relaxed);
+        counts.cutover_items.fetch_add(1, Ordering::Relaxed);
         if !arguments.dry_run {
             let request = client.delete_item().table_name(&arguments.table.table).set_key(Some(key(item)));
             request.send().await.map_err(StoreError::from)?;
@@ -219,19 +221,19 @@ fn key(item: &Attributes) -> Attributes {
     ["PK", "SK"].into_iter().filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect()
 }
 
-fn report(arguments: &Arguments, was_shifting: bool, users: u64, told: u64, counts: &Counts) -> Report {
+fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, told: u64, counts: &Counts) -> Report {
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let (removed, changed, own, of_shift) =
-        (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.of_shift));
+    let (removed, changed, own, cutover_items) =
+        (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.cutover_items));
     let named = counts.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     let (is, kept) = match (arguments.dry_run, arguments.keep_items) {
         (true, _) => ("would be", false),
         (false, keep) => ("are", keep),
     };
     let json = json!({
-        "phase": "rollback", "dryRun": arguments.dry_run, "wasShifting": was_shifting, "usersMoved": users, "changesTold": told,
+        "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesTold": told,
         "itemsRemoved": if kept { 0 } else { removed }, "itemsKept": if kept { removed } else { 0 },
-        "itemsOfShift": of_shift, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
+        "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
     });
     let mut text = format!(
         "{users} users {is} back in PostgreSQL, which was told {told} changes. {removed} items of the migration {is} {}.",
@@ -243,6 +245,6 @@ fn report(arguments: &Arguments, was_shifting: bool, users: u64, told: u64, coun
             named.join(", ")
         ));
     }
-    let outcome = if changed > 0 { Outcome::Look } else { Outcome::Done };
+    let outcome = if changed > 0 { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done };
     Report { outcome, json, text }
 }

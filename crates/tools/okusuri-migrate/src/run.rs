@@ -21,11 +21,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use crate::{Failure, Kind, Report};
+use crate::{Failure, FailureKind, Report};
 
 /// Where a run lies.
 #[derive(Debug, Clone, Args)]
-pub struct Folder {
+pub struct RunFolderArgument {
     /// The folder of the run. It will hold personal data: put it where that may be.
     #[arg(long, value_name = "FOLDER")]
     pub run: PathBuf,
@@ -41,7 +41,7 @@ pub struct Run {
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     let path = path.display().to_string();
-    move |error| Kind::RunFolder.because(format!("{path}: {error}"))
+    move |error| FailureKind::RunFolder.because(format!("{path}: {error}"))
 }
 
 impl Drop for Run {
@@ -56,7 +56,7 @@ impl Run {
     ///
     /// # Errors
     /// `run-folder`, and `run-busy` when another process has it.
-    pub fn open(folder: &Folder) -> Result<Self, Failure> {
+    pub fn open(folder: &RunFolderArgument) -> Result<Self, Failure> {
         let folder = folder.run.clone();
         create_folder(&folder)?;
         let path = folder.join("lock");
@@ -64,14 +64,14 @@ impl Run {
         match lock.try_lock() {
             Ok(()) => Ok(Self { folder, lock: Some(lock) }),
             Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Kind::RunBusy.because(format!("another process works in {}", folder.display())))
+                Err(FailureKind::RunBusy.because(format!("another process works in {}", folder.display())))
             }
             Err(std::fs::TryLockError::Error(error)) => Err(failed(&path)(error)),
         }
     }
 
     /// Looks into a run, whoever works in it.
-    pub fn look(folder: &Folder) -> Self {
+    pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
         Self { folder: folder.run.clone(), lock: None }
     }
 
@@ -106,7 +106,7 @@ impl Run {
             Err(error) => return Err(failed(&path)(error)),
         };
         let value = serde_json::from_slice(&text);
-        value.map(Some).map_err(|error| Kind::RunChanged.because(format!("{}: {error}", path.display())))
+        value.map(Some).map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))
     }
 
     /// Writes a file of JSON: whole, and on the disk, before it has its name.
@@ -114,8 +114,8 @@ impl Run {
     /// # Errors
     /// `run-folder`.
     pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Failure> {
-        let mut lines = Lines::create(self.path(&format!("{name}.new")))?;
-        lines.write(&serde_json::to_string_pretty(value).map_err(|error| Kind::RunFolder.because(error))?)?;
+        let mut lines = LineWriter::create(self.path(&format!("{name}.new")))?;
+        lines.write(&serde_json::to_string_pretty(value).map_err(|error| FailureKind::RunFolder.because(error))?)?;
         lines.finish()?;
         self.rename(&format!("{name}.new"), name)
     }
@@ -147,25 +147,25 @@ impl Run {
     ///
     /// # Errors
     /// `run-folder`.
-    pub fn keep_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
-        self.write(&report_of(phase), &report.json)
+    pub fn write_report(&self, phase: &str, report: &Report) -> Result<(), Failure> {
+        self.write(&report_file(phase), &report.json)
     }
 
     /// Whether a phase has told how it ended.
     pub fn has_report(&self, phase: &str) -> bool {
-        self.path(&report_of(phase)).exists()
+        self.path(&report_file(phase)).exists()
     }
 
     /// Removes the report of a phase that begins anew.
     ///
     /// # Errors
     /// `run-folder`.
-    pub fn forget_report(&self, phase: &str) -> Result<(), Failure> {
-        self.remove(&report_of(phase))
+    pub fn remove_report(&self, phase: &str) -> Result<(), Failure> {
+        self.remove(&report_file(phase))
     }
 }
 
-pub(crate) fn report_of(phase: &str) -> String {
+pub(crate) fn report_file(phase: &str) -> String {
     format!("report-{phase}.json")
 }
 
@@ -192,7 +192,7 @@ fn create_folder(path: &Path) -> Result<(), Failure> {
 
 /// What is known of a finished file of lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Written {
+pub struct FileDigest {
     /// Lines.
     pub lines: u64,
     /// SHA-256 of all of it, lower-case hexadecimal.
@@ -201,14 +201,14 @@ pub struct Written {
 
 /// A file that is written line by line, and hashed on the way.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineWriter {
     path: PathBuf,
     file: BufWriter<File>,
     hash: Sha256,
     lines: u64,
 }
 
-impl Lines {
+impl LineWriter {
     /// Begins a file; one that is there is overwritten.
     ///
     /// # Errors
@@ -235,29 +235,29 @@ impl Lines {
     ///
     /// # Errors
     /// `run-folder`.
-    pub fn finish(mut self) -> Result<Written, Failure> {
+    pub fn finish(mut self) -> Result<FileDigest, Failure> {
         self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(failed(&self.path))?;
-        Ok(Written { lines: self.lines, sha256: hex(&self.hash.finalize()) })
+        Ok(FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize()) })
     }
 }
 
 /// The lines of a finished file, which at its end has to be what its manifest says.
 #[derive(Debug)]
-pub struct ReadLines {
+pub struct LineReader {
     path: PathBuf,
     file: std::io::BufReader<File>,
     hash: Sha256,
     lines: u64,
-    written: Written,
+    written: FileDigest,
     buffer: Vec<u8>,
 }
 
-impl ReadLines {
+impl LineReader {
     /// Opens it.
     ///
     /// # Errors
     /// `run-folder`.
-    pub fn open(path: PathBuf, written: &Written) -> Result<Self, Failure> {
+    pub fn open(path: PathBuf, written: &FileDigest) -> Result<Self, Failure> {
         let file = File::open(&path).map_err(failed(&path))?;
         let file = std::io::BufReader::with_capacity(1 << 16, file);
         Ok(Self { path, file, hash: Sha256::new(), lines: 0, written: written.clone(), buffer: Vec::new() })
@@ -270,9 +270,10 @@ impl ReadLines {
     pub fn next_line(&mut self) -> Result<Option<&str>, Failure> {
         use std::io::BufRead;
         self.buffer.clear();
-        let changed = |path: &Path| Kind::RunChanged.because(format!("{} is not what was written", path.display()));
+        let changed =
+            |path: &Path| FailureKind::RunChanged.because(format!("{} is not what was written", path.display()));
         if self.file.read_until(b'\n', &mut self.buffer).map_err(failed(&self.path))? == 0 {
-            let read = Written { lines: self.lines, sha256: hex(&self.hash.finalize_reset()) };
+            let read = FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize_reset()) };
             return if read == self.written { Ok(None) } else { Err(changed(&self.path)) };
         }
         self.hash.update(&self.buffer);
@@ -295,9 +296,9 @@ mod tests {
     #[test]
     fn a_folder_is_one_processes_at_a_time_and_its_owners_only() {
         let temp = tempfile::tempdir().unwrap();
-        let folder = Folder { run: temp.path().join("run") };
+        let folder = RunFolderArgument { run: temp.path().join("run") };
         let run = Run::open(&folder).unwrap();
-        assert_eq!(Run::open(&folder).unwrap_err().kind, Kind::RunBusy);
+        assert_eq!(Run::open(&folder).unwrap_err().kind, FailureKind::RunBusy);
         run.write("manifest.json", &7).unwrap();
         #[cfg(unix)]
         for (path, mode) in [(folder.run.clone(), 0o700), (run.path("manifest.json"), 0o600)] {
@@ -312,12 +313,12 @@ mod tests {
     fn a_file_that_somebody_has_touched_is_not_believed() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lines");
-        let mut lines = Lines::create(path.clone()).unwrap();
+        let mut lines = LineWriter::create(path.clone()).unwrap();
         lines.write("one").unwrap();
         lines.write("two").unwrap();
         let written = lines.finish().unwrap();
-        let read = |written: &Written| {
-            let mut lines = ReadLines::open(path.clone(), written)?;
+        let read = |written: &FileDigest| {
+            let mut lines = LineReader::open(path.clone(), written)?;
             let mut all = Vec::new();
             while let Some(line) = lines.next_line()? {
                 all.push(line.to_owned());
@@ -326,8 +327,8 @@ mod tests {
         };
         assert_eq!(read(&written).unwrap(), ["one", "two"]);
         std::fs::write(&path, "one\ntwo!\n").unwrap();
-        assert_eq!(read(&written).unwrap_err().kind, Kind::RunChanged);
+        assert_eq!(read(&written).unwrap_err().kind, FailureKind::RunChanged);
         std::fs::write(&path, "one\n").unwrap();
-        assert_eq!(read(&written).unwrap_err().kind, Kind::RunChanged);
+        assert_eq!(read(&written).unwrap_err().kind, FailureKind::RunChanged);
     }
 }

@@ -4,25 +4,25 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::load::PROGRESS;
-use crate::run::{Folder, Run};
-use crate::{Failure, Outcome, Report};
+use crate::run::{Run, RunFolderArgument};
+use crate::{Failure, PhaseOutcome, Report};
 
 /// The phases, in their order.
-const PHASES: [&str; 6] = ["export", "transform", "load", "check", "shift", "rollback"];
+const PHASES: [&str; 6] = ["export", "transform", "load", "check", "cutover", "rollback"];
 
 /// Which run.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
 }
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let run = Run::look(&arguments.folder);
+    let run = Run::open_unlocked(&arguments.folder);
     let (mut json, mut text) = (Map::new(), Vec::new());
     for phase in PHASES {
-        let report: Option<Value> = run.read(&crate::run::report_of(phase))?;
+        let report: Option<Value> = run.read(&crate::run::report_file(phase))?;
         text.push(format!("{phase}: {}", state(phase, report.as_ref())));
         json.insert(phase.to_owned(), report.unwrap_or_default());
     }
@@ -31,14 +31,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     let loaded = loaded.map(|loaded| loaded.values().filter_map(Value::as_u64).sum::<u64>());
     text.extend(loaded.map(|loaded| format!("items loaded: {loaded}")));
     json.insert("loaded".to_owned(), loaded.into());
-    Ok(Report { outcome: Outcome::Done, json: Value::Object(json), text: text.join("\n") })
+    Ok(Report { outcome: PhaseOutcome::Done, json: Value::Object(json), text: text.join("\n") })
 }
 
-/// How far a phase is. A shift has a report from its first step on, and tells with it where it stands.
+/// How far a phase is. A cutover has a report from its first step on, and tells with it where it stands.
 fn state(phase: &str, report: Option<&Value>) -> String {
     match report {
         None => "-".to_owned(),
-        Some(report) if phase == "shift" => {
+        Some(report) if phase == "cutover" => {
             let at = report["phase"].as_str().unwrap_or("begun");
             report["percent"].as_u64().map_or_else(|| at.to_owned(), |percent| format!("{at}, {percent}%"))
         }
@@ -53,10 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shift_tells_where_it_stands_and_the_others_that_they_are_done() {
+    fn a_cutover_reports_its_phase_and_the_other_phases_that_they_are_done() {
         assert_eq!(state("load", None), "-");
         assert_eq!(state("load", Some(&json!({ "phase": "load" }))), "done");
-        assert_eq!(state("shift", Some(&json!({ "phase": "capture", "run": "0" }))), "capture");
-        assert_eq!(state("shift", Some(&json!({ "phase": "percent", "percent": 10 }))), "percent, 10%");
+        assert_eq!(state("cutover", Some(&json!({ "phase": "capture", "run": "0" }))), "capture");
+        assert_eq!(state("cutover", Some(&json!({ "phase": "percent", "percent": 10 }))), "percent, 10%");
     }
 }

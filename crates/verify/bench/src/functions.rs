@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use local::dynamodb::Identity;
 use local::functions::{Endpoints, Functions, binary_in};
-use local::running::Running;
+use local::startup::RunningStack;
 use serde_json::{Value, json};
 
 use crate::report::{Better, Row, median};
@@ -29,7 +29,7 @@ const MEMORY_MIB_MAX: f64 = 12.0;
 struct Side<'a> {
     name: &'static str,
     folder: &'a Path,
-    stack: &'a Running,
+    stack: &'a RunningStack,
     /// Counts events, so that no click and no batch comes twice.
     events: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> 
     let template = without_mapping(&folders.work)?;
     let stack = stack::start(&template, &folders.functions).await?;
     // The instances that it has warmed up are not those that are measured, and look like them.
-    stack.control.functions.stop().await;
+    stack.admin.functions.stop().await;
     let mut rows = Vec::new();
     for function in FUNCTIONS {
         let mut own = Side { name: "rust", folder: &folders.functions, stack: &stack, events: 0 };
@@ -120,7 +120,7 @@ impl Side<'_> {
 
     /// The functions of this side, none of them started, on the tables of the stack.
     fn functions(&self) -> Arc<Functions> {
-        let addresses = &self.stack.control.addresses;
+        let addresses = &self.stack.admin.addresses;
         let endpoints = Endpoints {
             dynamodb: addresses.dynamodb.clone(),
             secrets_manager: format!("{}{}", addresses.http, local::secrets::PATH),
@@ -131,8 +131,8 @@ impl Side<'_> {
             identity: Identity::local(),
         };
         let binary = |function: &local::stack::Function| binary_in(self.folder, function);
-        let control = &self.stack.control;
-        Functions::new(&self.stack.stack.functions, binary, endpoints, &control.faults, &control.metrics)
+        let admin = &self.stack.admin;
+        Functions::new(&self.stack.stack.functions, binary, endpoints, &admin.faults, &admin.metrics)
     }
 
     /// From the start of a process to its first answer.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
-use local::running::Running;
+use local::startup::RunningStack;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc};
@@ -40,10 +40,10 @@ type Socket = WebSocketStream<TcpStream>;
 
 impl Party {
     /// A game on the stack, in its first drawing, which lasts five minutes.
-    pub(crate) async fn in_game(stack: &Running) -> Result<Self> {
+    pub(crate) async fn in_game(stack: &RunningStack) -> Result<Self> {
         let http = reqwest::Client::new();
         let post = async |path: &str, body: Value| -> Result<Value> {
-            let url = format!("{}{path}", stack.control.addresses.http);
+            let url = format!("{}{path}", stack.admin.addresses.http);
             let answer = http.post(url).timeout(PATIENCE).body(body.to_string()).send().await?;
             let (status, body) = (answer.status(), answer.text().await?);
             ensure!(status == 201, "{path} was answered {status}: {body}");
@@ -121,8 +121,8 @@ impl Drop for Party {
 }
 
 /// Opens a socket with a seat's ticket and says hello.
-async fn enter(stack: &Running, seat: &Value) -> Result<Socket> {
-    let url = stack.control.addresses.sockets.as_deref().context("the stack has no sockets")?;
+async fn enter(stack: &RunningStack, seat: &Value) -> Result<Socket> {
+    let url = stack.admin.addresses.sockets.as_deref().context("the stack has no sockets")?;
     let ticket = seat["ticket"].as_str().context("no ticket")?;
     let mut socket = connect(&format!("{url}?ticket={ticket}")).await?;
     say(&mut socket, json!({"action": "hello", "protocol": 1})).await?;

@@ -16,7 +16,7 @@ use game_archiver::Archiver;
 use game_room::{GameRoom, PostError, Sockets};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use store::game::{Connections, Freshness, Live, NewConnection, Persisted, Role, Rooms};
+use store::game::{Connections, Freshness, Live, NewConnection, PersistOutcome, Role, Rooms};
 use store::journal::{Journal, JournalShards};
 
 use crate::game_drawing::Hand;
@@ -205,11 +205,11 @@ impl Table {
         };
         let mut game = Game::new(new, BEGIN_MS)?;
         let rooms = Rooms::new(&store::Table::new(client.clone(), table_name));
-        ensure!(rooms.create(&game).await? == Persisted::Yes);
+        ensure!(rooms.create(&game).await? == PersistOutcome::Yes);
         for seat in 1..PLAYERS {
             let join = Command::Join { name: name(seat)? };
             let after = game.apply(&Participant::Player(player(seat)), join, BEGIN_MS).game;
-            ensure!(rooms.persist(&game, &after).await? == Persisted::Yes);
+            ensure!(rooms.persist(&game, &after).await? == PersistOutcome::Yes);
             game = after;
         }
         let limit_ms = u64::from(settings.time_limit.get()) * 1_000;

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use aws_sdk_dynamodbstreams::types::ShardIteratorType;
 use engine::Engine;
 use local::dynamodb::Identity;
-use local::esm::filter::Filters;
-use local::esm::record::StreamRecord;
+use local::event_source_mapping::filter::Filters;
+use local::event_source_mapping::record::StreamRecord;
 use serde_json::Value;
 
 use crate::stack;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use domain::TimeRange;
-use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message};
 use engine::{Engine, Options};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -55,7 +55,7 @@ async fn of_a_page(days: u32) -> Result<Consumed> {
     local::tables::ensure(&stack::client(&engine), &table).await?;
     let (shards, retention) = (JournalShards::new(4).context("4 shards")?, "default=0".parse()?);
     let journal = Journal::new(&store::Table::new(stack::client(&engine), &table.name), shards, retention);
-    let stream = Stream::suite();
+    let stream = JournalStream::suite();
     let today: Timestamp = "2026-11-21T00:00:00Z".parse()?;
     let mut newest = Vec::new();
     for ago in 0..=days {

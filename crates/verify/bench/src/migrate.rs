@@ -12,9 +12,9 @@ use engine::{Engine, Options};
 use futures::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use okusuri_migrate::export::{self, MANIFEST, Manifest};
-use okusuri_migrate::run::{Folder, Lines, Run};
+use okusuri_migrate::run::{LineWriter, Run, RunFolderArgument};
 use okusuri_migrate::source::Table;
-use okusuri_migrate::{Command, Outcome};
+use okusuri_migrate::{Command, PhaseOutcome};
 use serde_json::json;
 
 use crate::report::{Better, Row};
@@ -69,8 +69,8 @@ async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
     let mut seconds = BTreeMap::new();
     for phase in ["transform", "load", "check"] {
         let command = [vec!["okusuri-migrate", phase, "--run", &work], flags(phase)].concat();
-        let report = okusuri_migrate::work(Command::try_parse_from(command)?).await?;
-        ensure!(report.outcome == Outcome::Done, "{phase}: {}", report.text);
+        let report = okusuri_migrate::run_quietly(Command::try_parse_from(command)?).await?;
+        ensure!(report.outcome == PhaseOutcome::Done, "{phase}: {}", report.text);
         seconds.insert(phase, report.json["seconds"].as_f64().unwrap_or_default());
     }
     let items = client.scan().table_name(&table).into_paginator().items().send().collect::<Result<Vec<_>, _>>().await?;
@@ -83,12 +83,12 @@ async fn migrate(work: &Path, users: u32) -> Result<(f64, f64, Vec<Item>)> {
 
 /// An export as PostgreSQL would give it, and how many rows it has.
 fn export(work: &Path, users: u32) -> Result<u64> {
-    let run = Run::open(&Folder { run: work.to_owned() })?;
+    let run = Run::open(&RunFolderArgument { run: work.to_owned() })?;
     run.fresh_folder("export")?;
     let first: Timestamp = "2025-01-01T12:00:00Z".parse()?;
     let mut tables = BTreeMap::new();
     for table in Table::ALL {
-        let mut lines = Lines::create(run.path(&export::file(table)))?;
+        let mut lines = LineWriter::create(run.path(&export::file(table)))?;
         for user in 0..users {
             let id = format!("{user:032}");
             if table == Table::User {

@@ -15,7 +15,7 @@ use local::stack::Table;
 use serde_json::json;
 use store::Direction;
 use store::okusuri::rows::{EmailOwner, Session, User};
-use store::okusuri::{Entry, LogRange, Logs, Row as _, Sessions, item, sha256_hex};
+use store::okusuri::{LogEntry, LogRange, Logs, Row as _, Sessions, item, sha256_hex};
 use uuid::Uuid;
 
 use crate::report::{Better, Row};
@@ -101,7 +101,7 @@ impl Own {
             image: None,
             time_zone: "Asia/Tokyo".to_owned(),
             sessions_from: None,
-            ways_in_added: None,
+            sign_in_grants_added: None,
             deleting: None,
             created_at: now(),
             updated_at: now(),
@@ -123,7 +123,7 @@ impl Own {
         let store = Logs::new(&store::Table::new(direct, &table.name));
         let entries: Vec<_> = logs(days)
             .zip(1..)
-            .map(|(log, n)| Entry { log, is_taken: true, note: None, id: Uuid::from_u128(n) })
+            .map(|(log, n)| LogEntry { log, is_taken: true, note: None, id: Uuid::from_u128(n) })
             .collect();
         let written = store.put_all(&user_id()?, &entries, now()).await;
         written.map_err(|error| anyhow::anyhow!("{error:?}"))?;

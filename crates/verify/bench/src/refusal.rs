@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
 use domain::shop::{
-    Amount, Counted, Currency, HoldTime, Money, Movement, OrderId, ProductForm, ProductId, Quantity, RequestKey,
+    Amount, Currency, HoldTime, IdempotencyKey, Money, OrderId, ProductForm, ProductId, Quantity, StockCount,
+    StockMovement,
 };
 use domain::{Moment, ShortText};
 use engine::{Engine, Options};
-use store::shop::{Products, Put, ReservationRequest, Reservations, Stock, StockRequest};
+use store::shop::{Products, PutProduct, ReservationRequest, Reservations, Stock, StockRequest};
 use uuid::Uuid;
 
 use crate::report::{Better, Row};
@@ -37,9 +38,9 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     local::tables::ensure(&client, &table).await?;
     let (id, now) = (ProductId::new("cup")?, Moment::parse(&format!("{}T10:30:00Z", events::DAY))?);
     let price = Money { amount: Amount::new(1_999)?, currency: Currency::new("EUR")? };
-    let (name, stock) = (ShortText::new("Cup")?, Some(Counted::new(5)?));
+    let (name, stock) = (ShortText::new("Cup")?, Some(StockCount::new(5)?));
     let form = ProductForm { name, price: Some(price), stock, low_stock_threshold: None, archived: None };
-    let put = Put { id: id.clone(), form, changed_by: None, now, row_id: Uuid::from_u128(1) };
+    let put = PutProduct { id: id.clone(), form, changed_by: None, now, row_id: Uuid::from_u128(1) };
     Products::new(&store::Table::new(client.clone(), &table.name)).put(&put).await.map_err(failed)?;
 
     let reservations = Reservations::new(&store::Table::new(client.clone(), &table.name));
@@ -57,8 +58,8 @@ async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     let meter = Arc::new(Meter::new(engine.url()));
     let refused = StockRequest {
         product_id: id,
-        key: Some(RequestKey::new("refused")?),
-        movement: Movement::new("OUT".parse()?, 1)?,
+        key: Some(IdempotencyKey::new("refused")?),
+        movement: StockMovement::new("OUT".parse()?, 1)?,
         order_id: None,
         reason: None,
         changed_by: None,

@@ -10,8 +10,8 @@ use engine::Engine;
 use futures::future::try_join_all;
 use local::cli::Options;
 use local::dynamodb::Identity;
-use local::running::Running;
 use local::stack::Table;
+use local::startup::RunningStack;
 use serde_json::{Value, json};
 
 use crate::report::{Better, Row, quantile};
@@ -61,7 +61,7 @@ pub(crate) async fn total(client: &aws_sdk_dynamodb::Client, table: &str) -> Res
 }
 
 /// A stack in memory of the functions in a folder, whose API throttles nobody.
-pub(crate) async fn start(template: &Path, functions: &Path) -> Result<Running> {
+pub(crate) async fn start(template: &Path, functions: &Path) -> Result<RunningStack> {
     let path = |name: &str, path: &Path| format!("--{name}={}", path.display());
     let options = Options::parse_from([
         "bench".to_owned(),
@@ -74,7 +74,7 @@ pub(crate) async fn start(template: &Path, functions: &Path) -> Result<Running> 
         path("template", template),
         path("bin-dir", functions),
     ]);
-    Ok(Running::start(&options).await?)
+    Ok(RunningStack::start(&options).await?)
 }
 
 /// What one stack did in one round.
@@ -106,8 +106,8 @@ pub(crate) async fn rows(folders: &Folders, effort: Effort) -> Result<Vec<Row>> 
     ])
 }
 
-async fn measure(stack: &Running, effort: Effort, measured: &mut Measured) -> Result<()> {
-    let caller = Caller { http: reqwest::Client::new(), url: stack.control.addresses.http.clone() };
+async fn measure(stack: &RunningStack, effort: Effort, measured: &mut Measured) -> Result<()> {
+    let caller = Caller { http: reqwest::Client::new(), url: stack.admin.addresses.http.clone() };
     // As many warm instances as callers, and every connection open.
     let warm_up = load(&caller, Duration::from_millis(500)).await?;
     let start = Instant::now();

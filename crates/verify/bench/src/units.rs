@@ -7,7 +7,7 @@ use anyhow::ensure;
 use engine::{Engine, Options};
 use jiff::Timestamp;
 use sim::{Counter, Subject, TABLE};
-use store::clicks::{Folder, StatLayout};
+use store::clicks::{Merger, StatLayout};
 
 use crate::events;
 use crate::report::{Better, Row};
@@ -72,7 +72,7 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
     let (mut rows, mut folds) = (Vec::new(), Vec::new());
     for shape in &SHAPES {
         let (own, _) = consumed(Subject::Tidemark, StatLayout::Sums, shape).await?;
-        let (kept, folded) = consumed(Subject::Tidemark, StatLayout::Lanes, shape).await?;
+        let (kept, folded) = consumed(Subject::Tidemark, StatLayout::Buffers, shape).await?;
         let (handler, _) = consumed(Subject::SeedHandler, StatLayout::Sums, shape).await?;
         let (claims, _) = consumed(Subject::ClaimPerRecord, StatLayout::Sums, shape).await?;
         let row = |what, unit, of: fn(&Consumed) -> f64| {
@@ -124,7 +124,7 @@ async fn consumed(subject: Subject, layout: StatLayout, shape: &Shape) -> anyhow
     meter.take();
     count(10_000, &mut (0..shape.records).map(|record| record % shape.users)).await?;
     let consumed = meter.take();
-    stats_folder::handle(&Folder::new(&store::Table::new(client.clone(), TABLE))).await?;
+    stats_merger::handle(&Merger::new(&store::Table::new(client.clone(), TABLE))).await?;
     let folded = meter.take();
     let counted = stack::total(&stack::client(&engine), TABLE).await?;
     ensure!(counted == shape.known + shape.records, "{subject:?} counted {counted} in {}", shape.what);
@@ -145,7 +145,7 @@ mod tests {
     #[tokio::test]
     async fn a_click_stays_within_its_write_units_in_every_shape_of_batch() {
         for shape in &SHAPES {
-            for layout in [StatLayout::Sums, StatLayout::Lanes] {
+            for layout in [StatLayout::Sums, StatLayout::Buffers] {
                 let (consumed, _) = consumed(Subject::Tidemark, layout, shape).await.expect("a count");
                 let units = consumed.write_units;
                 assert!(units <= shape.write_units_max, "{}, {layout:?}: {units} WRU per click", shape.what);

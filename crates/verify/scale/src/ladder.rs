@@ -103,7 +103,7 @@ fn cure(limit: Limit, rate: f64, setting: &mut Setting) -> (String, String) {
         }
         Limit::Statistics if !setting.lanes_keep => {
             setting.lanes_keep = true;
-            ("statistics that all lanes add to", "`StatLayout` lanes".to_owned())
+            ("statistics that all lanes add to", "`StatLayout` buffers".to_owned())
         }
         Limit::Lanes if setting.window_ms == 0 => {
             setting.window_ms = 1_000;

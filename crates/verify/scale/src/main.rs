@@ -1,4 +1,4 @@
-//! `scale`: prints the tables of `docs/scale.md`; with `--write`, puts them there.
+//! `scale`: prints the tables of `docs/capacity.md`; with `--write`, puts them there.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         None => tables.iter().for_each(|(name, table)| println!("{name}\n\n{table}")),
         Some("--write") => {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/scale.md");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/capacity.md");
             let mut text = std::fs::read_to_string(&path)?;
             for (name, table) in &tables {
                 let (begin, end) = tables::markers(name);

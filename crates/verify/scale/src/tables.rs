@@ -1,4 +1,4 @@
-//! The tables of `docs/scale.md`.
+//! The tables of `docs/capacity.md`.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::measured::Measured;
 const RATES: [f64; 3] = [1_000.0, 100_000.0, 1_000_000.0];
 const GAMES: [u32; 5] = [1, 10, 100, 1_000, 10_000];
 
-/// Between these lines of `docs/scale.md` a table stands.
+/// Between these lines of `docs/capacity.md` a table stands.
 pub fn markers(name: &str) -> (String, String) {
     (format!("<!-- table: {name} -->\n"), format!("<!-- end: {name} -->\n"))
 }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_docs_have_the_tables_that_are_simulated() {
-        let docs = include_str!("../../../../docs/scale.md");
+        let docs = include_str!("../../../../docs/capacity.md");
         for (name, table) in all(&Measured::read().expect("the bench's figures")) {
             let (begin, end) = markers(name);
             assert!(

@@ -1,9 +1,9 @@
-//! The schedule of `stats-folder`: runs of it, which may meet each other, and each of which a fault may kill.
+//! The schedule of `stats-merger`: runs of it, which may meet each other, and each of which a fault may kill.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use store::clicks::Folder;
+use store::clicks::Merger;
 
 use crate::mutations::fold_apart;
 use crate::subject::{Layout, Subject};
@@ -31,7 +31,7 @@ impl Folding {
 
     /// Works as long as clicks are to come.
     pub(crate) async fn run(self) -> Self {
-        while self.layout == Layout::Lanes && self.sim.with(|world| world.is_open) {
+        while self.layout == Layout::Buffers && self.sim.with(|world| world.is_open) {
             self.sim.pause(REST_MS).await;
             if self.sim.with(|world| world.rng.u8(..4) == 0) {
                 tokio::join!(self.once(), self.once());
@@ -44,13 +44,13 @@ impl Folding {
 
     /// Folds what is left when all has been counted, and tells how many lanes were folded in all.
     pub(crate) async fn finish(self) -> anyhow::Result<u64> {
-        if self.layout == Layout::Lanes {
-            let folder = Folder::new(&Wire::new(self.sim.clone()).table());
+        if self.layout == Layout::Buffers {
+            let folder = Merger::new(&Wire::new(self.sim.clone()).table());
             for _ in 0..LAST_RUNS_MAX {
-                let report = stats_folder::handle(&folder).await?;
-                self.folds.fetch_add(report.lanes, Ordering::Relaxed);
+                let report = stats_merger::handle(&folder).await?;
+                self.folds.fetch_add(report.shards, Ordering::Relaxed);
             }
-            anyhow::ensure!(folder.waiting().await?.is_empty(), "something cannot be folded");
+            anyhow::ensure!(folder.list().await?.is_empty(), "something cannot be folded");
         }
         Ok(self.folds.load(Ordering::Relaxed))
     }
@@ -62,7 +62,7 @@ impl Folding {
             if self.subject == Subject::FoldApart {
                 return fold_apart(wire.client()).await;
             }
-            Ok(stats_folder::handle(&Folder::new(&wire.table())).await?.lanes)
+            Ok(stats_merger::handle(&Merger::new(&wire.table())).await?.shards)
         };
         let outcome = tokio::select! {
             biased;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::calendar::YearMonth;
-use domain::clicks::{Correction, Period, Scope};
-use store::clicks::Measured;
+use domain::clicks::{Correction, Period, RecountScope};
+use store::clicks::Measurement;
 
 /// Clicks and users too many; negative where they are missing.
 pub(crate) type Error = (i128, i128);
@@ -31,7 +31,7 @@ impl Ledger {
     }
 
     /// A repair begins, and it is unknown how far it gets.
-    pub(crate) fn may_be_repaired(&mut self, scope: Scope, lowers: bool) {
+    pub(crate) fn may_be_repaired(&mut self, scope: RecountScope, lowers: bool) {
         let right = |error: i128| if error < 0 || lowers { 0 } else { error };
         for (_, errors) in self.0.iter_mut().filter(|(period, _)| scope.compares(**period)) {
             let repaired: Vec<_> = errors.iter().map(|(clicks, users)| (right(*clicks), right(*users))).collect();
@@ -40,7 +40,7 @@ impl Ledger {
     }
 
     /// A repair has done this, on what it had measured, and none before it can have any effect now.
-    pub(crate) fn repaired(&mut self, scope: Scope, measured: &Measured, corrections: &[Correction]) {
+    pub(crate) fn repaired(&mut self, scope: RecountScope, measured: &Measurement, corrections: &[Correction]) {
         let mut errors: BTreeMap<Period, Error> =
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect();
         for Correction { period, clicks, unique_users } in corrections {
@@ -52,7 +52,7 @@ impl Ledger {
     }
 
     /// What a measurement says and should not.
-    pub(crate) fn judge(&self, scope: Scope, measured: &Measured) -> Vec<String> {
+    pub(crate) fn judge(&self, scope: RecountScope, measured: &Measurement) -> Vec<String> {
         let found: BTreeMap<Period, Error> =
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect();
         let periods: BTreeSet<_> =
@@ -72,11 +72,11 @@ impl Ledger {
 }
 
 /// A scope that has the statistic.
-pub(crate) fn scope_of(period: Period, whole_month: bool) -> Scope {
+pub(crate) fn scope_of(period: Period, whole_month: bool) -> RecountScope {
     match period {
-        Period::Day(day) if whole_month => Scope::Month(YearMonth::of(day)),
-        Period::Day(day) => Scope::Day(day),
-        Period::Month(month) => Scope::Month(month),
-        Period::Total => Scope::All,
+        Period::Day(day) if whole_month => RecountScope::Month(YearMonth::of(day)),
+        Period::Day(day) => RecountScope::Day(day),
+        Period::Month(month) => RecountScope::Month(month),
+        Period::Total => RecountScope::All,
     }
 }

@@ -124,7 +124,7 @@ fn histories(seeds: RangeInclusive<u64>, is_traced: bool, subject: Subject, layo
     })?;
     let Sum { seeds, clicks, faults, folds, wrong, miscounts } =
         sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let folds = if layout == Layout::Lanes { format!(", folds {folds}") } else { String::new() };
+    let folds = if layout == Layout::Buffers { format!(", folds {folds}") } else { String::new() };
     let wrong = if wrong > 0 { format!(" in {wrong} seeds") } else { String::new() };
     println!(
         "seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}){folds}, miscounts {miscounts}{wrong}",
@@ -232,6 +232,6 @@ fn replay(seed: u64, subject: Subject, layout: Layout) -> String {
         Some(value) => format!(" SUBJECT={}", value.get_name()),
         None => String::new(),
     };
-    let layout = if layout == Layout::Lanes { " LAYOUT=lanes" } else { "" };
+    let layout = if layout == Layout::Buffers { " LAYOUT=buffers" } else { "" };
     format!("seed {seed} fails; to play it again, told line by line: make sim SEED={seed}{subject}{layout}")
 }

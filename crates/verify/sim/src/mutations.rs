@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::calendar::parse_date;
-use domain::clicks::{SequenceNumber, StatDelta, StreamClick, parts};
+use domain::clicks::{SequenceNumber, StatDelta, StreamClick, chunks};
 use jiff::Timestamp;
 use lambda_kit::stream::{StreamEvent, StreamRecord, StreamReply};
 use serde_json::Value;
-use store::clicks::{ClickImage, CommitError, Folder, Kept, KnownClaims, Lane, Lanes, Markers};
+use store::clicks::{
+    Checkpoints, ClickImage, CommitError, FirstSeenCache, FirstSeenRecords, Merger, QuarantinedRecord, ShardCheckpoint,
+};
 use tokio::sync::Mutex;
 
 use crate::table::TABLE;
@@ -34,23 +36,25 @@ pub(crate) enum Rule {
 /// One instance.
 pub(crate) struct Mutant {
     rule: Rule,
-    lanes: Lanes,
-    markers: Markers,
-    known: Mutex<KnownClaims>,
+    lanes: Checkpoints,
+    first_seen_records: FirstSeenRecords,
+    known: Mutex<FirstSeenCache>,
     commits: AtomicU64,
 }
 
 impl Mutant {
     pub(crate) fn new(client: Client, rule: Rule) -> Self {
-        let (lanes, markers) =
-            (Lanes::new(&store::Table::new(client.clone(), TABLE)), Markers::new(&store::Table::new(client, TABLE)));
-        Self { rule, lanes, markers, known: Mutex::default(), commits: AtomicU64::new(0) }
+        let (lanes, first_seen_records) = (
+            Checkpoints::new(&store::Table::new(client.clone(), TABLE)),
+            FirstSeenRecords::new(&store::Table::new(client, TABLE)),
+        );
+        Self { rule, lanes, first_seen_records, known: Mutex::default(), commits: AtomicU64::new(0) }
     }
 
     pub(crate) async fn handle(&self, event: &str, now: Timestamp) -> anyhow::Result<Value> {
         let event: StreamEvent = serde_json::from_str(event)?;
         let (stream, shard) = (event.event_source_arn.as_deref(), event.shard_id.as_deref());
-        let lane = Lane::new(stream.unwrap_or_default(), shard.unwrap_or_default());
+        let lane = ShardCheckpoint::new(stream.unwrap_or_default(), shard.unwrap_or_default());
         let records: Vec<StreamRecord<'_, ClickImage<'_>>> =
             event.records.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
         let clicks = records.iter().filter(|record| record.event_name == "INSERT").filter_map(|record| {
@@ -61,19 +65,24 @@ impl Mutant {
         for _ in 0..LANE_TRIES_MAX {
             match self.count(&lane, &clicks, now).await {
                 Ok(()) => return Ok(serde_json::to_value(StreamReply::new(&event, None))?),
-                Err(CommitError::LaneMoved) => {}
+                Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
         anyhow::bail!("the lane keeps moving")
     }
 
-    async fn count(&self, lane: &Lane, clicks: &[StreamClick<'_>], now: Timestamp) -> Result<(), CommitError> {
+    async fn count(
+        &self,
+        lane: &ShardCheckpoint,
+        clicks: &[StreamClick<'_>],
+        now: Timestamp,
+    ) -> Result<(), CommitError> {
         let mut checkpoint = self.lanes.checkpoint(lane).await?;
         let new = clicks.iter().copied().filter(|click| checkpoint.is_none_or(|at| click.sequence_number > at));
         let new: Vec<_> = new.collect();
         let Some(through) = new.last().map(|click| click.sequence_number) else { return Ok(()) };
-        for part in parts(new, through) {
+        for chunk in chunks(new, through) {
             // Up to where own claims are taken for counted: by what is known without asking, and by what is added.
             let (known_to, added_to) = match self.rule {
                 Rule::Unweakened | Rule::CheckpointApart => (checkpoint, checkpoint),
@@ -82,26 +91,27 @@ impl Mutant {
             };
             let standing = {
                 let mut known = self.known.lock().await;
-                self.markers.claim(&mut known, lane.id(), known_to, &part.visits).await?
+                self.first_seen_records.record(&mut known, lane.id(), known_to, &chunk.visits).await?
             };
-            let delta = part.delta(lane.id(), added_to, &standing);
+            let delta = chunk.delta(lane.id(), added_to, &standing);
             if self.rule == Rule::CheckpointApart {
-                self.lanes.commit(lane, checkpoint, part.through, &StatDelta::default(), now).await?;
+                self.lanes.commit(lane, checkpoint, chunk.through, &StatDelta::default(), now).await?;
                 // A lane that nobody else has makes a transaction of the sums alone.
                 let commit = self.commits.fetch_add(1, Ordering::Relaxed);
-                let alone = Lane::new(lane.stream_arn(), format!("{}/{}/{commit}", lane.shard_id(), part.through));
-                self.lanes.commit(&alone, None, part.through, &delta, now).await?;
+                let alone =
+                    ShardCheckpoint::new(lane.stream_arn(), format!("{}/{}/{commit}", lane.shard_id(), chunk.through));
+                self.lanes.commit(&alone, None, chunk.through, &delta, now).await?;
             } else {
-                self.lanes.commit(lane, checkpoint, part.through, &delta, now).await?;
+                self.lanes.commit(lane, checkpoint, chunk.through, &delta, now).await?;
             }
-            checkpoint = Some(part.through);
+            checkpoint = Some(chunk.through);
         }
         Ok(())
     }
 }
 
 /// A redrive that forgets: a lane of its own each time instead of the click's.
-pub(crate) async fn redrive_unmarked(client: Client, kept: &Kept, now: Timestamp) -> anyhow::Result<()> {
+pub(crate) async fn redrive_unmarked(client: Client, kept: &QuarantinedRecord, now: Timestamp) -> anyhow::Result<()> {
     let Some((user_id, time)) = kept.click_key() else { return Ok(()) };
     let s = |text: &str| AttributeValue::S(text.to_owned());
     let request = client.get_item().table_name(TABLE).key("userId", s(&user_id)).key("createDateTime", s(&time));
@@ -109,24 +119,27 @@ pub(crate) async fn redrive_unmarked(client: Client, kept: &Kept, now: Timestamp
     let first = SequenceNumber::behind(None);
     let image = ClickImage::from(&item);
     let Ok(Some(click)) = image.click(first) else { return Ok(()) };
-    let lane = Lane::new("operator", format!("redrive#{}", fastrand::u64(..)));
-    for part in parts([click], first) {
-        let markers = Markers::new(&store::Table::new(client.clone(), TABLE));
-        let standing = markers.claim(&mut KnownClaims::default(), lane.id(), None, &part.visits).await?;
-        let delta = part.delta(lane.id(), None, &standing);
-        Lanes::new(&store::Table::new(client.clone(), TABLE)).commit(&lane, None, part.through, &delta, now).await?;
+    let lane = ShardCheckpoint::new("operator", format!("redrive#{}", fastrand::u64(..)));
+    for chunk in chunks([click], first) {
+        let first_seen_records = FirstSeenRecords::new(&store::Table::new(client.clone(), TABLE));
+        let standing =
+            first_seen_records.record(&mut FirstSeenCache::default(), lane.id(), None, &chunk.visits).await?;
+        let delta = chunk.delta(lane.id(), None, &standing);
+        Checkpoints::new(&store::Table::new(client.clone(), TABLE))
+            .commit(&lane, None, chunk.through, &delta, now)
+            .await?;
     }
     Ok(())
 }
 
 /// A folder that adds in one request and takes away in another.
 pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
-    let waiting = Folder::new(&store::Table::new(client.clone(), TABLE)).waiting().await?;
+    let waiting = Merger::new(&store::Table::new(client.clone(), TABLE)).list().await?;
     let s = |text: &str| AttributeValue::S(text.to_owned());
     for kept in &waiting {
         let key = [
-            ("userId", format!("LANE#{}", kept.lane.stream_arn())),
-            ("createDateTime", kept.lane.shard_id().to_owned()),
+            ("userId", format!("CHECKPOINT#{}", kept.shard.stream_arn())),
+            ("createDateTime", kept.shard.shard_id().to_owned()),
         ];
         let key = HashMap::from(key.map(|(name, text)| (name.to_owned(), s(&text))));
         let request = client.get_item().table_name(TABLE).set_key(Some(key.clone())).consistent_read(true);
@@ -150,8 +163,8 @@ pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
             continue;
         }
         // A lane that nobody else has makes a transaction of the sums alone.
-        let alone = Lane::new("folds", fastrand::u64(..).to_string());
-        Lanes::new(&store::Table::new(client.clone(), TABLE))
+        let alone = ShardCheckpoint::new("folds", fastrand::u64(..).to_string());
+        Checkpoints::new(&store::Table::new(client.clone(), TABLE))
             .commit(&alone, None, SequenceNumber::behind(None), &delta, Timestamp::UNIX_EPOCH)
             .await?;
         let names: HashMap<_, _> =

@@ -3,10 +3,13 @@
 
 use std::future::Future;
 
-use domain::clicks::{Period, Scope};
+use domain::clicks::{Period, RecountScope};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use store::clicks::{DateShards, Kept, Lane, Lanes, Measured, Quarantine, Recounter, Redriver, Repaired, Repairer};
+use store::clicks::{
+    Checkpoints, DateShards, Measurement, Quarantine, QuarantinedRecord, Recounter, Redriver, RepairReport, Repairer,
+    ShardCheckpoint,
+};
 
 use crate::faults::Fault;
 use crate::ledger::{Error, Ledger, scope_of};
@@ -83,14 +86,14 @@ impl Operator {
         let wire = Wire::new(self.sim.clone());
         redrive_all(wire.clone(), self.subject, Timestamp::UNIX_EPOCH).await?;
         for _ in 0..LAST_REPAIRS_MAX {
-            let measured = recounter(&wire).check(Scope::All, |_| {}).await?;
-            self.judge(Scope::All, Some(&measured));
+            let measured = recounter(&wire).check(RecountScope::All, |_| {}).await?;
+            self.judge(RecountScope::All, Some(&measured));
             if measured.differences.is_empty() && measured.unmarked.is_empty() {
                 break;
             }
             // Where nobody wrote too much into a statistic, nothing may be too much.
             let repaired = repair(&wire, self.subject, measured.clone(), !gives_up, Timestamp::UNIX_EPOCH).await?;
-            self.ledger.repaired(Scope::All, &measured, &repaired.corrections);
+            self.ledger.repaired(RecountScope::All, &measured, &repaired.corrections);
         }
         Ok(std::mem::take(&mut self.wrong))
     }
@@ -104,7 +107,7 @@ impl Operator {
         self.sim.with(|world| world.strikes(fault))
     }
 
-    fn judge(&mut self, scope: Scope, measured: Option<&Measured>) {
+    fn judge(&mut self, scope: RecountScope, measured: Option<&Measurement>) {
         if let Some(measured) = measured.filter(|_| !self.gives_up()) {
             self.wrong.extend(self.ledger.judge(scope, measured));
         }
@@ -165,12 +168,12 @@ impl Operator {
     }
 
     /// Everything, or what some statistic belongs to.
-    fn scope(&self) -> anyhow::Result<Scope> {
+    fn scope(&self) -> anyhow::Result<RecountScope> {
         self.sim.with(|world| {
             let statistics = statistics(world)?;
             let period = world.rng.choice(&statistics).map(|(period, _)| *period);
             let (everything, whole_month) = (world.rng.bool(), world.rng.bool());
-            Ok(period.filter(|_| !everything).map_or(Scope::All, |period| scope_of(period, whole_month)))
+            Ok(period.filter(|_| !everything).map_or(RecountScope::All, |period| scope_of(period, whole_month)))
         })
     }
 
@@ -256,7 +259,7 @@ fn recounter(wire: &Wire) -> Recounter {
 }
 
 /// One look. The simulated stream has a click as soon as the table has it, so one is enough.
-async fn measure(wire: Wire, scope: Scope) -> anyhow::Result<Measured> {
+async fn measure(wire: Wire, scope: RecountScope) -> anyhow::Result<Measurement> {
     Ok(recounter(&wire).measure(scope, |_| {}).await?)
 }
 
@@ -264,13 +267,13 @@ async fn measure(wire: Wire, scope: Scope) -> anyhow::Result<Measured> {
 async fn repair(
     wire: &Wire,
     subject: Subject,
-    mut measured: Measured,
+    mut measured: Measurement,
     lowers: bool,
     now: Timestamp,
-) -> anyhow::Result<Repaired> {
+) -> anyhow::Result<RepairReport> {
     match subject {
         Subject::RepairUnconditioned => {
-            measured.repaired_to = Lanes::new(&wire.table()).checkpoint(&Lane::repair()).await?;
+            measured.repaired_to = Checkpoints::new(&wire.table()).checkpoint(&ShardCheckpoint::repair()).await?;
         }
         Subject::RepairUnclaimed => measured.unmarked.clear(),
         _ => {}
@@ -280,7 +283,7 @@ async fn repair(
 
 async fn redrive_all(wire: Wire, subject: Subject, now: Timestamp) -> anyhow::Result<()> {
     let (quarantine, redriver) = (Quarantine::new(&wire.table()), Redriver::new(&wire.table()));
-    let (mut kept, mut after): (Vec<Kept>, Option<String>) = (Vec::new(), None);
+    let (mut kept, mut after): (Vec<QuarantinedRecord>, Option<String>) = (Vec::new(), None);
     loop {
         let (page, next) = quarantine.list(after.as_deref()).await?;
         kept.extend(page);

@@ -75,8 +75,8 @@ impl LayoutOf {
     pub(crate) fn draw(layout: Layout, rng: &mut fastrand::Rng) -> Self {
         match layout {
             Layout::Sums => Self::All(StatLayout::Sums),
-            Layout::Lanes if rng.u8(..4) == 0 => Self::Each,
-            Layout::Lanes => Self::All(StatLayout::Lanes),
+            Layout::Buffers if rng.u8(..4) == 0 => Self::Each,
+            Layout::Buffers => Self::All(StatLayout::Buffers),
         }
     }
 }
@@ -263,7 +263,7 @@ impl Source {
         let wire = Wire::new(self.sim.clone());
         let layout = match self.layout {
             LayoutOf::All(layout) => layout,
-            LayoutOf::Each if self.sim.with(|world| world.rng.bool()) => StatLayout::Lanes,
+            LayoutOf::Each if self.sim.with(|world| world.rng.bool()) => StatLayout::Buffers,
             LayoutOf::Each => StatLayout::Sums,
         };
         let counter = Counter::new(self.subject, layout, wire.client());

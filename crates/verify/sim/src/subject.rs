@@ -47,7 +47,7 @@ pub enum Layout {
     Sums,
     /// Into the lanes, from where a folder takes it to the statistics. In one history of four, each instance counts one way or the other: a
     /// table on which the layout is being switched on, or off.
-    Lanes,
+    Buffers,
 }
 
 /// What of the statistics a subject is held to.

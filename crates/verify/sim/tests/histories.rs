@@ -58,8 +58,13 @@ fn the_statistics_are_exact_in_every_history() {
 #[test]
 fn the_statistics_are_exact_in_every_history_in_which_lanes_keep_their_sums() {
     let (mut faults, mut folds) = (Tally::default(), 0);
-    for outcome in play_all(Subject::Tidemark, Layout::Lanes, 1..41) {
-        assert!(outcome.miscounts.is_empty(), "make sim LAYOUT=lanes SEED={}: {:#?}", outcome.seed, outcome.miscounts);
+    for outcome in play_all(Subject::Tidemark, Layout::Buffers, 1..41) {
+        assert!(
+            outcome.miscounts.is_empty(),
+            "make sim LAYOUT=buffers SEED={}: {:#?}",
+            outcome.seed,
+            outcome.miscounts
+        );
         faults.add(&outcome.faults);
         folds += outcome.folds;
     }
@@ -68,7 +73,7 @@ fn the_statistics_are_exact_in_every_history_in_which_lanes_keep_their_sums() {
 
 #[test]
 fn a_folder_that_adds_and_takes_away_in_two_requests_is_caught() {
-    assert!(caught_in(Subject::FoldApart, Layout::Lanes) > 3);
+    assert!(caught_in(Subject::FoldApart, Layout::Buffers) > 3);
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn without_bodies(mut outcome: Outcome) -> Outcome {
 }
 
 fn trace(seed: u64, database: Box<dyn Database>) -> Outcome {
-    without_bodies(play(seed, Subject::Tidemark, Layout::Lanes, database, true).unwrap())
+    without_bodies(play(seed, Subject::Tidemark, Layout::Buffers, database, true).unwrap())
 }
 
 /// Shows where two histories part, and not all of both.
@@ -194,9 +199,9 @@ impl Database for Served {
 
 #[test]
 fn the_statistics_are_exact_behind_the_engines_own_server() {
-    for (seed, layout) in [(1, Layout::Sums), (2, Layout::Lanes), (3, Layout::Sums), (4, Layout::Lanes)] {
+    for (seed, layout) in [(1, Layout::Sums), (2, Layout::Buffers), (3, Layout::Sums), (4, Layout::Buffers)] {
         let outcome = play(seed, Subject::Tidemark, layout, Box::new(Served::start()), false).unwrap();
-        assert!(outcome.clicks > 0 && (outcome.folds > 0) == (layout == Layout::Lanes));
+        assert!(outcome.clicks > 0 && (outcome.folds > 0) == (layout == Layout::Buffers));
         assert_eq!(outcome.miscounts, [""; 0], "seed {seed}");
     }
 }

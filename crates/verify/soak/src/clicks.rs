@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::clicks::Scope;
+use domain::clicks::RecountScope;
 use fastrand::Rng;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ impl Clicks {
 
         let mut recounted = Check::of("`tidemark recount` finds no difference");
         let recounter = Recounter::new(&stack.table(Database::CLICKS), stack.streams(), DateShards::default());
-        let measured = recounter.check(Scope::All, |_| {}).await?;
+        let measured = recounter.check(RecountScope::All, |_| {}).await?;
         recounted.compared = measured.clicks;
         for difference in &measured.differences {
             recounted.mistake(format!("{difference:?}"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::types::AttributeValue;
-use bots::{Ending, Manner, NAMES, Pace, Seat, Server, Whispers, play};
+use bots::{BotOptions, Ending, NAMES, Pace, Seat, Server, SharedAnswers, play};
 use domain::game::GameId;
 use fastrand::Rng;
 use futures::future::join_all;
@@ -63,17 +63,17 @@ impl Games {
         let server = patiently(rng, async || Server::at(world.url(), None).await).await?;
         let settings = json!({"timeLimit": 30, "roundCount": 1, "playerCount": PLAYERS, "words": "custom"});
         let wanted = json!({"name": NAMES[0], "settings": settings, "words": WORDS});
-        let first = patiently(rng, async || server.make_game(&wanted).await).await?;
+        let first = patiently(rng, async || server.create_game(&wanted).await).await?;
         let game: GameId = first.game_id.parse().context("the game has no id")?;
         let mut seats = vec![first];
         for name in &NAMES[1..PLAYERS] {
             // A seat whose answer was lost is taken by nobody, so the game is given up if that leaves too few.
-            seats.push(patiently(rng, async || server.sit_down(game, name, None).await).await?);
+            seats.push(patiently(rng, async || server.join_game(game, name, None).await).await?);
         }
-        let (stop, whispers) = (CancellationToken::new(), Whispers::default());
+        let (stop, shared_answers) = (CancellationToken::new(), SharedAnswers::default());
         let players = seats.into_iter().enumerate().map(|(number, seat)| {
-            let manner = manner(number, rng.u64(..), &whispers);
-            one(&server, game, seat, manner, stop.clone())
+            let options = options(number, rng.u64(..), &shared_answers);
+            one(&server, game, seat, options, stop.clone())
         });
         let players: Vec<_> = players.collect();
         let over = world.until() + OVERTIME;
@@ -159,20 +159,26 @@ fn award_rows(items: &[Item]) -> Result<Scores> {
     Ok(scores)
 }
 
-fn manner(number: usize, seed: u64, whispers: &Whispers) -> Manner {
-    Manner {
+fn options(number: usize, seed: u64, shared_answers: &SharedAnswers) -> BotOptions {
+    BotOptions {
         name: NAMES[number].to_owned(),
         seed,
-        pace: Pace::brisk(),
+        pace: Pace::fast(),
         start_with: PLAYERS,
-        whispers: Some(whispers.clone()),
-        journal: None,
+        shared_answers: Some(shared_answers.clone()),
+        transcript: None,
     }
 }
 
 /// Plays one player's game; what they were told in the end, if they saw it.
-async fn one(server: &Server, game: GameId, seat: Seat, manner: Manner, stop: CancellationToken) -> Option<Scores> {
-    match play(server, game, seat, manner, stop).await {
+async fn one(
+    server: &Server,
+    game: GameId,
+    seat: Seat,
+    options: BotOptions,
+    stop: CancellationToken,
+) -> Option<Scores> {
+    match play(server, game, seat, options, stop).await {
         Ok(Ending::Finished(standings)) => {
             Some(standings.into_iter().map(|standing| (standing.player_id, standing.score)).collect())
         }

@@ -57,7 +57,7 @@ impl Struck {
     /// Asks the stack what has struck since it was started.
     async fn look(&mut self, world: &World) -> Result<()> {
         let health = world.with(async |stack| stack.get("/_local/health").await).await??.json();
-        let struck = health["faultsStruck"].as_object().into_iter().flatten();
+        let struck = health["faultsInjected"].as_object().into_iter().flatten();
         self.in_this_life = struck.map(|(kind, count)| (kind.clone(), count.as_u64().unwrap_or_default())).collect();
         Ok(())
     }

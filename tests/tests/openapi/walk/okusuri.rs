@@ -82,7 +82,7 @@ impl Walk {
             image: None,
             time_zone: "UTC".to_owned(),
             sessions_from: None,
-            ways_in_added: None,
+            sign_in_grants_added: None,
             deleting: None,
             created_at: now,
             updated_at: now,

@@ -5,12 +5,12 @@ use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
 
 use crate::Okusuri;
-use crate::problems::failed;
+use crate::problems::store_problem;
 
 /// The newest first.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let records = okusuri.accesses.of(&signed_in.id).await.map_err(failed)?;
+    let records = okusuri.accesses.of(&signed_in.id).await.map_err(store_problem)?;
     let items: Vec<Value> = records
         .iter()
         .map(|record| json!({ "at": record.created_at.to_string(), "kind": record.kind, "reason": record.reason }))

@@ -3,15 +3,15 @@
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use serde_json::{Value, json};
-use store::okusuri::Unlinked;
+use store::okusuri::UnlinkOutcome;
 
 use crate::Okusuri;
-use crate::problems::{ACCOUNT_NOT_FOUND, LAST_WAY_IN, failed};
+use crate::problems::{ACCOUNT_NOT_FOUND, LAST_WAY_IN, store_problem};
 
 /// The logins, without their tokens.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let accounts = okusuri.sign_ins.logins(&signed_in.id).await.map_err(failed)?;
+    let accounts = okusuri.sign_ins.logins(&signed_in.id).await.map_err(store_problem)?;
     let items: Vec<Value> = accounts
         .iter()
         .map(|account| {
@@ -25,9 +25,9 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 pub(crate) async fn unlink(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let provider = request.path_parameter("provider");
-    match okusuri.sign_ins.unlink(&signed_in.user, provider).await.map_err(failed)? {
-        Unlinked::Yes => Ok(Reply::empty()),
-        Unlinked::NotThere => Err(ACCOUNT_NOT_FOUND),
-        Unlinked::LastWayIn => Err(LAST_WAY_IN),
+    match okusuri.sign_ins.unlink(&signed_in.user, provider).await.map_err(store_problem)? {
+        UnlinkOutcome::Yes => Ok(Reply::empty()),
+        UnlinkOutcome::NotThere => Err(ACCOUNT_NOT_FOUND),
+        UnlinkOutcome::LastSignInMethod => Err(LAST_WAY_IN),
     }
 }

@@ -8,27 +8,27 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde_json::json;
-use store::okusuri::Deleted;
+use store::okusuri::DeleteProgress;
 
-use crate::problems::{SIGN_IN_AGAIN, failed};
-use crate::session::no_cookies;
+use crate::problems::{SIGN_IN_AGAIN, store_problem};
+use crate::session::expired_cookies;
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 /// A session that is younger is proof enough of who asks.
-const FRESH: SignedDuration = SignedDuration::from_mins(10);
+const FRESH_SESSION_AGE: SignedDuration = SignedDuration::from_mins(10);
 
 /// How long one request deletes. The page waits for ten seconds; what is left by then is for the next request.
 const TIME_MAX: Duration = Duration::from_secs(7);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Proof {
+struct DeleteBody {
     /// A code that was sent to the user's own address.
     code: Option<String>,
 }
 
 /// Whether there is still time, from now on.
-pub(crate) fn time() -> impl Fn() -> bool {
+pub(crate) fn time_budget() -> impl Fn() -> bool {
     let begin = Instant::now();
     move || begin.elapsed() < TIME_MAX
 }
@@ -38,10 +38,11 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let signed_in = okusuri.user_even_deleting(request).await?;
     let now = (okusuri.now)();
     // Who has proved it once need not do so again to bring it to its end.
-    let is_fresh = now.duration_since(signed_in.session.created_at) < FRESH || signed_in.user.deleting.is_some();
+    let is_fresh =
+        now.duration_since(signed_in.session.created_at) < FRESH_SESSION_AGE || signed_in.user.deleting.is_some();
     if !is_fresh {
         let is_empty = request.bytes(BODY_BYTES_MAX)?.is_empty();
-        let Proof { code } = if is_empty { Proof::default() } else { request.json(BODY_BYTES_MAX)? };
+        let DeleteBody { code } = if is_empty { DeleteBody::default() } else { request.json(BODY_BYTES_MAX)? };
         let email = signed_in.user.email.as_deref().and_then(|email| Email::new(email).ok());
         let (Some(code), Some(email)) = (code, email) else {
             return Err(SIGN_IN_AGAIN
@@ -49,9 +50,11 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
         };
         okusuri.check_code(request, &email, &code).await?;
     }
-    let deleted = okusuri.everything.delete(&signed_in.id, now, time()).await.map_err(failed)?;
+    let deleted = okusuri.everything.delete(&signed_in.id, now, time_budget()).await.map_err(store_problem)?;
     Ok(match deleted {
-        Deleted::All => no_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie)),
-        Deleted::Some => Reply::json(202, &json!({ "isDone": false })),
+        DeleteProgress::Done => {
+            expired_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie))
+        }
+        DeleteProgress::Unfinished => Reply::json(202, &json!({ "isDone": false })),
     })
 }

@@ -1,13 +1,13 @@
 //! `GET /okusuri/api/export`: everything to take along, as JSON, and what fits a table as CSV.
 
 use lambda_kit::csv_cell;
-use lambda_kit::http::{Reply, Request, invalid};
+use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INTERNAL, Problem};
 use serde_json::Value;
 
 use crate::Okusuri;
-use crate::problems::failed;
+use crate::problems::store_problem;
 
 /// Items of a page that does not say how many.
 pub const LIMIT_DEFAULT: u16 = 200;
@@ -17,14 +17,14 @@ pub const LIMIT_MAX: u16 = 1_000;
 
 /// What a file of CSV is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Table {
+enum CsvTable {
     /// The days: what an import takes.
     Logs,
     /// The doses.
     Doses,
 }
 
-impl Table {
+impl CsvTable {
     fn parse(text: &str) -> Result<Self, &'static str> {
         match text {
             "logs" => Ok(Self::Logs),
@@ -71,17 +71,17 @@ pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply
     let format = request.query("format").unwrap_or("json");
     let table = match format {
         "json" => None,
-        "csv" => Some(request.parse_query("of", Table::parse)?.unwrap_or(Table::Logs)),
-        _ => return Err(invalid("format", "expected `json` or `csv`")),
+        "csv" => Some(request.parse_query("of", CsvTable::parse)?.unwrap_or(CsvTable::Logs)),
+        _ => return Err(invalid_parameter("format", "expected `json` or `csv`")),
     };
     let now = (okusuri.now)();
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
     // The number is the meaning of what a cursor holds: a version that holds something else takes another one.
-    let name = table.map_or("json", Table::name);
+    let name = table.map_or("json", CsvTable::name);
     let listing = Listing::new(&okusuri.cursors, format!("okusuri-export 1 {} {name}", signed_in.id), now);
     let position: Option<String> = listing.position(request)?;
-    let kind = table.map(Table::kind);
-    let page = okusuri.everything.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(failed)?;
+    let kind = table.map(CsvTable::kind);
+    let page = okusuri.everything.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(store_problem)?;
     let Some(table) = table else { return listing.reply(&page.items, page.next.as_ref(), page.skipped) };
     let file = csv(table, &page.items, position.is_none()).ok_or(INTERNAL)?;
     let reply = Reply::new(200, "text/csv; charset=utf-8", file);
@@ -92,7 +92,7 @@ pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply
     })
 }
 
-fn csv(table: Table, items: &[Value], is_first: bool) -> Option<String> {
+fn csv(table: CsvTable, items: &[Value], is_first: bool) -> Option<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if is_first {
         writer.write_record(table.columns().iter().map(|(column, _)| column)).ok()?;
@@ -122,13 +122,15 @@ mod tests {
             json!({ "date": "2026-11-21", "hasBleeding": false, "note": "a \"note\", of\ntwo lines" }),
             json!({ "date": "2026-11-22", "hasBleeding": true, "isTaken": false }),
         ];
-        let file: String =
-            [csv(Table::Logs, &items[..1], true), csv(Table::Logs, &items[1..], false)].into_iter().flatten().collect();
+        let file: String = [csv(CsvTable::Logs, &items[..1], true), csv(CsvTable::Logs, &items[1..], false)]
+            .into_iter()
+            .flatten()
+            .collect();
         let expected = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\"a \"\"note\"\", of\ntwo lines\"\n2026-11-22,true,false,\n";
         assert_eq!(file, expected);
         let formula =
             [json!({ "date": "2026-11-22", "hasBleeding": true, "note": "=HYPERLINK(\"https://evil.example\")" })];
-        let file = csv(Table::Logs, &formula, false);
+        let file = csv(CsvTable::Logs, &formula, false);
         assert_eq!(file.as_deref(), Some("2026-11-22,true,true,\"'=HYPERLINK(\"\"https://evil.example\"\")\"\n"));
     }
 }

@@ -5,7 +5,7 @@ use lambda_kit::problem::Problem;
 use serde_json::json;
 
 use crate::Okusuri;
-use crate::problems::{IMAGE_NOT_FOUND, INVALID_IMAGE, NOT_SIGNED_IN, failed};
+use crate::problems::{IMAGE_NOT_FOUND, INVALID_IMAGE, NOT_SIGNED_IN, store_problem};
 
 /// The largest picture: with it the item stays below DynamoDB's 400 KB.
 pub const IMAGE_BYTES_MAX: usize = 256 * 1024;
@@ -25,15 +25,15 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let signed_in = okusuri.user(request).await?;
     let bytes = request.bytes(IMAGE_BYTES_MAX)?;
     let kind = content_type(&bytes).ok_or_else(|| INVALID_IMAGE.detail("expected a PNG, JPEG or WebP picture"))?;
-    let image = okusuri.users.set_image(&signed_in.user, kind, &bytes, (okusuri.now)()).await.map_err(failed)?;
+    let image = okusuri.users.set_image(&signed_in.user, kind, &bytes, (okusuri.now)()).await.map_err(store_problem)?;
     let user = store::okusuri::rows::User { image: Some(image.ok_or(NOT_SIGNED_IN)?), ..signed_in.user };
-    Ok(Reply::json(200, &json!({ "image": super::shown(&user)["image"] })))
+    Ok(Reply::json(200, &json!({ "image": super::user_json(&user)["image"] })))
 }
 
 /// The picture itself.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let image = okusuri.users.image(&signed_in.id).await.map_err(failed)?.ok_or(IMAGE_NOT_FOUND)?;
+    let image = okusuri.users.image(&signed_in.id).await.map_err(store_problem)?.ok_or(IMAGE_NOT_FOUND)?;
     let kind = content_type(&image.bytes).ok_or(IMAGE_NOT_FOUND)?;
     Ok(Reply::bytes(200, kind, &image.bytes).header("x-content-type-options", "nosniff"))
 }
@@ -41,6 +41,6 @@ pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// Takes the picture away, also one that a provider gave.
 pub(crate) async fn remove(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    okusuri.users.remove_image(&signed_in.id, (okusuri.now)()).await.map_err(failed)?;
+    okusuri.users.remove_image(&signed_in.id, (okusuri.now)()).await.map_err(store_problem)?;
     Ok(Reply::empty())
 }

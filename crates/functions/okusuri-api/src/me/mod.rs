@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use store::okusuri::rows::User;
 use store::okusuri::{OWN_IMAGE, ProfileChange};
 
-use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, failed, unwritten};
+use crate::problems::{INVALID_NAME, INVALID_TIME_ZONE, NOT_SIGNED_IN, store_problem, write_problem};
 use crate::session::{cookie, token};
 use crate::{BODY_BYTES_MAX, Okusuri, sign_in};
 
@@ -30,7 +30,7 @@ pub(crate) const NAME_CHARS_MAX: usize = 100;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Change {
+struct ProfileBody {
     name: Option<String>,
     time_zone: Option<String>,
 }
@@ -38,8 +38,8 @@ struct Change {
 /// Who is signed in. Pages ask this first, so it is here that a session is extended.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let reply = Reply::json(200, &shown(&signed_in.user));
-    let (_, is_extended) = okusuri.sessions.extend(signed_in.session, (okusuri.now)()).await.map_err(failed)?;
+    let reply = Reply::json(200, &user_json(&signed_in.user));
+    let (_, is_extended) = okusuri.sessions.extend(signed_in.session, (okusuri.now)()).await.map_err(store_problem)?;
     // Only a browser has a cookie to be kept longer.
     let token = token(request).filter(|_| is_extended && request.header("authorization").is_none());
     Ok(match token {
@@ -51,7 +51,7 @@ pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 /// Changes name and time zone.
 pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let Change { name, time_zone } = request.json(BODY_BYTES_MAX)?;
+    let ProfileBody { name, time_zone } = request.json(BODY_BYTES_MAX)?;
     let name = name.map(|name| name.trim().to_owned());
     if let Some(name) = &name
         && (name.chars().nth(NAME_CHARS_MAX).is_some() || name.chars().any(char::is_control))
@@ -63,16 +63,21 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
     };
     let (zone, time_zone) = time_zone.map(known).transpose()?.unzip();
     let change = ProfileChange { name, time_zone };
-    let user = okusuri.users.change(&signed_in.user, &change, (okusuri.now)()).await.map_err(failed)?;
+    let user = okusuri.users.change(&signed_in.user, &change, (okusuri.now)()).await.map_err(store_problem)?;
     let user = user.ok_or(NOT_SIGNED_IN)?;
     if let Some(zone) = zone {
-        okusuri.notices.reminders.follow(&signed_in.id, &zone, (okusuri.now)()).await.map_err(unwritten)?;
+        okusuri
+            .notification_services
+            .reminders
+            .follow(&signed_in.id, &zone, (okusuri.now)())
+            .await
+            .map_err(write_problem)?;
     }
-    Ok(Reply::json(200, &shown(&user)))
+    Ok(Reply::json(200, &user_json(&user)))
 }
 
 /// A user as the page sees them.
-pub(crate) fn shown(user: &User) -> Value {
+pub(crate) fn user_json(user: &User) -> Value {
     // The end of the address changes with the picture, so that no cache shows an old one.
     let image = user.image.as_ref().map(|image| match image.strip_prefix(OWN_IMAGE) {
         Some(tag) => format!("/okusuri/api/me/image?v={tag}"),

@@ -5,8 +5,8 @@ use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::problems::{SESSION_NOT_FOUND, failed};
-use crate::session::no_cookies;
+use crate::problems::{SESSION_NOT_FOUND, store_problem};
+use crate::session::expired_cookies;
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 #[derive(Debug, Deserialize)]
@@ -21,21 +21,21 @@ pub(crate) async fn sign_out(okusuri: &Okusuri, request: &Request) -> Result<Rep
     let SignOut { everywhere } = request.json(BODY_BYTES_MAX)?;
     match okusuri.user(request).await {
         Ok(signed_in) if everywhere => {
-            okusuri.sessions.end_all(&signed_in.id, (okusuri.now)()).await.map_err(failed)?;
+            okusuri.sessions.end_all(&signed_in.id, (okusuri.now)()).await.map_err(store_problem)?;
         }
         Ok(signed_in) => {
-            okusuri.sessions.end(&signed_in.id, &signed_in.session.session_id).await.map_err(failed)?;
+            okusuri.sessions.end(&signed_in.id, &signed_in.session.session_id).await.map_err(store_problem)?;
         }
         Err(problem) if problem.status() == 401 => {}
         Err(problem) => return Err(problem),
     }
-    Ok(no_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie)))
+    Ok(expired_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie)))
 }
 
 /// The sessions that are good, the newest first.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
-    let rows = okusuri.sessions.list(&signed_in.user, (okusuri.now)()).await.map_err(failed)?;
+    let rows = okusuri.sessions.list(&signed_in.user, (okusuri.now)()).await.map_err(store_problem)?;
     let items: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -58,7 +58,7 @@ pub(crate) async fn end(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     let session_id = request.path_parameter("sessionId");
     // What no session is called is not asked for; a key has at most 1,024 bytes.
     let is_name = !session_id.is_empty() && session_id.len() <= 128;
-    if is_name && okusuri.sessions.end(&signed_in.id, session_id).await.map_err(failed)? {
+    if is_name && okusuri.sessions.end(&signed_in.id, session_id).await.map_err(store_problem)? {
         Ok(Reply::empty())
     } else {
         Err(SESSION_NOT_FOUND)

@@ -9,21 +9,21 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
 use metrics::counter;
 use serde::Deserialize;
-use store::okusuri::{CheckError, CodeLimits, IssueError, RightCode, SignInError, Source};
+use store::okusuri::{CheckError, CodeLimits, IssueError, SignInError, Source, VerifiedCode};
 use tokio::time::{Instant, sleep_until};
 
 use super::mail::{Locale, Purpose};
-use crate::me::shown;
+use crate::me::user_json;
 use crate::problems::{
     CODE_EXPIRED, CODE_LOCKED, CODES_LIMITED, INVALID_CODE, INVALID_EMAIL, MAIL_NOT_SENT, TOO_MANY_CODES, WRONG_CODE,
-    failed,
+    store_problem,
 };
 use crate::session::cookie;
 use crate::{BODY_BYTES_MAX, Okusuri};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Send {
+struct SendCodeBody {
     email: String,
     locale: Option<String>,
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Send {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Verify {
+struct VerifyCodeBody {
     email: String,
     code: String,
     time_zone: Option<String>,
@@ -46,20 +46,20 @@ const ANSWER_AFTER: Duration = Duration::from_millis(400);
 
 /// Sends a code, unless one was sent within the minute: that one is good still. The answer is the same for both, and whether somebody has the
 /// address or not.
-pub(crate) async fn send(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
-    let Send { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
+pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let SendCodeBody { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
     let email = address(&email)?;
     let (now, answer_at) = ((okusuri.now)(), Instant::now() + ANSWER_AFTER);
     let code = okusuri.random_code();
     if let Some(source) = Source::of(request.client_address()) {
         let counted = okusuri.code_limits.send(&source, now).await;
-        counted.map_err(|error| unsent(error, CODES_LIMITED, now))?;
+        counted.map_err(|error| send_code_problem(error, CODES_LIMITED, now))?;
     }
     match okusuri.codes.issue(&email, &code, now).await {
         Ok(()) => mail(okusuri, &email, &code, purpose, Locale::of(locale.as_deref()), now).await?,
         // To refuse it would tell a stranger that somebody is about to sign in.
         Err(IssueError::Refused(SendError::JustSent(_))) => {}
-        Err(error) => return Err(unsent(error, TOO_MANY_CODES, now)),
+        Err(error) => return Err(send_code_problem(error, TOO_MANY_CODES, now)),
     }
     sleep_until(answer_at).await;
     Ok(Reply::json(202, &serde_json::json!({ "email": email.as_str() })))
@@ -74,7 +74,7 @@ async fn mail(
     now: Timestamp,
 ) -> Result<(), Problem> {
     // The last of the three: what a mailbox has no room for must not use up everybody's.
-    if !okusuri.code_limits.send_any(now).await.map_err(failed)? {
+    if !okusuri.code_limits.send_any(now).await.map_err(store_problem)? {
         tracing::error!("the service has sent as many codes as it may within the hour");
         counter!("CodesLimited").increment(1);
         return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
@@ -88,8 +88,8 @@ async fn mail(
 }
 
 /// Lets in whoever has the code that was sent last.
-pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
-    let Verify { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
+pub(crate) async fn verify_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+    let VerifyCodeBody { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
     let right = okusuri.check_code(request, &address(&email)?, &code).await?;
     let new = okusuri.new_user(None, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
@@ -102,59 +102,64 @@ pub(crate) async fn verify(okusuri: &Okusuri, request: &Request) -> Result<Reply
                 CODE_EXPIRED.detail("the deletion of your data has come to its end; with a new code you begin anew")
             );
         }
-        Err(error) => return Err(refused(error)),
+        Err(error) => return Err(sign_in_problem(error)),
     };
-    Ok(Reply::json(200, &shown(&entered.user)).cookie(&cookie(request, &token)))
+    Ok(Reply::json(200, &user_json(&entered.user)).cookie(&cookie(request, &token)))
 }
 
 impl Okusuri {
     /// Whether a code is the one that was sent to an address last.
-    pub(crate) async fn check_code(&self, request: &Request, email: &Email, code: &str) -> Result<RightCode, Problem> {
+    pub(crate) async fn check_code(
+        &self,
+        request: &Request,
+        email: &Email,
+        code: &str,
+    ) -> Result<VerifiedCode, Problem> {
         let code = Code::new(code).map_err(|why| INVALID_CODE.detail(why))?;
         let now = (self.now)();
         let source = Source::of(request.client_address());
         if let Some(source) = &source {
-            self.code_limits.may_guess(source, now).await.map_err(|error| unchecked(error, now))?;
+            self.code_limits.may_guess(source, now).await.map_err(|error| check_code_problem(error, now))?;
         }
         let checked = self.codes.check(email, &code, now).await;
         if let Err(CheckError::Wrong { .. }) = checked {
             counter!("WrongCodes").increment(1);
             if let Some(source) = &source {
-                self.code_limits.wrong(source, now).await.map_err(failed)?;
+                self.code_limits.wrong(source, now).await.map_err(store_problem)?;
             }
         }
-        checked.map_err(|error| unchecked(error, now))
+        checked.map_err(|error| check_code_problem(error, now))
     }
 }
 
 /// Why no code was sent; `too_many` is the problem of too many.
-fn unsent(error: IssueError, too_many: Problem, now: Timestamp) -> Problem {
+fn send_code_problem(error: IssueError, too_many: Problem, now: Timestamp) -> Problem {
     match error {
         IssueError::Refused(error @ (SendError::TooMany(at) | SendError::JustSent(at))) => {
             until(too_many, at, now).detail(error)
         }
         IssueError::Refused(error @ SendError::Locked(Locked(at))) => until(CODE_LOCKED, at, now).detail(error),
-        IssueError::Store(error) => failed(error),
+        IssueError::Store(error) => store_problem(error),
     }
 }
 
 /// Why a code does not open.
-fn unchecked(error: CheckError, now: Timestamp) -> Problem {
+fn check_code_problem(error: CheckError, now: Timestamp) -> Problem {
     match error {
         CheckError::Wrong { attempts_left } => {
             WRONG_CODE.detail(format!("attempts left: {attempts_left}")).member("attemptsLeft", attempts_left)
         }
         CheckError::Expired => CODE_EXPIRED,
         CheckError::Locked(error @ Locked(at)) => until(CODE_LOCKED, at, now).detail(error),
-        CheckError::Store(error) => failed(error),
+        CheckError::Store(error) => store_problem(error),
     }
 }
 
-pub(super) fn refused(error: SignInError) -> Problem {
+pub(super) fn sign_in_problem(error: SignInError) -> Problem {
     match error {
         SignInError::Used => CODE_EXPIRED,
         SignInError::Deleting(_) => lambda_kit::problem::busy(),
-        SignInError::Store(error) => failed(error),
+        SignInError::Store(error) => store_problem(error),
     }
 }
 

@@ -51,7 +51,7 @@ impl Mailer {
         purpose: Purpose,
         locale: Locale,
     ) -> Result<(), String> {
-        let Written { subject, text, html } = write(code, purpose, locale);
+        let MailText { subject, text, html } = write(code, purpose, locale);
         let content = |data: String| Content::builder().data(data).charset("UTF-8").build().map_err(|e| e.to_string());
         let body = Body::builder().text(content(text)?).html(content(html)?).build();
         let message = Message::builder().subject(content(subject)?).body(body).build();
@@ -63,14 +63,14 @@ impl Mailer {
     }
 }
 
-struct Written {
+struct MailText {
     subject: String,
     text: String,
     html: String,
 }
 
 /// The code stands in the subject too: it can be read off a notification. There is no link: what has none teaches nobody to follow one.
-fn write(code: &Code, purpose: Purpose, locale: Locale) -> Written {
+fn write(code: &Code, purpose: Purpose, locale: Locale) -> MailText {
     let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
     let (subject, lead, note) = match locale {
         Locale::Ja => (
@@ -100,7 +100,7 @@ fn write(code: &Code, purpose: Purpose, locale: Locale) -> Written {
         "<!doctype html><html lang=\"{language}\"><body style=\"font-family:sans-serif;line-height:1.6;color:#222\">\
          <p>{lead}</p><p style=\"font-size:2em;letter-spacing:.2em;font-weight:bold\">{code}</p><p>{note}</p></body></html>"
     );
-    Written { subject, text, html }
+    MailText { subject, text, html }
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     fn a_mail_says_its_code_in_every_part_and_language() {
         for locale in [Locale::Ja, Locale::En] {
             let [sign_in, delete] = [Purpose::SignIn, Purpose::Delete].map(|purpose| {
-                let Written { subject, text, html } = write(&Code::of_random(1_234), purpose, locale);
+                let MailText { subject, text, html } = write(&Code::of_random(1_234), purpose, locale);
                 for part in [subject, text.clone(), html] {
                     assert!(part.contains("001234"), "{part}");
                 }

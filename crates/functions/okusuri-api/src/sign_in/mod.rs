@@ -5,20 +5,20 @@ mod mail;
 mod oauth;
 mod provider;
 
-pub(crate) use email::{send, verify};
+pub(crate) use email::{send_code, verify_code};
 pub(crate) use mail::Mailer;
-pub(crate) use oauth::{arrive, depart, providers};
+pub(crate) use oauth::{oauth_callback, providers, start_oauth};
 pub use provider::Provider;
 pub(crate) use provider::Providers;
 
 use domain::UserId;
 use jiff::tz::TimeZone;
 use lambda_kit::problem::{Problem, busy};
-use store::okusuri::{Deleted, NewUser};
+use store::okusuri::{DeleteProgress, NewUser};
 
 use crate::Okusuri;
-use crate::me::delete::time;
-use crate::problems::failed;
+use crate::me::delete::time_budget;
+use crate::problems::store_problem;
 
 /// Where somebody lives who does not say so.
 const TIME_ZONE_DEFAULT: &str = "UTC";
@@ -40,9 +40,9 @@ impl Okusuri {
 
     /// Brings a deletion to its end that somebody began who comes in again.
     async fn finish_deleting(&self, user_id: &UserId) -> Result<(), Problem> {
-        match self.everything.delete(user_id, (self.now)(), time()).await.map_err(failed)? {
-            Deleted::All => Ok(()),
-            Deleted::Some => Err(busy().detail("what there was of you is still being deleted")),
+        match self.everything.delete(user_id, (self.now)(), time_budget()).await.map_err(store_problem)? {
+            DeleteProgress::Done => Ok(()),
+            DeleteProgress::Unfinished => Err(busy().detail("what there was of you is still being deleted")),
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use lambda_kit::http::{Cookie, Reply, Request, invalid};
+use lambda_kit::http::{Cookie, Reply, Request, invalid_parameter};
 use lambda_kit::problem::Problem;
 use openidconnect::RedirectUrl;
 use serde_json::{Value, json};
-use store::okusuri::{ATTEMPT_LIFETIME, Attempt, Linked, LoginError, SignInError};
+use store::okusuri::{LinkOutcome, LoginError, OAUTH_ATTEMPT_LIFETIME, OauthAttempt, SignInError};
 use subtle::ConstantTimeEq;
 
 use super::provider::ProviderError;
 use super::time_zone;
 use crate::Okusuri;
-use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, failed};
-use crate::session::{self, cookie, is_from_the_page};
+use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, store_problem};
+use crate::session::{self, cookie, is_same_site_page};
 
 /// What binds an attempt to the browser that began it, under [`session::cookie_name`]: whoever is sent the address at which somebody else's attempt ends has no such cookie, and
 /// is not signed in as somebody else by it.
@@ -30,7 +30,7 @@ const TEXT_BYTES_MAX: usize = 2_048;
 
 /// What the page learns when nobody has come in: `#error=<this>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refused {
+enum OauthRefusal {
     /// The user, or the provider, has said no.
     Declined,
     /// The attempt is not known in this browser: too old, done already, or begun elsewhere.
@@ -47,7 +47,7 @@ enum Refused {
     NotSignedIn,
 }
 
-impl Refused {
+impl OauthRefusal {
     fn as_str(self) -> &'static str {
         match self {
             Self::Declined => "sign-in-declined",
@@ -62,33 +62,33 @@ impl Refused {
 }
 
 /// Why a request that came back did not end as it should.
-enum Failure {
-    Refused(Refused),
+enum CallbackFailure {
+    Refused(OauthRefusal),
     Problem(Problem),
 }
 
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
+impl From<OauthRefusal> for CallbackFailure {
+    fn from(refused: OauthRefusal) -> Self {
         Self::Refused(refused)
     }
 }
 
-impl From<Problem> for Failure {
+impl From<Problem> for CallbackFailure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
 }
 
-impl From<ProviderError> for Failure {
+impl From<ProviderError> for CallbackFailure {
     fn from(error: ProviderError) -> Self {
         match error {
             ProviderError::Unavailable(_) => {
                 tracing::error!(%error);
-                Refused::Unavailable
+                OauthRefusal::Unavailable
             }
             ProviderError::Invalid(_) => {
                 tracing::warn!(%error);
-                Refused::InvalidAnswer
+                OauthRefusal::InvalidAnswer
             }
         }
         .into()
@@ -103,108 +103,114 @@ pub(crate) fn providers(okusuri: &Okusuri) -> Reply {
 }
 
 /// Sends the browser to a provider.
-pub(crate) async fn depart(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+pub(crate) async fn start_oauth(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
-    let return_to = request.query("returnTo").map(page).transpose()?;
+    let return_to = request.query("returnTo").map(checked_return_page).transpose()?;
     let time_zone = request.query("timeZone").and_then(time_zone).map(|(_, name)| name);
     let state = okusuri.random_text();
     let link_to = match request.query("link") {
         None => None,
         // Another site's link, or a mail's, must not begin this in the user's name.
-        Some(_) if !is_from_the_page(request, okusuri.public_url.as_deref()) => {
-            return Ok(refused(okusuri, request, Refused::NotSignedIn));
+        Some(_) if !is_same_site_page(request, okusuri.public_url.as_deref()) => {
+            return Ok(error_redirect(okusuri, request, OauthRefusal::NotSignedIn));
         }
         Some(_) => match okusuri.user(request).await {
-            Ok(signed_in) => Some(Attempt::link_to(&state, &signed_in.session.session_id)),
-            Err(problem) if problem == NOT_SIGNED_IN => return Ok(refused(okusuri, request, Refused::NotSignedIn)),
+            Ok(signed_in) => Some(OauthAttempt::link_to(&state, &signed_in.session.session_id)),
+            Err(problem) if problem == NOT_SIGNED_IN => {
+                return Ok(error_redirect(okusuri, request, OauthRefusal::NotSignedIn));
+            }
             Err(problem) => return Err(problem),
         },
     };
     let redirect = redirect_url(okusuri, request, &provider.id)?;
-    let departure = match okusuri.providers.depart(provider, redirect, state.clone()).await {
-        Ok(departure) => departure,
+    let authorization = match okusuri.providers.authorization_request(provider, redirect, state.clone()).await {
+        Ok(authorization) => authorization,
         Err(error) => {
             tracing::error!(%error);
-            return Ok(refused(okusuri, request, Refused::Unavailable));
+            return Ok(error_redirect(okusuri, request, OauthRefusal::Unavailable));
         }
     };
-    let (nonce, verifier) = (departure.nonce, departure.verifier);
-    let attempt = Attempt { provider: provider.id.clone(), nonce, verifier, return_to, time_zone, link_to };
-    okusuri.attempts.begin(&state, attempt, (okusuri.now)()).await.map_err(failed)?;
-    Ok(Reply::redirect(&departure.url).cookie(&attempt_cookie(request, &state)))
+    let (nonce, verifier) = (authorization.nonce, authorization.verifier);
+    let attempt = OauthAttempt { provider: provider.id.clone(), nonce, verifier, return_to, time_zone, link_to };
+    okusuri.attempts.begin(&state, attempt, (okusuri.now)()).await.map_err(store_problem)?;
+    Ok(Reply::redirect(&authorization.url).cookie(&attempt_cookie(request, &state)))
 }
 
 /// Lets in, or links, whoever comes back from a provider.
-pub(crate) async fn arrive(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
+pub(crate) async fn oauth_callback(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let gone = Cookie { max_age: Duration::ZERO, ..attempt_cookie(request, "") };
-    match attempt(okusuri, request).await {
+    match finish_sign_in(okusuri, request).await {
         Ok(reply) => Ok(reply.cookie(&gone)),
-        Err(Failure::Refused(why)) => Ok(refused(okusuri, request, why).cookie(&gone)),
-        Err(Failure::Problem(problem)) => Err(problem),
+        Err(CallbackFailure::Refused(why)) => Ok(error_redirect(okusuri, request, why).cookie(&gone)),
+        Err(CallbackFailure::Problem(problem)) => Err(problem),
     }
 }
 
-async fn attempt(okusuri: &Okusuri, request: &Request) -> Result<Reply, Failure> {
+async fn finish_sign_in(okusuri: &Okusuri, request: &Request) -> Result<Reply, CallbackFailure> {
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
     let short = |name| request.query(name).filter(|text| text.len() <= TEXT_BYTES_MAX);
-    let state = short("state").ok_or(Refused::UnknownAttempt)?;
+    let state = short("state").ok_or(OauthRefusal::UnknownAttempt)?;
     let is_this_browsers = request
         .cookie(session::cookie_name(request, COOKIES))
         .is_some_and(|cookie| cookie.as_bytes().ct_eq(state.as_bytes()).into());
     if !is_this_browsers {
-        return Err(Refused::UnknownAttempt.into());
+        return Err(OauthRefusal::UnknownAttempt.into());
     }
     let now = (okusuri.now)();
-    let attempt = okusuri.attempts.take(state, now).await.map_err(failed)?.ok_or(Refused::UnknownAttempt)?;
+    let attempt =
+        okusuri.attempts.take(state, now).await.map_err(store_problem)?.ok_or(OauthRefusal::UnknownAttempt)?;
     // An answer of one provider is none of another, whatever the address says; nor is one that names another issuer (RFC 9207).
     let is_other_issuer = request.query("iss").is_some_and(|issuer| issuer != provider.issuer);
     if attempt.provider != provider.id || is_other_issuer {
-        return Err(Refused::InvalidAnswer.into());
+        return Err(OauthRefusal::InvalidAnswer.into());
     }
     if request.query("error").is_some() {
-        return Err(Refused::Declined.into());
+        return Err(OauthRefusal::Declined.into());
     }
-    let code = short("code").ok_or(Refused::InvalidAnswer)?.to_owned();
+    let code = short("code").ok_or(OauthRefusal::InvalidAnswer)?.to_owned();
     let redirect = redirect_url(okusuri, request, &provider.id)?;
-    let Attempt { nonce, verifier, return_to, time_zone, link_to, .. } = attempt;
-    let arrival = okusuri.providers.arrive(provider, redirect, code, nonce, &verifier, now).await?;
+    let OauthAttempt { nonce, verifier, return_to, time_zone, link_to, .. } = attempt;
+    let verified = okusuri.providers.verify_callback(provider, redirect, code, nonce, &verifier, now).await?;
     let page = format!("{}{}", origin(okusuri, request), return_to.as_deref().unwrap_or(PAGE));
     if let Some(link_to) = link_to {
         let signed_in = match okusuri.user(request).await {
-            Ok(signed_in) if Attempt::link_to(state, &signed_in.session.session_id) == link_to => signed_in,
-            Ok(_) => return Err(Refused::NotSignedIn.into()),
-            Err(problem) if problem == NOT_SIGNED_IN => return Err(Refused::NotSignedIn.into()),
+            Ok(signed_in) if OauthAttempt::link_to(state, &signed_in.session.session_id) == link_to => signed_in,
+            Ok(_) => return Err(OauthRefusal::NotSignedIn.into()),
+            Err(problem) if problem == NOT_SIGNED_IN => return Err(OauthRefusal::NotSignedIn.into()),
             Err(problem) => return Err(problem.into()),
         };
-        let linked =
-            okusuri.sign_ins.link(&signed_in.user, &arrival.login, &okusuri.vault, now).await.map_err(failed)?;
+        let linked = okusuri
+            .sign_ins
+            .link(&signed_in.user, &verified.login, &okusuri.vault, now)
+            .await
+            .map_err(store_problem)?;
         return match linked {
-            Linked::Yes => Ok(Reply::redirect(&page)),
-            Linked::Taken => Err(Refused::Taken.into()),
-            Linked::NoUser => Err(Refused::NotSignedIn.into()),
+            LinkOutcome::Yes => Ok(Reply::redirect(&page)),
+            LinkOutcome::Taken => Err(OauthRefusal::Taken.into()),
+            LinkOutcome::NoUser => Err(OauthRefusal::NotSignedIn.into()),
         };
     }
-    let new = okusuri.new_user(arrival.name, time_zone.as_deref())?;
+    let new = okusuri.new_user(verified.name, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
-    match okusuri.sign_ins.with_login(&arrival.login, &okusuri.vault, &new, &session, now).await {
+    match okusuri.sign_ins.with_login(&verified.login, &okusuri.vault, &new, &session, now).await {
         Ok(_) => Ok(Reply::redirect(&page).cookie(&cookie(request, &token))),
-        Err(LoginError::NotLinked) => Err(Refused::NotLinked.into()),
+        Err(LoginError::NotLinked) => Err(OauthRefusal::NotLinked.into()),
         Err(LoginError::SignIn(SignInError::Deleting(user_id))) => {
             // What there was of the user goes first; the next attempt begins anew.
             okusuri.finish_deleting(&user_id).await?;
-            Err(Refused::UnknownAttempt.into())
+            Err(OauthRefusal::UnknownAttempt.into())
         }
-        Err(LoginError::SignIn(error)) => Err(super::email::refused(error).into()),
+        Err(LoginError::SignIn(error)) => Err(super::email::sign_in_problem(error).into()),
     }
 }
 
 fn attempt_cookie<'a>(request: &Request, state: &'a str) -> Cookie<'a> {
-    let max_age = Duration::try_from(ATTEMPT_LIFETIME).unwrap_or_default();
-    session::named(request, COOKIES, PATH, state, max_age)
+    let max_age = Duration::try_from(OAUTH_ATTEMPT_LIFETIME).unwrap_or_default();
+    session::named_cookie(request, COOKIES, PATH, state, max_age)
 }
 
 /// Back to the page, which says what went wrong. A fragment goes to no server.
-fn refused(okusuri: &Okusuri, request: &Request, why: Refused) -> Reply {
+fn error_redirect(okusuri: &Okusuri, request: &Request, why: OauthRefusal) -> Reply {
     Reply::redirect(&format!("{}{PAGE}#error={}", origin(okusuri, request), why.as_str()))
 }
 
@@ -217,17 +223,17 @@ fn origin(okusuri: &Okusuri, request: &Request) -> String {
 
 fn redirect_url(okusuri: &Okusuri, request: &Request, provider: &str) -> Result<RedirectUrl, Problem> {
     let url = format!("{}{PATH}/{provider}/callback", origin(okusuri, request));
-    RedirectUrl::new(url).map_err(|error| invalid("host", error))
+    RedirectUrl::new(url).map_err(|error| invalid_parameter("host", error))
 }
 
 /// A page of ours to go back to: a path below [`PAGE`], and nothing that a browser could take for another site.
-fn page(text: &str) -> Result<String, Problem> {
+fn checked_return_page(text: &str) -> Result<String, Problem> {
     let is_plain = |char: char| char.is_ascii_graphic() && !"\\\"<>^`{|}".contains(char);
     let is_ours = text.starts_with(PAGE) && !text.contains("//") && !text.contains("..");
     if is_ours && text.len() <= TEXT_BYTES_MAX && text.chars().all(is_plain) {
         Ok(text.to_owned())
     } else {
-        Err(invalid("returnTo", format!("expected a path below `{PAGE}`")))
+        Err(invalid_parameter("returnTo", format!("expected a path below `{PAGE}`")))
     }
 }
 
@@ -238,7 +244,7 @@ mod tests {
     #[test]
     fn one_goes_back_to_pages_of_ours_alone() {
         for text in ["/okusuri/", "/okusuri/?a=b#settings", "/okusuri/index.html"] {
-            assert_eq!(page(text).as_deref(), Ok(text));
+            assert_eq!(checked_return_page(text).as_deref(), Ok(text));
         }
         for text in [
             "",
@@ -253,7 +259,11 @@ mod tests {
             "okusuri/",
             "/okusurix",
         ] {
-            assert_eq!(page(text).map_err(|problem| problem.name()), Err("invalid-parameter"), "{text:?}");
+            assert_eq!(
+                checked_return_page(text).map_err(|problem| problem.name()),
+                Err("invalid-parameter"),
+                "{text:?}"
+            );
         }
     }
 }

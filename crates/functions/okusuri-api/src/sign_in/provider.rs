@@ -27,7 +27,7 @@ use crate::me::NAME_CHARS_MAX;
 const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// How often at most a provider is asked for new keys, whatever key an ID token names.
-const METADATA_REFRESH: Duration = Duration::from_secs(60);
+const METADATA_REFRESH_MIN: Duration = Duration::from_secs(60);
 
 /// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of API Gateway.
 const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 512 * 1024 };
@@ -95,7 +95,7 @@ pub(crate) enum ProviderError {
 
 /// Where the browser goes, and what has to be remembered of it.
 #[derive(Debug)]
-pub(crate) struct Departure {
+pub(crate) struct AuthorizationRequest {
     pub(crate) url: String,
     pub(crate) nonce: String,
     pub(crate) verifier: SecretString,
@@ -103,7 +103,7 @@ pub(crate) struct Departure {
 
 /// Somebody who is known to the provider.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct VerifiedLogin {
     pub(crate) login: Login,
     pub(crate) name: Option<String>,
 }
@@ -130,12 +130,12 @@ impl Providers {
     }
 
     /// Where to send the browser, which is to come back to `redirect` with `state`.
-    pub(crate) async fn depart(
+    pub(crate) async fn authorization_request(
         &self,
         provider: &Provider,
         redirect: RedirectUrl,
         state: String,
-    ) -> Result<Departure, ProviderError> {
+    ) -> Result<AuthorizationRequest, ProviderError> {
         let metadata = self.metadata(provider, METADATA_LIFETIME).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let client = client(metadata, provider).set_redirect_uri(redirect);
@@ -146,12 +146,12 @@ impl Providers {
         }
         let (url, _, nonce) = request.set_pkce_challenge(challenge).url();
         let verifier = SecretString::from(verifier.secret().as_str());
-        Ok(Departure { url: url.into(), nonce: nonce.secret().clone(), verifier })
+        Ok(AuthorizationRequest { url: url.into(), nonce: nonce.secret().clone(), verifier })
     }
 
     /// Who came back with `code`. What is believed: an ID token of this issuer for this client with this attempt's nonce, not expired, signed by one of
     /// the issuer's keys.
-    pub(crate) async fn arrive(
+    pub(crate) async fn verify_callback(
         &self,
         provider: &Provider,
         redirect: RedirectUrl,
@@ -159,7 +159,7 @@ impl Providers {
         nonce: String,
         verifier: &SecretString,
         now: Timestamp,
-    ) -> Result<Arrival, ProviderError> {
+    ) -> Result<VerifiedLogin, ProviderError> {
         let http = self.http();
         let metadata = self.metadata(provider, METADATA_LIFETIME).await?;
         let known = client(metadata, provider).set_redirect_uri(redirect);
@@ -224,7 +224,7 @@ impl Providers {
                         access_token_expires_at: lifetime.and_then(|lifetime| now.checked_add(lifetime).ok()),
                         scope: scopes.map(|scopes| scopes.collect::<Vec<_>>().join(" ")),
                     };
-                    return Ok(Arrival { login, name });
+                    return Ok(VerifiedLogin { login, name });
                 }
                 // The provider may have new keys since it was asked.
                 Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey))
@@ -232,7 +232,7 @@ impl Providers {
                 {
                     is_refreshed = true;
                     drop(id_verifier);
-                    let metadata = self.metadata(provider, METADATA_REFRESH).await?;
+                    let metadata = self.metadata(provider, METADATA_REFRESH_MIN).await?;
                     known = client(metadata, provider);
                 }
                 Err(error) => return Err(invalid(error)),

@@ -13,10 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub(crate) use self::operations::{Operation, answer, place};
+pub(crate) use self::operations::{Operation, answer, stream_of_iterator};
 pub use self::shards::ShardChange;
 use crate::api::ApiError;
-use crate::{EngineError, arn, backups};
+use crate::{EngineError, arn, point_in_time_recovery};
 
 /// Shards that a stream may begin with; well above what one machine can feed.
 pub(crate) const SHARDS_MAX: u16 = 1_000;
@@ -54,7 +54,7 @@ impl Streams {
     /// Streams over `connection`; new ones begin with `initial_shards`.
     pub(crate) fn new(connection: Connection, initial_shards: u16) -> Result<Self, EngineError> {
         connection.execute_batch(shards::SCHEMA)?;
-        connection.execute_batch(backups::SCHEMA)?;
+        connection.execute_batch(point_in_time_recovery::SCHEMA)?;
         Ok(Self { connection: Mutex::new(connection), initial_shards })
     }
 
@@ -90,7 +90,7 @@ impl Streams {
 
     /// Answers an operation on point-in-time recovery, which shares the connection.
     pub(crate) fn recovery(&self, operation: &str, body: &[u8]) -> Result<String, ApiError> {
-        backups::answer(&self.lock(), operation, body)
+        point_in_time_recovery::answer(&self.lock(), operation, body)
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {

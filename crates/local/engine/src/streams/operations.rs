@@ -59,7 +59,7 @@ pub(crate) fn answer(streams: &Streams, operation: Operation, body: &[u8], regio
 }
 
 /// Table and public label of the stream that a shard iterator belongs to.
-pub(crate) fn place(shard_iterator: &str) -> Option<(String, String)> {
+pub(crate) fn stream_of_iterator(shard_iterator: &str) -> Option<(String, String)> {
     let iterator = ShardIterator::decode(shard_iterator)?;
     Some((iterator.table, arn::stream_label(&iterator.label)?))
 }

@@ -13,12 +13,12 @@ const BUCKETS_MAX: usize = 100_000;
 
 /// Which limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum UnitKind {
     Read,
     Write,
 }
 
-impl Kind {
+impl UnitKind {
     fn units_per_s(self) -> f64 {
         match self {
             Self::Read => READ_UNITS_PER_S,
@@ -39,7 +39,7 @@ pub(crate) struct Partition {
 /// All buckets.
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
-    levels: Mutex<HashMap<(Kind, Partition), Level>>,
+    levels: Mutex<HashMap<(UnitKind, Partition), Level>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ struct Level {
 }
 
 impl Level {
-    fn after(self, kind: Kind, now: Instant) -> Self {
+    fn after(self, kind: UnitKind, now: Instant) -> Self {
         let gained = now.saturating_duration_since(self.at).as_secs_f64() * kind.units_per_s();
         Self { units: (self.units + gained).min(kind.units_per_s()), at: now }
     }
@@ -57,7 +57,7 @@ impl Level {
 
 impl Buckets {
     /// The first of `partitions` that has nothing left.
-    pub(super) fn empty<'a>(&self, kind: Kind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
+    pub(super) fn empty<'a>(&self, kind: UnitKind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
         let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         partitions.iter().find(|partition| {
             let level = levels.get(&(kind, (*partition).clone()));
@@ -66,7 +66,7 @@ impl Buckets {
     }
 
     /// Takes `units`, into debt if need be.
-    pub(super) fn take(&self, kind: Kind, partition: Partition, units: f64, now: Instant) {
+    pub(super) fn take(&self, kind: UnitKind, partition: Partition, units: f64, now: Instant) {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         if levels.len() >= BUCKETS_MAX {
             levels.retain(|(kind, _), level| level.after(*kind, now).units < kind.units_per_s());
@@ -92,19 +92,19 @@ mod tests {
     fn a_partition_takes_its_second_worth_and_then_as_much_as_time_gives() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         let hot = [partition("hot")];
-        buckets.take(Kind::Write, partition("hot"), 999.0, now);
-        assert_eq!(buckets.empty(Kind::Write, &hot, now), None);
-        buckets.take(Kind::Write, partition("hot"), 101.0, now);
-        assert_eq!(buckets.empty(Kind::Write, &hot, now), Some(&hot[0]));
-        assert_eq!(buckets.empty(Kind::Write, &hot, now + Duration::from_millis(99)), Some(&hot[0]));
-        assert_eq!(buckets.empty(Kind::Write, &hot, now + Duration::from_millis(101)), None);
+        buckets.take(UnitKind::Write, partition("hot"), 999.0, now);
+        assert_eq!(buckets.empty(UnitKind::Write, &hot, now), None);
+        buckets.take(UnitKind::Write, partition("hot"), 101.0, now);
+        assert_eq!(buckets.empty(UnitKind::Write, &hot, now), Some(&hot[0]));
+        assert_eq!(buckets.empty(UnitKind::Write, &hot, now + Duration::from_millis(99)), Some(&hot[0]));
+        assert_eq!(buckets.empty(UnitKind::Write, &hot, now + Duration::from_millis(101)), None);
     }
 
     #[test]
     fn a_hot_partition_leaves_the_others_and_its_reads_alone() {
         let (buckets, now) = (Buckets::default(), Instant::now());
-        buckets.take(Kind::Write, partition("hot"), 2_000.0, now);
-        assert_eq!(buckets.empty(Kind::Write, &[partition("cold")], now), None);
-        assert_eq!(buckets.empty(Kind::Read, &[partition("hot")], now), None);
+        buckets.take(UnitKind::Write, partition("hot"), 2_000.0, now);
+        assert_eq!(buckets.empty(UnitKind::Write, &[partition("cold")], now), None);
+        assert_eq!(buckets.empty(UnitKind::Read, &[partition("hot")], now), None);
     }
 }

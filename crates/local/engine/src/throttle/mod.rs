@@ -7,21 +7,21 @@
 mod buckets;
 mod clock;
 mod requests;
-mod shape;
+mod table_schema;
 
 use bytes::Bytes;
 use dynoxide::types::{read_capacity_units_with_consistency, write_capacity_units};
 use dynoxide::{Database, Item};
 use serde_json::{Value, json};
 
-use self::buckets::{Buckets, Kind, Partition};
+use self::buckets::{Buckets, Partition, UnitKind};
 pub use self::clock::ThrottleClock;
 pub(crate) use self::requests::queried_key;
 use self::requests::{Read, Write};
-pub(crate) use self::shape::Shape;
+pub(crate) use self::table_schema::TableSchema;
 use crate::api::ApiError;
 use crate::arn;
-use crate::front::Call;
+use crate::proxy::Call;
 
 /// What a transaction's reads and writes cost more.
 const TRANSACTION_FACTOR: f64 = 2.0;
@@ -35,20 +35,20 @@ pub(crate) struct Throttle {
 
 /// A call that may go on.
 #[derive(Debug)]
-pub(crate) struct Throttled {
+pub(crate) struct AdmittedCall {
     /// The call, without the parts of a batch that were refused.
     pub(crate) call: Call,
     /// What to charge when it has succeeded.
-    pub(crate) debts: Vec<Debt>,
+    pub(crate) charges: Vec<Charge>,
     /// What its reply still lacks.
-    pub(crate) merge: Merge,
+    pub(crate) reply_edit: ReplyEdit,
     /// Parts of a batch that were refused.
     pub(crate) refused: usize,
 }
 
 /// A cost that is known when the call has been carried out.
 #[derive(Debug)]
-pub(crate) enum Debt {
+pub(crate) enum Charge {
     Write(Write),
     Read(Read),
     /// A query costs what its reply says.
@@ -57,14 +57,14 @@ pub(crate) enum Debt {
 
 /// Changes to a reply.
 #[derive(Debug, Default)]
-pub(crate) struct Merge {
+pub(crate) struct ReplyEdit {
     /// The member and the parts of a batch that were refused.
     unprocessed: Option<(&'static str, Value)>,
     /// The caller did not ask what the call consumes.
     without_capacity: bool,
 }
 
-impl Merge {
+impl ReplyEdit {
     /// The reply as the caller is to see it.
     pub(crate) fn apply(self, body: Bytes) -> Bytes {
         if self.unprocessed.is_none() && !self.without_capacity {
@@ -83,43 +83,43 @@ impl Merge {
 
 impl Throttle {
     /// Lets a call in, wholly or (a batch) in part, or refuses it. Waits for SQLite.
-    pub(crate) fn admit(&self, tables: &Database, call: Call, region: &str) -> Result<Throttled, ApiError> {
-        let Ok(request) = serde_json::from_slice::<Value>(&call.body) else { return Ok(passed(call, Vec::new())) };
+    pub(crate) fn admit(&self, tables: &Database, call: Call, region: &str) -> Result<AdmittedCall, ApiError> {
+        let Ok(request) = serde_json::from_slice::<Value>(&call.body) else { return Ok(admitted(call, Vec::new())) };
         match call.operation.as_str() {
             operation @ ("PutItem" | "UpdateItem" | "DeleteItem") => {
                 let Some(write) = Write::of_request(tables, operation, &request) else {
-                    return Ok(passed(call, Vec::new()));
+                    return Ok(admitted(call, Vec::new()));
                 };
-                self.check(Kind::Write, &write.partitions(), &write.shape, region)?;
-                Ok(passed(call, vec![Debt::Write(write)]))
+                self.check(UnitKind::Write, &write.partitions(), &write.schema, region)?;
+                Ok(admitted(call, vec![Charge::Write(write)]))
             }
             "GetItem" => {
-                let Some(read) = Read::of_request(tables, &request, 1.0) else { return Ok(passed(call, Vec::new())) };
-                self.check(Kind::Read, &[read.partition()], &read.shape, region)?;
-                Ok(passed(call, vec![Debt::Read(read)]))
+                let Some(read) = Read::of_request(tables, &request, 1.0) else { return Ok(admitted(call, Vec::new())) };
+                self.check(UnitKind::Read, &[read.partition()], &read.schema, region)?;
+                Ok(admitted(call, vec![Charge::Read(read)]))
             }
             "Query" => self.admit_query(tables, call, request, region),
             "TransactWriteItems" | "TransactGetItems" => self.admit_transaction(tables, call, &request),
             "BatchWriteItem" | "BatchGetItem" => self.admit_batch(tables, call, request, region),
-            _ => Ok(passed(call, Vec::new())),
+            _ => Ok(admitted(call, Vec::new())),
         }
     }
 
     /// Takes what a call that has succeeded with `reply` cost. Waits for SQLite.
-    pub(crate) fn charge(&self, tables: &Database, debts: Vec<Debt>, reply: &[u8]) {
+    pub(crate) fn charge(&self, tables: &Database, charges: Vec<Charge>, reply: &[u8]) {
         let now = self.clock.now();
-        for debt in debts {
-            match debt {
-                Debt::Write(write) => {
+        for charge in charges {
+            match charge {
+                Charge::Write(write) => {
                     for (partition, units) in write.costs(tables) {
-                        self.buckets.take(Kind::Write, partition, units, now);
+                        self.buckets.take(UnitKind::Write, partition, units, now);
                     }
                 }
-                Debt::Read(read) => self.buckets.take(Kind::Read, read.partition(), read.cost(tables), now),
-                Debt::Query(partition) => {
+                Charge::Read(read) => self.buckets.take(UnitKind::Read, read.partition(), read.cost(tables), now),
+                Charge::Query(partition) => {
                     let reply: Value = serde_json::from_slice(reply).unwrap_or_default();
                     let units = reply["ConsumedCapacity"]["CapacityUnits"].as_f64().unwrap_or_default();
-                    self.buckets.take(Kind::Read, partition, units, now);
+                    self.buckets.take(UnitKind::Read, partition, units, now);
                 }
             }
         }
@@ -131,33 +131,35 @@ impl Throttle {
         mut call: Call,
         mut request: Value,
         region: &str,
-    ) -> Result<Throttled, ApiError> {
-        let Some((partition, shape)) = requests::queried(tables, &request) else { return Ok(passed(call, Vec::new())) };
-        self.check(Kind::Read, std::slice::from_ref(&partition), &shape, region)?;
+    ) -> Result<AdmittedCall, ApiError> {
+        let Some((partition, schema)) = requests::queried(tables, &request) else {
+            return Ok(admitted(call, Vec::new()));
+        };
+        self.check(UnitKind::Read, std::slice::from_ref(&partition), &schema, region)?;
         let asked = request.get("ReturnConsumedCapacity").and_then(Value::as_str).unwrap_or("NONE") != "NONE";
         if !asked {
             request["ReturnConsumedCapacity"] = "TOTAL".into();
             call.body = Bytes::from(request.to_string());
         }
-        let merge = Merge { unprocessed: None, without_capacity: !asked };
-        Ok(Throttled { merge, ..passed(call, vec![Debt::Query(partition)]) })
+        let reply_edit = ReplyEdit { unprocessed: None, without_capacity: !asked };
+        Ok(AdmittedCall { reply_edit, ..admitted(call, vec![Charge::Query(partition)]) })
     }
 
-    fn admit_transaction(&self, tables: &Database, call: Call, request: &Value) -> Result<Throttled, ApiError> {
+    fn admit_transaction(&self, tables: &Database, call: Call, request: &Value) -> Result<AdmittedCall, ApiError> {
         let actions = request["TransactItems"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut debts = Vec::with_capacity(actions.len());
+        let mut charges = Vec::with_capacity(actions.len());
         let mut reasons = vec![None; actions.len()];
         let now = self.clock.now();
         for (index, action) in actions.iter().enumerate() {
             let refused = if let Some(get) = action.get("Get") {
                 let Some(read) = Read::of_request(tables, get, TRANSACTION_FACTOR) else { continue };
-                let refused = self.buckets.empty(Kind::Read, &[read.partition()], now).is_some();
-                debts.push(Debt::Read(read));
+                let refused = self.buckets.empty(UnitKind::Read, &[read.partition()], now).is_some();
+                charges.push(Charge::Read(read));
                 refused
             } else {
                 let Some(write) = Write::of_action(tables, action) else { continue };
-                let refused = self.buckets.empty(Kind::Write, &write.partitions(), now).is_some();
-                debts.push(Debt::Write(write));
+                let refused = self.buckets.empty(UnitKind::Write, &write.partitions(), now).is_some();
+                charges.push(Charge::Write(write));
                 refused
             };
             if refused {
@@ -168,7 +170,7 @@ impl Throttle {
         if reasons.iter().any(Option::is_some) {
             Err(ApiError::transaction_cancelled(&reasons))
         } else {
-            Ok(passed(call, debts))
+            Ok(admitted(call, charges))
         }
     }
 
@@ -178,23 +180,23 @@ impl Throttle {
         mut call: Call,
         mut request: Value,
         region: &str,
-    ) -> Result<Throttled, ApiError> {
+    ) -> Result<AdmittedCall, ApiError> {
         let writing = call.operation == "BatchWriteItem";
         let mut batch = requests::Batch::parse(tables, writing, &request);
-        let (mut debts, mut refusal, mut refused, mut left) = (Vec::new(), None, 0, 0);
+        let (mut charges, mut refusal, mut refused, mut left) = (Vec::new(), None, 0, 0);
         for part in &mut batch.parts {
-            let (kind, partitions, shape) = match &part.debt {
-                Some(Debt::Write(write)) => (Kind::Write, write.partitions(), &write.shape),
-                Some(Debt::Read(read)) => (Kind::Read, vec![read.partition()], &read.shape),
+            let (kind, partitions, schema) = match &part.charge {
+                Some(Charge::Write(write)) => (UnitKind::Write, write.partitions(), &write.schema),
+                Some(Charge::Read(read)) => (UnitKind::Read, vec![read.partition()], &read.schema),
                 _ => {
                     left += 1;
                     continue;
                 }
             };
-            match self.check(kind, &partitions, shape, region) {
+            match self.check(kind, &partitions, schema, region) {
                 Ok(()) => {
                     left += 1;
-                    debts.extend(part.debt.take());
+                    charges.extend(part.charge.take());
                 }
                 Err(error) => {
                     part.refused = true;
@@ -204,7 +206,7 @@ impl Throttle {
             }
         }
         match refusal {
-            None => Ok(passed(call, debts)),
+            None => Ok(admitted(call, charges)),
             // AWS answers a batch of which nothing could be done with the exception itself.
             Some(error) if left == 0 => Err(error),
             Some(_) => {
@@ -212,15 +214,21 @@ impl Throttle {
                 request["RequestItems"] = kept;
                 call.body = Bytes::from(request.to_string());
                 let member = if writing { "UnprocessedItems" } else { "UnprocessedKeys" };
-                let merge = Merge { unprocessed: Some((member, unprocessed)), without_capacity: false };
-                Ok(Throttled { call, debts, merge, refused })
+                let reply_edit = ReplyEdit { unprocessed: Some((member, unprocessed)), without_capacity: false };
+                Ok(AdmittedCall { call, charges, reply_edit, refused })
             }
         }
     }
 
-    fn check(&self, kind: Kind, partitions: &[Partition], shape: &Shape, region: &str) -> Result<(), ApiError> {
+    fn check(
+        &self,
+        kind: UnitKind,
+        partitions: &[Partition],
+        schema: &TableSchema,
+        region: &str,
+    ) -> Result<(), ApiError> {
         let Some(empty) = self.buckets.empty(kind, partitions, self.clock.now()) else { return Ok(()) };
-        let name = if shape.on_demand { "ThrottlingException" } else { "ProvisionedThroughputExceededException" };
+        let name = if schema.on_demand { "ThrottlingException" } else { "ProvisionedThroughputExceededException" };
         let (place, resource) = match &empty.index {
             Some(index) => ("Index", arn::index(region, &empty.table, index)),
             None => ("Table", arn::table(region, &empty.table)),
@@ -232,8 +240,8 @@ impl Throttle {
     }
 }
 
-fn passed(call: Call, debts: Vec<Debt>) -> Throttled {
-    Throttled { call, debts, merge: Merge::default(), refused: 0 }
+fn admitted(call: Call, charges: Vec<Charge>) -> AdmittedCall {
+    AdmittedCall { call, charges, reply_edit: ReplyEdit::default(), refused: 0 }
 }
 
 /// Write units of an item of this size, in whole kilobytes.

@@ -4,13 +4,13 @@ use dynoxide::{Database, Item};
 use serde_json::{Map, Value, json};
 
 use super::buckets::Partition;
-use super::shape::Shape;
-use super::{Debt, TRANSACTION_FACTOR, read_units, write_units};
+use super::table_schema::TableSchema;
+use super::{Charge, TRANSACTION_FACTOR, read_units, write_units};
 
 /// One item to be written.
 #[derive(Debug)]
 pub(crate) struct Write {
-    pub(super) shape: Shape,
+    pub(super) schema: TableSchema,
     key: Item,
     old: Option<Item>,
     new: After,
@@ -39,27 +39,27 @@ impl Write {
     }
 
     fn new(tables: &Database, action: &str, request: &Value, factor: f64) -> Option<Self> {
-        let shape = Shape::of(tables, request["TableName"].as_str()?)?;
+        let schema = TableSchema::of(tables, request["TableName"].as_str()?)?;
         let (key, after) = match action {
             "Put" => {
                 let item = item_of(&request["Item"])?;
-                (shape.key_of(&item), After::Known(Some(item)))
+                (schema.key_of(&item), After::Known(Some(item)))
             }
             "Delete" => (item_of(&request["Key"])?, After::Known(None)),
             _ => (item_of(&request["Key"])?, After::Updated),
         };
-        let old = get(tables, &shape.table, &key);
-        Some(Self { shape, key, old, new: after, factor })
+        let old = get(tables, &schema.table, &key);
+        Some(Self { schema, key, old, new: after, factor })
     }
 
     /// The partitions that it is known to touch beforehand.
     pub(super) fn partitions(&self) -> Vec<Partition> {
         let new = if let After::Known(new) = &self.new { new.as_ref() } else { None };
         let items = self.old.iter().chain(new);
-        self.shape
+        self.schema
             .partition(&self.key)
             .into_iter()
-            .chain(items.flat_map(|item| self.shape.index_partitions(item)))
+            .chain(items.flat_map(|item| self.schema.index_partitions(item)))
             .collect()
     }
 
@@ -67,11 +67,11 @@ impl Write {
     pub(super) fn costs(self, tables: &Database) -> Vec<(Partition, f64)> {
         let new = match self.new {
             After::Known(new) => new,
-            After::Updated => get(tables, &self.shape.table, &self.key),
+            After::Updated => get(tables, &self.schema.table, &self.key),
         };
         let units = self.old.iter().chain(&new).map(write_units).fold(1.0, f64::max);
-        let mut costs = self.shape.index_costs(self.old.as_ref(), new.as_ref());
-        costs.extend(self.shape.partition(&self.key).map(|partition| (partition, units * self.factor)));
+        let mut costs = self.schema.index_costs(self.old.as_ref(), new.as_ref());
+        costs.extend(self.schema.partition(&self.key).map(|partition| (partition, units * self.factor)));
         costs
     }
 }
@@ -79,7 +79,7 @@ impl Write {
 /// One item to be read.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(super) shape: Shape,
+    pub(super) schema: TableSchema,
     key: Item,
     partition: Partition,
     consistent: bool,
@@ -95,10 +95,10 @@ impl Read {
     }
 
     fn new(tables: &Database, table: &str, key: &Value, consistent: bool, factor: f64) -> Option<Self> {
-        let shape = Shape::of(tables, table)?;
+        let schema = TableSchema::of(tables, table)?;
         let key = item_of(key)?;
-        let partition = shape.partition(&key)?;
-        Some(Self { shape, key, partition, consistent, factor })
+        let partition = schema.partition(&key)?;
+        Some(Self { schema, key, partition, consistent, factor })
     }
 
     /// The partition that it touches.
@@ -108,23 +108,23 @@ impl Read {
 
     /// What it has cost.
     pub(super) fn cost(&self, tables: &Database) -> f64 {
-        read_units(get(tables, &self.shape.table, &self.key).as_ref(), self.consistent) * self.factor
+        read_units(get(tables, &self.schema.table, &self.key).as_ref(), self.consistent) * self.factor
     }
 }
 
 /// A batch, part by part.
 #[derive(Debug)]
 pub(super) struct Batch {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<BatchEntry>,
 }
 
 /// One write or key of a batch.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct BatchEntry {
     table: String,
     request: Value,
     /// `None` for what cannot be read: the emulator will say so.
-    pub(super) debt: Option<Debt>,
+    pub(super) charge: Option<Charge>,
     pub(super) refused: bool,
 }
 
@@ -136,13 +136,13 @@ impl Batch {
             let list = if writing { requests } else { &requests["Keys"] };
             for part in list.as_array().into_iter().flatten() {
                 let name = table;
-                let debt = if writing {
-                    batch_write(tables, name, part).map(Debt::Write)
+                let charge = if writing {
+                    batch_write(tables, name, part).map(Charge::Write)
                 } else {
                     let consistent = requests["ConsistentRead"] == true;
-                    Read::new(tables, name, part, consistent, 1.0).map(Debt::Read)
+                    Read::new(tables, name, part, consistent, 1.0).map(Charge::Read)
                 };
-                parts.push(Part { table: table.clone(), request: part.clone(), debt, refused: false });
+                parts.push(BatchEntry { table: table.clone(), request: part.clone(), charge, refused: false });
             }
         }
         Self { parts }
@@ -180,15 +180,15 @@ fn batch_write(tables: &Database, table: &str, part: &Value) -> Option<Write> {
 }
 
 /// The partition that a `Query` reads, where its key condition has the usual form `name = :value`.
-pub(super) fn queried(tables: &Database, request: &Value) -> Option<(Partition, Shape)> {
-    let shape = Shape::of(tables, request["TableName"].as_str()?)?;
-    let key = serde_json::from_value(queried_key(&shape, request)?.clone()).ok()?;
-    Some((shape.partition_of(request["IndexName"].as_str(), &key), shape))
+pub(super) fn queried(tables: &Database, request: &Value) -> Option<(Partition, TableSchema)> {
+    let schema = TableSchema::of(tables, request["TableName"].as_str()?)?;
+    let key = serde_json::from_value(queried_key(&schema, request)?.clone()).ok()?;
+    Some((schema.partition_of(request["IndexName"].as_str(), &key), schema))
 }
 
 /// The value of the partition key that a `Query` asks for, likewise.
-pub(crate) fn queried_key<'a>(shape: &Shape, request: &'a Value) -> Option<&'a Value> {
-    let attribute = shape.partition_key(request["IndexName"].as_str())?;
+pub(crate) fn queried_key<'a>(schema: &TableSchema, request: &'a Value) -> Option<&'a Value> {
+    let attribute = schema.partition_key(request["IndexName"].as_str())?;
     let condition = request["KeyConditionExpression"].as_str()?.replace('=', " = ");
     let words: Vec<&str> =
         condition.split(|c: char| c.is_whitespace() || "()".contains(c)).filter(|word| !word.is_empty()).collect();

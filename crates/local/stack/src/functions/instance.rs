@@ -62,7 +62,7 @@ pub struct Instance {
 
 /// Why an instance did not come to its first invocation.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum InstanceStartError {
     /// The binary is missing or cannot be executed.
     #[error("cannot run {binary}: {problem}")]
     Spawn {
@@ -132,10 +132,10 @@ impl Launcher {
     /// Starts an instance and waits for the end of its init phase.
     ///
     /// # Errors
-    /// [`StartError`], with the instance's own output where there is some.
-    pub async fn start(&self, function: &Function, binary: &PathBuf) -> Result<Instance, StartError> {
+    /// [`InstanceStartError`], with the instance's own output where there is some.
+    pub async fn start(&self, function: &Function, binary: &PathBuf) -> Result<Instance, InstanceStartError> {
         let started = Instant::now();
-        let api = RuntimeApi::open().await.map_err(StartError::RuntimeApi)?;
+        let api = RuntimeApi::open().await.map_err(InstanceStartError::RuntimeApi)?;
         let number = self.instances.fetch_add(1, Ordering::Relaxed);
         let task_root = binary.parent().unwrap_or(binary);
         let mut child = Command::new(binary)
@@ -149,7 +149,7 @@ impl Launcher {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
-            .map_err(|problem| StartError::Spawn { binary: binary.display().to_string(), problem })?;
+            .map_err(|problem| InstanceStartError::Spawn { binary: binary.display().to_string(), problem })?;
         let pid = child.id();
         let last_lines = Arc::new(Mutex::new(VecDeque::new()));
         let output = TaskTracker::new();
@@ -179,7 +179,7 @@ impl Launcher {
 }
 
 impl Instance {
-    async fn initialised(&mut self, last_lines: &Mutex<VecDeque<String>>) -> Result<(), StartError> {
+    async fn initialised(&mut self, last_lines: &Mutex<VecDeque<String>>) -> Result<(), InstanceStartError> {
         let mut phase = self.api.phase();
         let lines = || last_lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
         let settled = tokio::time::timeout(INIT_TIMEOUT, async {
@@ -192,11 +192,11 @@ impl Instance {
             Ok(Ok(Phase::Failed(body))) => {
                 // The runtime exits after its report; what it printed on the way explains the report.
                 drop(tokio::time::timeout(OUTPUT_GRACE, self.exit.wait_for(Option::is_some)).await);
-                Err(StartError::Reported { body, output: lines() })
+                Err(InstanceStartError::Reported { body, output: lines() })
             }
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(exit)) => Err(StartError::Exited { exit, output: lines() }),
-            Err(_) => Err(StartError::TimedOut { output: lines() }),
+            Ok(Err(exit)) => Err(InstanceStartError::Exited { exit, output: lines() }),
+            Err(_) => Err(InstanceStartError::TimedOut { output: lines() }),
         }
     }
 

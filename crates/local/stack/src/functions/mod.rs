@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use environment::Endpoints;
-pub use instance::{INIT_TIMEOUT, StartError};
+pub use instance::{INIT_TIMEOUT, InstanceStartError};
 pub use pool::{FailureKind, FunctionError, Invocation, InvokeError, Pool};
 pub use runtime_api::PAYLOAD_BYTES_MAX;
 
@@ -49,7 +49,7 @@ pub struct FunctionStartError {
     /// The binary's name.
     pub function: String,
     /// What happened.
-    pub source: StartError,
+    pub source: InstanceStartError,
 }
 
 impl Functions {

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
-use super::instance::{Instance, Launcher, StartError};
+use super::instance::{Instance, InstanceStartError, Launcher};
 use super::runtime_api::{Delivery, PAYLOAD_BYTES_MAX, Reply};
 use crate::arn;
 use crate::faults::Faults;
@@ -161,8 +161,8 @@ impl Pool {
     /// Starts one instance ahead of the first invocation, so that a binary that cannot run says so when the stack starts.
     ///
     /// # Errors
-    /// [`StartError`], with the instance's own output.
-    pub async fn warm(&self) -> Result<(), StartError> {
+    /// [`InstanceStartError`], with the instance's own output.
+    pub async fn warm(&self) -> Result<(), InstanceStartError> {
         let instance = self.launcher.start(&self.function, &self.binary).await?;
         self.lock_idle().push((Instant::now(), instance));
         Ok(())
@@ -329,9 +329,9 @@ fn crash(request_id: &str, exit: &str) -> FunctionError {
     failure(FailureKind::Crashed, "Runtime.ExitError", &message)
 }
 
-fn init_failure(request_id: &str, error: &StartError) -> FunctionError {
+fn init_failure(request_id: &str, error: &InstanceStartError) -> FunctionError {
     match error {
-        StartError::Reported { body, .. } => FunctionError { kind: FailureKind::Init, body: body.clone() },
+        InstanceStartError::Reported { body, .. } => FunctionError { kind: FailureKind::Init, body: body.clone() },
         other => {
             let message = format!("RequestId: {request_id} Error: {other}");
             failure(FailureKind::Init, "Runtime.InitError", &message)

@@ -3,9 +3,9 @@
 //! Several APIs of a template share the stack's one port; each keeps its own CORS configuration and throttling.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
-pub(crate) mod answer;
 mod cors;
 pub(crate) mod event;
+pub(crate) mod integration_response;
 pub(crate) mod routes;
 pub(crate) mod throttle;
 
@@ -111,7 +111,7 @@ impl HttpApis {
         }
         let found = match self.routes.find(parts.method.as_str(), path).or_else(|| self.routes.default_route()) {
             Some(found) => found,
-            None => return answer::message(StatusCode::NOT_FOUND, "Not Found"),
+            None => return integration_response::message(StatusCode::NOT_FOUND, "Not Found"),
         };
         let api = api_of(&found);
         let mut response = self.call(api, &found, &parts, body, peer).await;
@@ -153,25 +153,29 @@ impl HttpApis {
         peer: SocketAddr,
     ) -> Response<Body> {
         if api.bucket.as_ref().is_some_and(|bucket| !bucket.take(Instant::now())) {
-            return answer::message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
+            return integration_response::message(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
         }
         if header_bytes(parts) > HEADERS_BYTES_MAX {
-            return answer::message(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Request Header Fields Too Large");
+            return integration_response::message(
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "Request Header Fields Too Large",
+            );
         }
         let Some(body) = read_body(&parts.headers, body).await else {
-            return answer::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+            return integration_response::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
         };
         let event = event::build(parts, &body, found, &api.id, peer.ip(), Timestamp::now());
         let invocation = found.target.pool.invoke(event.to_string().into());
         match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
-            Ok(Ok(invocation)) => {
-                invocation.outcome.map_or_else(|_| answer::internal_server_error(), |body| answer::read(&body))
-            }
+            Ok(Ok(invocation)) => invocation.outcome.map_or_else(
+                |_| integration_response::internal_server_error(),
+                |body| integration_response::read(&body),
+            ),
             Ok(Err(InvokeError::TooLarge)) => {
-                answer::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
+                integration_response::message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
             }
             Ok(Err(InvokeError::Throttled | InvokeError::Stopping)) | Err(_) => {
-                answer::message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+                integration_response::message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
             }
         }
     }

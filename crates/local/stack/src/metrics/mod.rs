@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::{Place, Usage};
+use engine::{TableOrIndex, Usage};
 
 pub use series::{Point, SeriesView};
 
@@ -42,19 +42,19 @@ pub enum Subject {
 #[derive(Debug)]
 pub struct Metrics {
     start: Instant,
-    board: Mutex<Board>,
+    recorded: Mutex<Recorded>,
 }
 
 #[derive(Debug, Default)]
-struct Board {
+struct Recorded {
     series: BTreeMap<(Subject, String), Series>,
     /// The engine's meter as it was read last.
-    usage: BTreeMap<Place, Usage>,
+    usage: BTreeMap<TableOrIndex, Usage>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
-        Self { start: Instant::now(), board: Mutex::default() }
+        Self { start: Instant::now(), recorded: Mutex::default() }
     }
 }
 
@@ -68,20 +68,20 @@ impl Metrics {
     /// Notes the metrics in a line of a function's log that is written in CloudWatch's embedded metric format.
     pub fn record_embedded(&self, function: &str, line: &str) {
         let (slot, subject) = (self.slot(), Subject::Function(function.to_owned()));
-        let mut board = self.lock();
+        let mut recorded = self.lock();
         for (metric, values) in embedded::read(line) {
             for value in values {
-                board.add(slot, &subject, &metric, value);
+                recorded.add(slot, &subject, &metric, value);
             }
         }
     }
 
     /// Notes what tables have consumed since the last time, of a meter that only grows.
-    pub fn record_usage(&self, usage: BTreeMap<Place, Usage>) {
+    pub fn record_usage(&self, usage: BTreeMap<TableOrIndex, Usage>) {
         let slot = self.slot();
-        let mut board = self.lock();
+        let mut recorded = self.lock();
         for (place, now) in &usage {
-            let before = board.usage.get(place).copied().unwrap_or_default();
+            let before = recorded.usage.get(place).copied().unwrap_or_default();
             let subject = Subject::Table(place.0.clone(), place.1.clone());
             let throttled = now.throttled.saturating_sub(before.throttled) as f64;
             for (metric, value) in [
@@ -90,19 +90,19 @@ impl Metrics {
                 ("ThrottledRequests", throttled),
             ] {
                 if value > 0.0 {
-                    board.add(slot, &subject, metric, value);
+                    recorded.add(slot, &subject, metric, value);
                 }
             }
         }
-        board.usage = usage;
+        recorded.usage = usage;
     }
 
     /// What is kept of a subject, by metric.
     #[must_use]
     pub fn of(&self, subject: &Subject) -> BTreeMap<String, SeriesView> {
         let slot = self.slot();
-        let board = self.lock();
-        let all = board.series.iter().filter(|((of, _), _)| of == subject);
+        let recorded = self.lock();
+        let all = recorded.series.iter().filter(|((of, _), _)| of == subject);
         all.map(|((_, metric), series)| (metric.clone(), series.view(slot)))
             .filter(|(_, view)| view.count > 0)
             .collect()
@@ -110,9 +110,9 @@ impl Metrics {
 
     /// The tables that something is known of, each with its index or without.
     #[must_use]
-    pub fn tables(&self) -> Vec<Place> {
-        let board = self.lock();
-        let mut places: Vec<Place> = board
+    pub fn tables(&self) -> Vec<TableOrIndex> {
+        let recorded = self.lock();
+        let mut places: Vec<TableOrIndex> = recorded
             .series
             .keys()
             .filter_map(|(subject, _)| match subject {
@@ -128,12 +128,12 @@ impl Metrics {
         self.start.elapsed().as_secs() / SLOT.as_secs()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Board {
+impl Recorded {
     fn add(&mut self, slot: u64, subject: &Subject, metric: &str, value: f64) {
         let key = (subject.clone(), metric.to_owned());
         if self.series.len() >= SERIES_MAX && !self.series.contains_key(&key) {

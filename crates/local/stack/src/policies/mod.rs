@@ -6,18 +6,18 @@
 //!
 //! Source: <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.
 
-mod account;
 mod statement;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, header};
-use engine::{Access, Gate};
+use engine::{Access, Authorizer};
 
-use self::account::Account;
-pub use self::account::{DeniedCall, FunctionAccount, StatementAccount};
-use self::statement::{Lacks, Matched};
+use self::statement::{Matched, Mismatch};
+use self::usage::PolicyUsage;
+pub use self::usage::{DeniedCall, FunctionPolicyUsage, StatementUsage};
 use crate::arn;
 use crate::stack::{Role, Stack};
 
@@ -50,7 +50,7 @@ struct Held {
     role: Role,
     /// The function's own name, which is that of the role's session.
     session: String,
-    account: Mutex<Account>,
+    usage: Mutex<PolicyUsage>,
 }
 
 impl Policies {
@@ -59,8 +59,8 @@ impl Policies {
     pub fn new(stack: &Stack) -> Self {
         let held = stack.functions.iter().filter_map(|function| {
             let role = stack.roles.iter().find(|role| Some(&role.arn) == function.role.as_ref())?.clone();
-            let account = Mutex::new(Account::of(&role));
-            Some((function.binary.clone(), Held { role, session: function.name.clone(), account }))
+            let usage = Mutex::new(PolicyUsage::of(&role));
+            Some((function.binary.clone(), Held { role, session: function.name.clone(), usage }))
         });
         Self { functions: held.collect() }
     }
@@ -72,23 +72,23 @@ impl Policies {
     pub fn allow(&self, caller: &str, request: &Request) -> Result<(), String> {
         let Some(held) = self.functions.get(caller) else { return Ok(()) };
         let mut matched = Vec::new();
-        let mut nearest: Option<(Lacks, usize)> = None;
+        let mut nearest: Option<(Mismatch, usize)> = None;
         for (index, statement) in held.role.statements.iter().enumerate() {
             match statement::matches(statement, request) {
                 Ok(found) => matched.push((index, found)),
                 Err(lacks) => nearest = nearest.max(Some((lacks, index))),
             }
         }
-        let mut account = held.account.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut usage = held.usage.lock().unwrap_or_else(PoisonError::into_inner);
         if !matched.is_empty() {
-            account.allowed(&matched);
+            usage.allowed(&matched);
             return Ok(());
         }
-        account.denied(request);
-        drop(account);
+        usage.denied(request);
+        drop(usage);
         let Request { action, resource, context } = request;
         let why = match nearest {
-            Some((lacks @ (Lacks::Resource | Lacks::Condition), index)) => {
+            Some((lacks @ (Mismatch::Resource | Mismatch::Condition), index)) => {
                 let statement = &held.role.statements[index];
                 format!("the statement of {} at line {} {lacks}", statement.policy, statement.line)
             }
@@ -115,20 +115,20 @@ impl Policies {
 
     /// What each function has needed so far, and was refused.
     #[must_use]
-    pub fn accounts(&self) -> Vec<FunctionAccount> {
-        let account = |(function, held): (&String, &Held)| {
-            held.account.lock().unwrap_or_else(PoisonError::into_inner).told(function, &held.role)
+    pub fn usage(&self) -> Vec<FunctionPolicyUsage> {
+        let usage = |(function, held): (&String, &Held)| {
+            held.usage.lock().unwrap_or_else(PoisonError::into_inner).report(function, &held.role)
         };
-        self.functions.iter().map(account).collect()
+        self.functions.iter().map(usage).collect()
     }
 }
 
-impl Gate for Policies {
-    fn watches(&self, caller: &str) -> bool {
+impl Authorizer for Policies {
+    fn applies_to(&self, caller: &str) -> bool {
         self.functions.contains_key(caller)
     }
 
-    fn admit(&self, caller: &str, access: &Access) -> Result<(), String> {
+    fn authorize(&self, caller: &str, access: &Access) -> Result<(), String> {
         let Access { action, resource, leading_keys } = access.clone();
         self.allow(caller, &Request { action, resource, context: BTreeMap::from([(LEADING_KEYS, leading_keys)]) })
     }
@@ -174,7 +174,7 @@ Resources:
             "User: arn:aws:sts::000000000000:assumed-role/tidemark-local-Role/the-worker is not authorized to perform: dynamodb:PutItem on \
              resource: arn:c because no identity-based policy allows the dynamodb:PutItem action"
         );
-        let denied = &policies.accounts()[0].denied;
+        let denied = &policies.usage()[0].denied;
         assert_eq!((denied.len(), &*denied[0].resource), (1, "arn:c"));
         assert_eq!(policies.allow("somebody", &request("dynamodb:PutItem", "arn:c")), Ok(()));
     }
@@ -188,7 +188,7 @@ Resources:
         {
             policies.allow("worker", &request(action, resource)).unwrap();
         }
-        let statements = policies.accounts().remove(0).statements;
+        let statements = policies.usage().remove(0).statements;
         let counts = |counts: &[(&str, u64)]| counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
         assert_eq!(statements[0].actions, counts(&[("dynamodb:GetItem", 1), ("dynamodb:PutItem", 1)]));
         assert_eq!(statements[0].resources, counts(&[("arn:a", 0), ("arn:b", 2)]));

@@ -16,7 +16,7 @@ pub(super) struct Matched {
 
 /// How far a statement is from allowing a call; the last is the nearest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lacks {
+pub(super) enum Mismatch {
     /// It is about other actions.
     Action,
     /// It is about other resources.
@@ -25,7 +25,7 @@ pub(super) enum Lacks {
     Condition,
 }
 
-impl fmt::Display for Lacks {
+impl fmt::Display for Mismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Action => "has other actions",
@@ -36,22 +36,22 @@ impl fmt::Display for Lacks {
 }
 
 /// What of the statement allows the call.
-pub(super) fn matches(statement: &Statement, request: &Request) -> Result<Matched, Lacks> {
+pub(super) fn matches(statement: &Statement, request: &Request) -> Result<Matched, Mismatch> {
     let actions = which(&statement.actions, |pattern| {
         is_like(&pattern.to_ascii_lowercase(), &request.action.to_ascii_lowercase())
     });
     if actions.is_empty() {
-        return Err(Lacks::Action);
+        return Err(Mismatch::Action);
     }
     let resources = which(&statement.resources, |pattern| is_like(pattern, &request.resource));
     if resources.is_empty() {
-        return Err(Lacks::Resource);
+        return Err(Mismatch::Resource);
     }
     let mut patterns = Vec::new();
     for (index, condition) in statement.conditions.iter().enumerate() {
         let values = request.context.get(condition.key.as_str()).map(Vec::as_slice).unwrap_or_default();
         if !holds(condition, values) {
-            return Err(Lacks::Condition);
+            return Err(Mismatch::Condition);
         }
         if matches!(condition.test, Test::Equals | Test::Like) {
             let of = |value: &String| (index, which(&condition.values, |pattern| is(condition.test, pattern, value)));
@@ -155,9 +155,15 @@ mod tests {
         {
             assert!(is_like(pattern, text), "{pattern} {text}");
         }
-        for (pattern, text) in
-            [("", "a"), ("a", ""), ("a*c", "abcd"), ("a?c", "ac"), ("*#*", "ann"), ("A", "a"), ("STAT#*", "SEEN#x")]
-        {
+        for (pattern, text) in [
+            ("", "a"),
+            ("a", ""),
+            ("a*c", "abcd"),
+            ("a?c", "ac"),
+            ("*#*", "ann"),
+            ("A", "a"),
+            ("STAT#*", "FIRSTSEEN#x"),
+        ] {
             assert!(!is_like(pattern, text), "{pattern} {text}");
         }
     }
@@ -168,11 +174,11 @@ mod tests {
         let lacks = |action, resource, keys: &[&str]| matches(&statement, &request(action, resource, keys)).err();
         assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &["USER#ann", "DAY#1"]), None);
         assert_eq!(lacks("DynamoDB:putitem", "arn:table/b/index/I", &["USER#ann"]), None);
-        assert_eq!(lacks("dynamodb:Scan", "arn:table/a", &["USER#ann"]), Some(Lacks::Action));
-        assert_eq!(lacks("dynamodb:PutItem", "arn:table/b", &["USER#ann"]), Some(Lacks::Resource));
-        assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &["USER#ann", "STAT#1"]), Some(Lacks::Condition));
+        assert_eq!(lacks("dynamodb:Scan", "arn:table/a", &["USER#ann"]), Some(Mismatch::Action));
+        assert_eq!(lacks("dynamodb:PutItem", "arn:table/b", &["USER#ann"]), Some(Mismatch::Resource));
+        assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &["USER#ann", "STAT#1"]), Some(Mismatch::Condition));
         // All of no keys are like the patterns: it is `Null` that refuses a request without any.
-        assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &[]), Some(Lacks::Condition));
+        assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &[]), Some(Mismatch::Condition));
     }
 
     #[test]

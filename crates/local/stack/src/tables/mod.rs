@@ -1,6 +1,6 @@
 //! Makes the template's tables, once: a table that is there already must be the one that the template means.
 
-mod shape;
+mod definition;
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::stack::Table;
-use shape::CreateTable;
+use definition::CreateTable;
 
 /// How often a table is asked whether it is active; the real service takes some seconds, an engine here none.
 const ACTIVE_POLLS_MAX: u32 = 120;
@@ -70,7 +70,8 @@ pub async fn ensure(client: &Client, table: &Table) -> Result<Option<String>, Ta
         serde_json::from_value(table.create_table.clone()).map_err(|error| definition(error.to_string()))?;
     match describe(client, &table.name).await? {
         Some(found) => {
-            let differences = shape::differences(&wanted.shape(), &shape::shape_of(&found));
+            let differences =
+                definition::differences(&wanted.compared_properties(), &definition::compared_properties_of(&found));
             if !differences.is_empty() {
                 return Err(TableError::Differs { table: table.name.clone(), differences });
             }

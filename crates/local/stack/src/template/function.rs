@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::node::Node;
 use super::properties::Properties;
-use super::{resources, routes, schedules, streams};
+use super::yaml::Node;
+use super::{resources, routes, schedules, stream_mappings};
 use crate::stack::Function;
 
 /// Lambda's limits and defaults.
@@ -118,12 +118,12 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
     let resolver = properties.resolver;
     let outer = Properties::new(resolver, event);
     let kind = outer.required("Type").unwrap_or_default();
-    let nothing = event.with(super::node::Kind::Map(Vec::new()));
+    let nothing = event.with(super::yaml::NodeKind::Map(Vec::new()));
     let inner = Properties::new(resolver, outer.raw("Properties").unwrap_or(&nothing));
     outer.finish("an event", &[]);
     match kind.as_str() {
         "HttpApi" => function.routes.extend(routes::read(&inner)),
-        "DynamoDB" => function.stream_mappings.extend(streams::read(id, &inner)),
+        "DynamoDB" => function.stream_mappings.extend(stream_mappings::read(id, &inner)),
         "Schedule" => function.schedules.extend(schedules::read(id, &inner, "Schedule")),
         "ScheduleV2" => function.schedules.extend(schedules::read(id, &inner, "ScheduleExpression")),
         "" => {}

@@ -1,8 +1,8 @@
 //! `Globals`: what functions and HTTP APIs share, merged into each as SAM does it.
 
-use super::node::{Kind, Node};
 use super::problems::Problems;
 use super::resources;
+use super::yaml::{Node, NodeKind};
 
 /// The template with its `Globals` merged into its resources. The section itself stays, for what SAM makes out of it.
 pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
@@ -16,7 +16,7 @@ pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
         let section = if name == "Resources" { with_globals(section, globals) } else { section.clone() };
         (name.clone(), section)
     });
-    root.with(Kind::Map(sections.collect()))
+    root.with(NodeKind::Map(sections.collect()))
 }
 
 fn with_globals(section: &Node, globals: &Node) -> Node {
@@ -29,16 +29,16 @@ fn with_globals(section: &Node, globals: &Node) -> Node {
         let resource = shared.map_or_else(|| resource.clone(), |shared| with_properties(resource, shared));
         (id.clone(), resource)
     });
-    section.with(Kind::Map(resources.collect()))
+    section.with(NodeKind::Map(resources.collect()))
 }
 
 fn with_properties(resource: &Node, shared: &Node) -> Node {
-    let Kind::Map(mut entries) = resource.kind.clone() else { return resource.clone() };
+    let NodeKind::Map(mut entries) = resource.kind.clone() else { return resource.clone() };
     match entries.iter_mut().find(|(name, _)| name == "Properties") {
         Some((_, own)) => *own = overlay(shared, own),
         None => entries.push(("Properties".to_owned(), shared.clone())),
     }
-    resource.with(Kind::Map(entries))
+    resource.with(NodeKind::Map(entries))
 }
 
 /// Maps are merged, lists are joined, and anything else is the resource's own.
@@ -46,7 +46,7 @@ fn overlay(shared: &Node, own: &Node) -> Node {
     match (&shared.kind, &own.kind) {
         // An intrinsic is one value, though it is written as a map.
         _ if shared.intrinsic().is_some() || own.intrinsic().is_some() => own.clone(),
-        (Kind::Map(below), Kind::Map(above)) => {
+        (NodeKind::Map(below), NodeKind::Map(above)) => {
             let mut entries = above.clone();
             for (name, value) in below {
                 match entries.iter_mut().find(|(other, _)| other == name) {
@@ -54,9 +54,11 @@ fn overlay(shared: &Node, own: &Node) -> Node {
                     None => entries.push((name.clone(), value.clone())),
                 }
             }
-            own.with(Kind::Map(entries))
+            own.with(NodeKind::Map(entries))
         }
-        (Kind::List(below), Kind::List(above)) => own.with(Kind::List(below.iter().chain(above).cloned().collect())),
+        (NodeKind::List(below), NodeKind::List(above)) => {
+            own.with(NodeKind::List(below.iter().chain(above).cloned().collect()))
+        }
         _ => own.clone(),
     }
 }

@@ -4,36 +4,36 @@
 //! out in silence: what it does not understand is an error with line and path, and so is a reference to what is not there.
 //! What concerns the cloud alone is on explicit lists, and looked through for mistakes all the same.
 
-mod api;
 mod function;
 mod globals;
-mod node;
+mod http_api;
+mod intrinsics;
 mod parameters;
 mod policies;
 mod problems;
 mod properties;
-mod resolve;
 mod resources;
 mod routes;
 mod schedules;
-mod simple;
-mod sockets;
-mod streams;
+mod secrets_and_queues;
+mod stream_mappings;
 mod table;
+mod websocket_api;
+mod yaml;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-pub use self::problems::{Problem, TemplateError};
+pub use self::problems::{TemplateError, TemplateProblem};
 pub use self::resources::IMPLICIT_HTTP_API;
 
-use self::node::{Kind, Node};
+use self::intrinsics::Resolver;
 use self::problems::Problems;
 use self::properties::Properties;
-use self::resolve::Resolver;
-use self::resources::Place;
+use self::resources::ResourceSupport;
+use self::yaml::{Node, NodeKind};
 use crate::stack::Stack;
 
 /// `AWS::StackName` on this machine.
@@ -54,7 +54,7 @@ const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy",
 /// # Errors
 /// Everything in it that is not understood, at once.
 pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Stack, TemplateError> {
-    let root = node::parse(yaml)?;
+    let root = yaml::parse(yaml)?;
     let problems = Problems::default();
     let merged = globals::merge(&root, &problems);
     let stack = {
@@ -84,25 +84,25 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
 
 fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
     let mut stack = Stack::default();
-    let (mut sockets, mut policies) = (sockets::Parts::default(), policies::Parts::default());
+    let (mut sockets, mut policies) = (websocket_api::WebSocketParts::default(), policies::PolicyParts::default());
     for (id, resource) in resolver.resources {
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
-        if !matches!(resource.kind, Kind::Map(_)) || kind.is_empty() {
+        if !matches!(resource.kind, NodeKind::Map(_)) || kind.is_empty() {
             resolver.problems.at(resource, format!("the resource {id} has no Type"));
             continue;
         }
         if !is_made(resource, resolver) {
             continue;
         }
-        match resources::place(kind) {
-            Place::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
-            Place::Cloud => resolver.scan(resource),
-            Place::Unknown => resolver
+        match resources::support(kind) {
+            ResourceSupport::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
+            ResourceSupport::Cloud => resolver.scan(resource),
+            ResourceSupport::Unknown => resolver
                 .problems
                 .at(resource, format!("{kind} has no local part, and is not on the list of what only the cloud needs")),
         }
     }
-    api::implicit(root, resolver, &mut stack);
+    http_api::implicit(root, resolver, &mut stack);
     stack.web_socket_api = sockets.assemble(resolver, &stack.functions);
     stack.roles = policies.assemble(resolver);
     routes::check_duplicates(resolver, &stack);
@@ -122,7 +122,7 @@ fn is_made(resource: &Node, resolver: &Resolver<'_>) -> bool {
 }
 
 fn local(
-    (stack, sockets, policies): (&mut Stack, &mut sockets::Parts, &mut policies::Parts),
+    (stack, sockets, policies): (&mut Stack, &mut websocket_api::WebSocketParts, &mut policies::PolicyParts),
     id: &str,
     kind: &str,
     resource: &Node,
@@ -132,7 +132,7 @@ fn local(
     for known in ["Type", "DependsOn", "Condition", "Metadata"] {
         attributes.raw(known);
     }
-    let nothing = resource.with(Kind::Map(Vec::new()));
+    let nothing = resource.with(NodeKind::Map(Vec::new()));
     let properties = Properties::new(resolver, attributes.raw("Properties").unwrap_or(&nothing));
     attributes.finish("a resource", &RESOURCE_CLOUD_ONLY);
     match kind {
@@ -144,9 +144,9 @@ fn local(
         }
         resources::ROLE => policies.add_role(id, resource, &properties),
         resources::MANAGED_POLICY => policies.add_managed(id, resource, &properties),
-        resources::HTTP_API => stack.http_apis.push(api::read(id, &properties)),
-        resources::SECRET => stack.secrets.extend(simple::secret(id, resource, &properties)),
-        resources::QUEUE => stack.queues.extend(simple::queue(id, resource, &properties)),
+        resources::HTTP_API => stack.http_apis.push(http_api::read(id, &properties)),
+        resources::SECRET => stack.secrets.extend(secrets_and_queues::secret(id, resource, &properties)),
+        resources::QUEUE => stack.queues.extend(secrets_and_queues::queue(id, resource, &properties)),
         _ => sockets.add(id, kind, &properties),
     }
 }

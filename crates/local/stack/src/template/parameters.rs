@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::node::{Kind, Node, number};
 use super::problems::Problems;
+use super::yaml::{Node, NodeKind, number};
 
 /// What a parameter's declaration may say; the last two are for people.
 const MEMBERS: [&str; 12] = [
@@ -63,14 +63,14 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
     match declaration.get("Type").and_then(Node::as_text) {
         Some("String") => Some(place.text(text)),
         Some("Number") => match number(&text) {
-            Some(value) => Some(place.with(Kind::Scalar(text, value))),
+            Some(value) => Some(place.with(NodeKind::Scalar(text, value))),
             None => {
                 problems.at(place, format!("{text:?} is not a number"));
                 None
             }
         },
         Some("CommaDelimitedList") => {
-            Some(place.with(Kind::List(text.split(',').map(|item| place.text(item.trim())).collect())))
+            Some(place.with(NodeKind::List(text.split(',').map(|item| place.text(item.trim())).collect())))
         }
         Some(other) => {
             problems.at(

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::node::{Kind, Node};
+use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resolve::Resolver;
 use super::resources;
+use super::yaml::{Node, NodeKind};
 use crate::policies::{FROM_ADDRESS, LEADING_KEYS};
 use crate::stack::{Condition, Function, Quantifier, Role, Statement, Test};
 
@@ -28,7 +28,7 @@ const KEYS: [&str; 2] = [LEADING_KEYS, FROM_ADDRESS];
 
 /// Roles and managed policies as they come along in the template.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct PolicyParts {
     /// Each with the ARNs of its managed policies, and where those stand.
     roles: Vec<(Role, Vec<(String, Node)>)>,
     /// By ARN.
@@ -37,7 +37,7 @@ pub(super) struct Parts {
     wanted: Vec<(String, Node)>,
 }
 
-impl Parts {
+impl PolicyParts {
     /// Reads a role.
     pub(super) fn add_role(&mut self, id: &str, resource: &Node, properties: &Properties<'_>) {
         let resolver = properties.resolver;
@@ -139,7 +139,7 @@ fn texts(resolver: &Resolver<'_>, node: &Node) -> Vec<String> {
 /// The text, or the ARNs of a table's streams, of which each table has one at a time.
 fn text(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
     let resolved = resolver.resolve(node)?;
-    let Kind::StreamOf(table) = &resolved.kind else { return resolver.text(&resolved) };
+    let NodeKind::StreamOf(table) = &resolved.kind else { return resolver.text(&resolved) };
     let (_, resource) = resolver.resources.iter().find(|(id, _)| id == table)?;
     let arn = resources::attribute(resolver, table, resources::TABLE, resource, "Arn")?;
     Some(format!("{arn}/stream/*"))

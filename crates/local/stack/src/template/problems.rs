@@ -3,19 +3,19 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use super::node::Node;
+use super::yaml::Node;
 
 /// Everything that is wrong with a template; reading goes on after each, so that one run shows all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the template cannot be run:\n{}", list(.problems))]
 pub struct TemplateError {
     /// At least one, in the order of their lines.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<TemplateProblem>,
 }
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct TemplateProblem {
     /// Line in the file, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -26,7 +26,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TemplateProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}, column {}: ", self.line, self.column)?;
         if !self.path.is_empty() {
@@ -36,19 +36,19 @@ impl fmt::Display for Problem {
     }
 }
 
-fn list(problems: &[Problem]) -> String {
+fn list(problems: &[TemplateProblem]) -> String {
     problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Collects problems while a template is read.
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub(super) struct Problems(RefCell<Vec<TemplateProblem>>);
 
 impl Problems {
     /// Notes what is wrong at `node`.
     pub(super) fn at(&self, node: &Node, message: impl Into<String>) {
         let problem =
-            Problem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() };
+            TemplateProblem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() };
         self.0.borrow_mut().push(problem);
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::node::{Kind, Node, number};
-use super::resolve::Resolver;
+use super::intrinsics::Resolver;
+use super::yaml::{Node, NodeKind, number};
 
 /// A map under reading.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Properties<'a> {
 impl<'a> Properties<'a> {
     /// The entries of `node`, which has to be a map.
     pub(super) fn new(resolver: &'a Resolver<'a>, node: &Node) -> Self {
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !matches!(node.kind, NodeKind::Map(_)) {
             resolver.problems.at(node, format!("expected a map, found {}", node.describe()));
         }
         Self { resolver, node: node.clone(), used: RefCell::default() }
@@ -47,7 +47,7 @@ impl<'a> Properties<'a> {
     pub(super) fn list(&self, name: &str) -> Vec<Node> {
         let Some(node) = self.get(name) else { return Vec::new() };
         match node.kind {
-            Kind::List(items) => items,
+            NodeKind::List(items) => items,
             _ => {
                 self.resolver.problems.at(&node, format!("expected a list, found {}", node.describe()));
                 Vec::new()
@@ -138,9 +138,9 @@ impl<'a> Properties<'a> {
 /// The value as JSON, with the types that YAML gave it.
 pub(super) fn json(node: &Node) -> Value {
     match &node.kind {
-        Kind::Scalar(_, value) => value.clone(),
-        Kind::List(items) => Value::Array(items.iter().map(json).collect()),
-        Kind::Map(entries) => entries.iter().map(|(name, value)| (name.clone(), json(value))).collect(),
-        Kind::StreamOf(table) => Value::String(table.clone()),
+        NodeKind::Scalar(_, value) => value.clone(),
+        NodeKind::List(items) => Value::Array(items.iter().map(json).collect()),
+        NodeKind::Map(entries) => entries.iter().map(|(name, value)| (name.clone(), json(value))).collect(),
+        NodeKind::StreamOf(table) => Value::String(table.clone()),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::node::Node;
-use super::resolve::Resolver;
+use super::intrinsics::Resolver;
+use super::yaml::Node;
 use crate::arn::{self, ACCOUNT, REGION};
 
 pub(super) const TABLE: &str = "AWS::DynamoDB::Table";
@@ -53,7 +53,7 @@ const CLOUD_ONLY: [&str; 20] = [
 
 /// What becomes of a resource of some type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ResourceSupport {
     /// It has a part here.
     Local,
     /// It is looked through for mistakes, no more.
@@ -63,14 +63,14 @@ pub(super) enum Place {
 }
 
 /// Where a resource of the type belongs.
-pub(super) fn place(kind: &str) -> Place {
+pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
-        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => Place::Local,
-        SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => Place::Local,
+        TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => ResourceSupport::Local,
+        SOCKET_API | SOCKET_INTEGRATION | SOCKET_RESPONSE | SOCKET_ROUTE | SOCKET_STAGE => ResourceSupport::Local,
         _ if CLOUD_ONLY.iter().any(|known| kind == *known || known.ends_with("::") && kind.starts_with(known)) => {
-            Place::Cloud
+            ResourceSupport::Cloud
         }
-        _ => Place::Unknown,
+        _ => ResourceSupport::Unknown,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::node::Node;
+use super::intrinsics::Resolver;
 use super::properties::Properties;
-use super::resolve::Resolver;
 use super::resources;
+use super::yaml::Node;
 use crate::stack::{Route, Stack};
 
 /// The methods of a route.

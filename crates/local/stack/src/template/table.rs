@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::node::Node;
 use super::properties::{Properties, json};
 use super::resources;
+use super::yaml::Node;
 use crate::stack::{Table, Waiting};
 
 /// What `CreateTable` takes as CloudFormation spells it.

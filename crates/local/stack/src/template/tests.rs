@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod policies;
-mod sockets;
+mod websocket_api;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Problem, read};
+use super::{TemplateProblem, read};
 use crate::stack::{Route, Stack, StartingPosition, Throttle};
 
 const TABLE: &str = "
@@ -32,7 +32,7 @@ fn stack(resources: &str) -> Stack {
     }
 }
 
-fn problems(yaml: &str) -> Vec<Problem> {
+fn problems(yaml: &str) -> Vec<TemplateProblem> {
     read(yaml, &BTreeMap::new()).expect_err("the template has to be refused").problems
 }
 

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes, error::ProtocolE
 use tokio_util::sync::CancellationToken;
 
 use super::event::Client;
-use super::limits::Limits;
+use super::limits::ConnectionLimits;
 
 /// Messages that wait for a client to read them.
 const OUTBOUND_MAX: usize = 128;
@@ -36,14 +36,14 @@ type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// How a connection ended: a close code and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct End {
+pub struct CloseStatus {
     /// Source: <https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1>.
     pub code: u16,
     /// In API Gateway's words where they are known.
     pub reason: String,
 }
 
-impl End {
+impl CloseStatus {
     /// An end of that code.
     #[must_use]
     pub fn new(code: u16, reason: &str) -> Self {
@@ -142,7 +142,7 @@ impl Connection {
     }
 
     /// How long it may stay open as things are; `None` when its time is up.
-    fn time_left(&self, limits: &Limits) -> Option<Duration> {
+    fn time_left(&self, limits: &ConnectionLimits) -> Option<Duration> {
         let now = Timestamp::now();
         // A clock that was set back in between makes nobody older.
         let since = |then: Timestamp| Duration::try_from(now.duration_since(then)).unwrap_or_default();
@@ -152,14 +152,14 @@ impl Connection {
     }
 
     /// Talks with the client until the connection ends: `receive` gets each of its messages, and must not block.
-    pub async fn talk(
+    pub async fn run(
         &self,
         io: Upgraded,
         mut outbound: Outbound,
-        limits: &Limits,
+        limits: &ConnectionLimits,
         stop: &CancellationToken,
         receive: impl Fn(Utf8Bytes),
-    ) -> Parting {
+    ) -> ClosingConnection {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(0)
@@ -171,12 +171,12 @@ impl Connection {
             loop {
                 tokio::select! {
                     text = outbound.recv() => {
-                        let Some(text) = text else { return Ending::Lost };
+                        let Some(text) = text else { return ClosedBy::Lost };
                         if !send(&mut socket, text, limits).await {
-                            return Ending::Lost;
+                            return ClosedBy::Lost;
                         }
                     }
-                    message = socket.next() => match understood(message) {
+                    message = socket.next() => match text_of(message) {
                         Ok(Some(text)) => receive(text),
                         Ok(None) => {}
                         Err(ending) => return ending,
@@ -185,71 +185,75 @@ impl Connection {
                         outbound.close();
                         while let Some(text) = outbound.recv().await {
                             if !send(&mut socket, text, limits).await {
-                                return Ending::Lost;
+                                return ClosedBy::Lost;
                             }
                         }
-                        return Ending::Ours(End::new(1000, "Connection Closed Normally"));
+                        return ClosedBy::Server(CloseStatus::new(1000, "Connection Closed Normally"));
                     }
-                    () = stop.cancelled() => return Ending::Ours(End::going_away()),
+                    () = stop.cancelled() => return ClosedBy::Server(CloseStatus::going_away()),
                     () = &mut alarm => match self.time_left(limits) {
                         Some(left) => alarm.as_mut().reset(Instant::now() + left),
-                        None => return Ending::Ours(End::going_away()),
+                        None => return ClosedBy::Server(CloseStatus::going_away()),
                     },
                 }
             }
         };
-        let ending = self.cut.run_until_cancelled(conversation).await.unwrap_or(Ending::Lost);
-        Parting { socket, ending }
+        let ending = self.cut.run_until_cancelled(conversation).await.unwrap_or(ClosedBy::Lost);
+        ClosingConnection { socket, ending }
     }
 }
 
 /// Who ended a connection.
 #[derive(Debug)]
-enum Ending {
+enum ClosedBy {
     /// We did, and say so.
-    Ours(End),
+    Server(CloseStatus),
     /// The client did, and said so.
-    Theirs(End),
+    Client(CloseStatus),
     Lost,
 }
 
 /// The text that a client has sent, if it is one; otherwise why it was the last.
-fn understood(message: Option<Result<Message, Error>>) -> Result<Option<Utf8Bytes>, Ending> {
-    let refused = |code, reason| Err(Ending::Ours(End::new(code, reason)));
+fn text_of(message: Option<Result<Message, Error>>) -> Result<Option<Utf8Bytes>, ClosedBy> {
+    let refused = |code, reason| Err(ClosedBy::Server(CloseStatus::new(code, reason)));
     match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text)),
         // The library answers pings by itself.
         Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(None),
         Some(Ok(Message::Binary(_))) => refused(1003, "Binary frames are not supported"),
-        Some(Ok(Message::Close(Some(frame)))) => Err(Ending::Theirs(End::new(frame.code.into(), &frame.reason))),
-        Some(Ok(Message::Close(None))) => Err(Ending::Theirs(End::new(1005, "Client-side close frame status not set"))),
+        Some(Ok(Message::Close(Some(frame)))) => {
+            Err(ClosedBy::Client(CloseStatus::new(frame.code.into(), &frame.reason)))
+        }
+        Some(Ok(Message::Close(None))) => {
+            Err(ClosedBy::Client(CloseStatus::new(1005, "Client-side close frame status not set")))
+        }
         Some(Err(Error::Capacity(_))) => refused(1009, "Message too long"),
         Some(Err(Error::Utf8(_))) => refused(1007, "Text is not UTF-8"),
-        Some(Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake))) | None => Err(Ending::Lost),
+        Some(Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake))) | None => Err(ClosedBy::Lost),
         Some(Err(Error::Protocol(error))) => refused(1002, &error.to_string()),
-        Some(Err(_)) => Err(Ending::Lost),
+        Some(Err(_)) => Err(ClosedBy::Lost),
     }
 }
 
 /// Whether the client took the message in time.
-async fn send(socket: &mut Socket, text: Utf8Bytes, limits: &Limits) -> bool {
+async fn send(socket: &mut Socket, text: Utf8Bytes, limits: &ConnectionLimits) -> bool {
     matches!(timeout(limits.write_max, socket.send(Message::Text(text))).await, Ok(Ok(())))
 }
 
 /// A connection that has ended, with a client that may not know it yet.
 #[derive(Debug)]
-pub struct Parting {
+pub struct ClosingConnection {
     socket: Socket,
-    ending: Ending,
+    ending: ClosedBy,
 }
 
-impl Parting {
+impl ClosingConnection {
     /// How it ended.
     #[must_use]
-    pub fn end(&self) -> End {
+    pub fn end(&self) -> CloseStatus {
         match &self.ending {
-            Ending::Ours(end) | Ending::Theirs(end) => end.clone(),
-            Ending::Lost => End::lost(),
+            ClosedBy::Server(end) | ClosedBy::Client(end) => end.clone(),
+            ClosedBy::Lost => CloseStatus::lost(),
         }
     }
 
@@ -257,16 +261,16 @@ impl Parting {
     ///
     /// The rest of what it sends is read and forgotten. To close with bytes unread would reset the line, and the client might
     /// never see the close frame.
-    pub async fn hang_up(self) {
+    pub async fn finish_close(self) {
         let Self { mut socket, ending } = self;
         let parting = async {
             match ending {
-                Ending::Ours(End { code, reason }) => {
+                ClosedBy::Server(CloseStatus { code, reason }) => {
                     let frame = CloseFrame { code: CloseCode::from(code), reason: reason.into() };
                     socket.send(Message::Close(Some(frame))).await.ok()?;
                 }
-                Ending::Theirs(_) => socket.flush().await.ok()?,
-                Ending::Lost => return None,
+                ClosedBy::Client(_) => socket.flush().await.ok()?,
+                ClosedBy::Lost => return None,
             }
             let line = socket.get_mut();
             line.shutdown().await.ok()?;

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::URL_SAFE;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::End;
+use super::CloseStatus;
 use crate::arn;
 use crate::http_api::event::request_id;
 use crate::http_api::routes::decode;
@@ -97,7 +97,7 @@ pub fn message(
 
 /// The event of `$disconnect`.
 #[must_use]
-pub fn disconnect(api: &WebSocketApi, client: &Client, end: &End, now: Timestamp) -> Value {
+pub fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus, now: Timestamp) -> Value {
     let mut context = context(api, client, "$disconnect", "DISCONNECT", &request_id(), now);
     context["disconnectStatusCode"] = json!(end.code);
     context["disconnectReason"] = json!(end.reason);
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_event_of_an_end_says_how_it_ended() {
-        let end = End::new(1001, "Going away");
+        let end = CloseStatus::new(1001, "Going away");
         let event = fixed(disconnect(&api(), &client(), &end, Timestamp::UNIX_EPOCH));
         assert_eq!(event["requestContext"]["disconnectStatusCode"], 1001);
         assert_eq!(event["requestContext"]["disconnectReason"], "Going away");

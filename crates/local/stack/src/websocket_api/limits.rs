@@ -8,7 +8,7 @@ use clap::Args;
 ///
 /// Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html>.
 #[derive(Debug, Clone, Args)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Largest frame that a client may send, bytes.
     #[arg(id = "ws-frame-bytes", long, env = "TIDEMARK_WS_FRAME_BYTES", default_value_t = 32 * 1024)]
     pub frame_bytes_max: usize,

@@ -16,12 +16,12 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::connection::{Connection, PostError};
-use super::{Sockets, event};
+use super::{WebSocketServer, event};
 use crate::arn;
 use crate::policies::{self, Policies};
 
 /// The API's routes, with and without the stage in front, as clients are given the one or the other address.
-pub fn router(sockets: Arc<Sockets>, policies: Arc<Policies>) -> Router {
+pub fn router(sockets: Arc<WebSocketServer>, policies: Arc<Policies>) -> Router {
     let stage = format!("/{}", sockets.stage());
     let connection = || get(describe).post(send).delete(close);
     let mut router = Router::new();
@@ -39,7 +39,7 @@ pub fn router(sockets: Arc<Sockets>, policies: Arc<Policies>) -> Router {
 
 /// `execute-api:ManageConnections` on method and connection.
 async fn only_who_may(
-    State((sockets, policies)): State<(Arc<Sockets>, Arc<Policies>)>,
+    State((sockets, policies)): State<(Arc<WebSocketServer>, Arc<Policies>)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -58,7 +58,7 @@ async fn only_who_may(
 }
 
 async fn send(
-    State(sockets): State<Arc<Sockets>>,
+    State(sockets): State<Arc<WebSocketServer>>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -73,7 +73,7 @@ async fn send(
     let Ok(text) = Utf8Bytes::try_from(body) else {
         return error(StatusCode::BAD_REQUEST, "BadRequestException", "The data is not UTF-8");
     };
-    sockets.strike(&connection);
+    sockets.inject_cut(&connection);
     match connection.post(text) {
         Ok(()) => StatusCode::OK.into_response(),
         Err(PostError::Gone) => gone(),
@@ -83,7 +83,7 @@ async fn send(
     }
 }
 
-async fn describe(State(sockets): State<Arc<Sockets>>, Path(id): Path<String>) -> Response {
+async fn describe(State(sockets): State<Arc<WebSocketServer>>, Path(id): Path<String>) -> Response {
     match find(&sockets, &id) {
         Ok(connection) => axum::Json(json!({
             "connectedAt": connection.client.connected_at.to_string(),
@@ -95,7 +95,7 @@ async fn describe(State(sockets): State<Arc<Sockets>>, Path(id): Path<String>) -
     }
 }
 
-async fn close(State(sockets): State<Arc<Sockets>>, Path(id): Path<String>) -> Response {
+async fn close(State(sockets): State<Arc<WebSocketServer>>, Path(id): Path<String>) -> Response {
     match find(&sockets, &id) {
         Ok(connection) => {
             sockets.forget(&id);
@@ -107,7 +107,7 @@ async fn close(State(sockets): State<Arc<Sockets>>, Path(id): Path<String>) -> R
 }
 
 #[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
-fn find(sockets: &Sockets, id: &str) -> Result<Arc<Connection>, Response> {
+fn find(sockets: &WebSocketServer, id: &str) -> Result<Arc<Connection>, Response> {
     if !event::is_connection_id(id) {
         let message = format!("Invalid connectionId: {id}");
         return Err(error(StatusCode::BAD_REQUEST, "BadRequestException", &message));

@@ -3,9 +3,9 @@
 //! A connection's life is one task: `$connect` decides on the handshake, then the two sides talk, then
 //! `$disconnect` is told how it ended. Functions reach open connections through the [`management`] API.
 
-mod answer;
 mod connection;
 mod event;
+mod integration_response;
 mod limits;
 pub mod management;
 mod route;
@@ -28,18 +28,18 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use connection::{Connection, End, PostError};
-pub use limits::Limits;
+pub use connection::{CloseStatus, Connection, PostError};
+pub use limits::ConnectionLimits;
 
 use crate::faults::Faults;
 use crate::functions::{Functions, Pool};
-use crate::http_api::answer::message;
 use crate::http_api::event::request_id;
+use crate::http_api::integration_response::message;
 use crate::http_api::throttle::Bucket;
 use crate::stack::WebSocketApi;
-use answer::Answer;
-use connection::Parting;
+use connection::ClosingConnection;
 use event::Client;
+use integration_response::IntegrationResponse;
 
 /// Where the API is served.
 pub const PATH: &str = "/ws";
@@ -49,12 +49,12 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// The WebSocket API of a stack, and its connections.
 #[derive(Debug)]
-pub struct Sockets {
+pub struct WebSocketServer {
     api: WebSocketApi,
     routes: BTreeMap<String, Route>,
     /// For the routes without throttling of their own.
     bucket: Option<Bucket>,
-    limits: Limits,
+    limits: ConnectionLimits,
     faults: Arc<Faults>,
     connections: Mutex<HashMap<String, Arc<Connection>>>,
     tasks: TaskTracker,
@@ -73,28 +73,31 @@ struct Route {
 /// A route that leads to no function.
 #[derive(Debug, thiserror::Error)]
 #[error("the route {route_key} leads to {function}, which is not a function")]
-pub struct RouteError {
+pub struct WebSocketRouteError {
     /// The route.
     pub route_key: String,
     /// The logical id that it names.
     pub function: String,
 }
 
-impl Sockets {
+impl WebSocketServer {
     /// The API, with nobody connected yet.
     ///
     /// # Errors
-    /// [`RouteError`] when a route's function is not among `functions`.
+    /// [`WebSocketRouteError`] when a route's function is not among `functions`.
     pub fn new(
         api: &WebSocketApi,
         functions: &Functions,
-        limits: Limits,
+        limits: ConnectionLimits,
         faults: &Arc<Faults>,
-    ) -> Result<Arc<Self>, RouteError> {
+    ) -> Result<Arc<Self>, WebSocketRouteError> {
         let mut routes = BTreeMap::new();
         for route in &api.routes {
             let Some(pool) = functions.get(&route.function) else {
-                return Err(RouteError { route_key: route.route_key.clone(), function: route.function.clone() });
+                return Err(WebSocketRouteError {
+                    route_key: route.route_key.clone(),
+                    function: route.function.clone(),
+                });
             };
             let bucket = route.throttle.map(|throttle| Bucket::new(throttle, Instant::now()));
             let (key, pool) = (route.route_key.clone(), Arc::clone(pool));
@@ -127,7 +130,7 @@ impl Sockets {
 
     /// The limits in force.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ConnectionLimits {
         &self.limits
     }
 
@@ -157,7 +160,7 @@ impl Sockets {
         let client = Client::new(&parts, peer.ip(), Timestamp::now());
         let (answer, answered) = oneshot::channel();
         // A task of its own: it goes on when the client hangs up during the handshake, so that `$disconnect` follows `$connect`.
-        self.tasks.spawn(Arc::clone(self).converse(client, parts, accepted, upgrade, answer));
+        self.tasks.spawn(Arc::clone(self).run_connection(client, parts, accepted, upgrade, answer));
         answered.await.unwrap_or_else(|_| message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"))
     }
 
@@ -176,7 +179,7 @@ impl Sockets {
     }
 
     /// Lets the fault of a cut line happen, if it is its turn.
-    fn strike(&self, connection: &Connection) {
+    fn inject_cut(&self, connection: &Connection) {
         if self.faults.cuts_connection() {
             self.forget(&connection.client.id);
             connection.cut();
@@ -184,7 +187,7 @@ impl Sockets {
     }
 
     /// A connection's life.
-    async fn converse(
+    async fn run_connection(
         self: Arc<Self>,
         client: Client,
         parts: Parts,
@@ -193,7 +196,7 @@ impl Sockets {
         answer: oneshot::Sender<Response<Body>>,
     ) {
         match self.admit(&client, &parts).await {
-            Ok(Some(Answer { protocol: Some(protocol), .. })) => {
+            Ok(Some(IntegrationResponse { protocol: Some(protocol), .. })) => {
                 accepted.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
             }
             Ok(_) => {}
@@ -213,27 +216,31 @@ impl Sockets {
         let parting = match upgraded {
             Some(io) => {
                 let receive = |text| self.receive(&connection, text);
-                Some(connection.talk(io, outbound, &self.limits, &self.stop, receive).await)
+                Some(connection.run(io, outbound, &self.limits, &self.stop, receive).await)
             }
             None => None,
         };
         self.forget(&connection.client.id);
-        let end = parting.as_ref().map_or_else(End::lost, Parting::end);
-        let hang_up = futures::future::OptionFuture::from(parting.map(Parting::hang_up));
+        let end = parting.as_ref().map_or_else(CloseStatus::lost, ClosingConnection::end);
+        let hang_up = futures::future::OptionFuture::from(parting.map(ClosingConnection::finish_close));
         tokio::join!(hang_up, self.disconnect(&connection.client, &end));
     }
 
     /// Tells `$disconnect`: best effort, as in the cloud. The pool logs what goes wrong.
-    async fn disconnect(&self, client: &Client, end: &End) {
+    async fn disconnect(&self, client: &Client, end: &CloseStatus) {
         let Some(route) = self.routes.get("$disconnect") else { return };
         let event = event::disconnect(&self.api, client, end, Timestamp::now());
         call(route, &event).await;
     }
 
     /// What `$connect` says to a handshake; nothing when there is no such route. An error is the refusal.
-    async fn admit(&self, client: &Client, parts: &Parts) -> Result<Option<Answer>, (StatusCode, &'static str)> {
+    async fn admit(
+        &self,
+        client: &Client,
+        parts: &Parts,
+    ) -> Result<Option<IntegrationResponse>, (StatusCode, &'static str)> {
         let Some(route) = self.routes.get("$connect") else { return Ok(None) };
-        if !self.takes(route) {
+        if !self.within_rate_limit(route) {
             return Err((StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"));
         }
         let event = event::connect(&self.api, client, parts);
@@ -247,17 +254,17 @@ impl Sockets {
     /// Hands a client's message to its route's function. Nobody waits for the answer, so messages may overtake each other.
     fn receive(self: &Arc<Self>, connection: &Arc<Connection>, text: Utf8Bytes) {
         connection.touch();
-        self.strike(connection);
+        self.inject_cut(connection);
         let request_id = request_id();
         let key = route::key(&self.api.selection, &text);
         // A message cannot name one of the routes that are API Gateway's own.
         let named = key.filter(|key| !key.starts_with('$')).and_then(|key| self.routes.get(&key));
         let Some(route) = named.or_else(|| self.routes.get(route::DEFAULT)) else {
-            return tell(connection, "Forbidden", &request_id);
+            return send_gateway_error(connection, "Forbidden", &request_id);
         };
         let permit = Arc::clone(&connection.under_way).try_acquire_owned();
-        let (true, Ok(permit)) = (self.takes(route), permit) else {
-            return tell(connection, "Too Many Requests", &request_id);
+        let (true, Ok(permit)) = (self.within_rate_limit(route), permit) else {
+            return send_gateway_error(connection, "Too Many Requests", &request_id);
         };
         let event = event::message(&self.api, &connection.client, &route.key, &request_id, &text, Timestamp::now());
         let (sockets, connection, key) = (Arc::clone(self), Arc::clone(connection), route.key.clone());
@@ -268,17 +275,17 @@ impl Sockets {
             }
             let Some(route) = sockets.routes.get(&key) else { return };
             match call(route, &event).await {
-                Some(Answer { body: Some(body), .. }) if route.responds => {
+                Some(IntegrationResponse { body: Some(body), .. }) if route.responds => {
                     connection.post(body.into()).ok();
                 }
                 Some(_) => {}
-                None => tell(&connection, "Internal server error", &request_id),
+                None => send_gateway_error(&connection, "Internal server error", &request_id),
             }
             drop(permit);
         });
     }
 
-    fn takes(&self, route: &Route) -> bool {
+    fn within_rate_limit(&self, route: &Route) -> bool {
         route.bucket.as_ref().or(self.bucket.as_ref()).is_none_or(|bucket| bucket.take(Instant::now()))
     }
 
@@ -288,14 +295,14 @@ impl Sockets {
 }
 
 /// What the function answers; `None` when it fails, takes too long, or answers nonsense.
-async fn call(route: &Route, event: &Value) -> Option<Answer> {
+async fn call(route: &Route, event: &Value) -> Option<IntegrationResponse> {
     let invocation = route.pool.invoke(event.to_string().into());
     let invocation = tokio::time::timeout(route.timeout, invocation).await.ok()?.ok()?;
-    answer::read(&invocation.outcome.ok()?)
+    integration_response::read(&invocation.outcome.ok()?)
 }
 
 /// Sends a message of API Gateway's own.
-fn tell(connection: &Connection, message: &str, request_id: &str) {
+fn send_gateway_error(connection: &Connection, message: &str, request_id: &str) {
     let id = &connection.client.id;
     let text = json!({ "message": message, "connectionId": id, "requestId": request_id }).to_string();
     // A client that is gone, or does not read, cannot be told.

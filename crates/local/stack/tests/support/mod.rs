@@ -1,4 +1,4 @@
-//! A stack of one puppet and one table, started in this process or as the real binary.
+//! A stack of one test function and one table, started in this process or as the real binary.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "shared by tests that each use a part of it")]
 
@@ -13,19 +13,19 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tidemark_local::cli::Options;
 use tidemark_local::dynamodb::{Identity, client};
-use tidemark_local::running::Running;
 use tidemark_local::start_error::StartError;
+use tidemark_local::startup::RunningStack;
 
 /// Generous, because the machine may be busy with other tests; nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder with a template, the puppet's recording and the data.
+/// A folder with a template, the test function's recording and the data.
 pub struct Stage {
     pub folder: TempDir,
 }
 
 impl Stage {
-    /// The template: a table `things`, and a puppet with these properties and events.
+    /// The template: a table `things`, and a test function with these properties and events.
     pub fn new(properties: &str, events: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("recording.jsonl");
@@ -37,7 +37,7 @@ impl Stage {
         Self { folder }
     }
 
-    /// A puppet that listens to the table's stream, with these settings of the mapping.
+    /// A test function that listens to the table's stream, with these settings of the mapping.
     pub fn streaming(settings: &str) -> Self {
         let event = "Change:\n  Type: DynamoDB\n  Properties:\n    Stream: !GetAtt Table.StreamArn\n    StartingPosition: TRIM_HORIZON\n";
         Self::new("", &format!("{event}{}", indent(settings, 4)))
@@ -49,19 +49,19 @@ impl Stage {
 
     pub fn arguments(&self) -> Vec<String> {
         let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
-        let puppets = puppets().to_str().unwrap().to_owned();
+        let test_functions = test_functions().to_str().unwrap().to_owned();
         ["--port=0", "--dynamodb-port=0", "--no-build"]
             .map(str::to_owned)
             .into_iter()
             .chain([format!("--template={}", path("template.yaml")), format!("--data-dir={}", path("data"))])
-            .chain([format!("--bin-dir={puppets}"), "--web-dir=pages".to_owned()])
+            .chain([format!("--bin-dir={test_functions}"), "--web-dir=pages".to_owned()])
             .collect()
     }
 
-    pub async fn try_start(&self, more: &[&str]) -> Result<Running, StartError> {
+    pub async fn try_start(&self, more: &[&str]) -> Result<RunningStack, StartError> {
         let arguments = ["tidemark-local".to_owned()].into_iter().chain(self.arguments());
         let options = Options::parse_from(arguments.chain(more.iter().map(|flag| (*flag).to_owned())));
-        Running::start(&options).await
+        RunningStack::start(&options).await
     }
 
     /// What a start that fails prints.
@@ -69,31 +69,31 @@ impl Stage {
         format!("{:#}", anyhow::Error::from(self.try_start(&[]).await.unwrap_err()))
     }
 
-    pub async fn start(&self) -> Running {
+    pub async fn start(&self) -> RunningStack {
         self.try_start(&[]).await.unwrap()
     }
 
-    /// The stream events that the puppet has seen.
+    /// The stream events that the test function has seen.
     pub fn recording(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path("recording.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The `n` of each record that the puppet has seen, in order, batch by batch.
+    /// The `n` of each record that the test function has seen, in order, batch by batch.
     pub fn seen(&self) -> Vec<Vec<u64>> {
         let number = |record: &Value| record["dynamodb"]["NewImage"]["n"]["N"].as_str().unwrap().parse().unwrap();
         let numbers = |event: &Value| event["Records"].as_array().unwrap().iter().map(number).collect();
         self.recording().iter().map(numbers).collect()
     }
 
-    /// Waits until the puppet's recording is as wanted.
+    /// Waits until the test function's recording is as wanted.
     pub async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
         until(what, || wanted(self)).await;
     }
 
     /// Waits until every shard that is read has its records settled and its checkpoint moved.
-    pub async fn until_caught_up(&self, running: &Running) {
-        let mapping = &running.control.mappings.get().unwrap()[0];
+    pub async fn until_caught_up(&self, running: &RunningStack) {
+        let mapping = &running.admin.mappings.get().unwrap()[0];
         let caught_up = |_: &Self| {
             let shards = mapping.progress.shards();
             !shards.is_empty() && shards.values().all(|shard| shard.caught_up)
@@ -131,8 +131,8 @@ pub async fn put(dynamodb: &str, number: u64, attributes: &[&str]) {
     request.send().await.unwrap();
 }
 
-/// Where cargo puts this package's examples, of which the puppet is one.
-fn puppets() -> PathBuf {
+/// Where cargo puts this package's examples, of which the test function is one.
+fn test_functions() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples")
 }
@@ -163,13 +163,13 @@ Resources:
   Failures:
     Type: AWS::SQS::Queue
     Properties: { QueueName: failures }
-  Puppet:
+  TestFunction:
     Type: AWS::Serverless::Function
     Metadata:
       BuildMethod: rust-cargolambda
-      BuildProperties: { Binary: puppet }
+      BuildProperties: { Binary: test_function }
     Properties:
-      FunctionName: the-puppet
+      FunctionName: the-test_function
       CodeUri: .
       Handler: bootstrap
       Runtime: provided.al2023

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tidemark_local::running::Running;
+use tidemark_local::startup::RunningStack;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -18,11 +18,12 @@ use super::{PATIENCE, Stage};
 pub const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
 
 impl Stage {
-    /// A WebSocket API with these routes, all of which lead to the puppet; the route `ask` answers.
+    /// A WebSocket API with these routes, all of which lead to the test function; the route `ask` answers.
     pub fn sockets(routes: &[&str], stage_settings: &str) -> Self {
         let stage = Self::new("", "");
         let path = stage.path("template.yaml");
-        let template = std::fs::read_to_string(&path).unwrap().replace("Binary: puppet", "Binary: socket_puppet");
+        let template =
+            std::fs::read_to_string(&path).unwrap().replace("Binary: test_function", "Binary: test_websocket_function");
         // The cloud's address, as a template has it: the stack puts its own in its place.
         let mut template = template.replace(
             "          GREETING:",
@@ -49,7 +50,7 @@ impl Stage {
         stage
     }
 
-    /// The events of that type that the puppet has seen.
+    /// The events of that type that the test function has seen.
     pub fn events(&self, event_type: &str) -> Vec<Value> {
         let events = self.recording().into_iter();
         events.filter(|event| event["requestContext"]["eventType"] == event_type).collect()
@@ -70,8 +71,12 @@ pub struct Player {
 
 impl Player {
     /// Connects with this query and these headers.
-    pub async fn try_connect(running: &Running, query: &str, headers: &[(&'static str, &str)]) -> Result<Self, Error> {
-        let url = running.control.addresses.sockets.clone().unwrap();
+    pub async fn try_connect(
+        running: &RunningStack,
+        query: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, Error> {
+        let url = running.admin.addresses.sockets.clone().unwrap();
         let address = url.trim_start_matches("ws://").split('/').next().unwrap().to_owned();
         let mut request = format!("{url}{query}").into_client_request().unwrap();
         for (name, value) in headers {
@@ -84,7 +89,7 @@ impl Player {
         Ok(Self { socket, protocol })
     }
 
-    pub async fn connect(running: &Running) -> Self {
+    pub async fn connect(running: &RunningStack) -> Self {
         Self::try_connect(running, "", &[]).await.unwrap()
     }
 
@@ -102,7 +107,7 @@ impl Player {
         self.next().await.into_text().unwrap().to_string()
     }
 
-    /// Asks the puppet to do something, and waits for its answer.
+    /// Asks the test function to do something, and waits for its answer.
     pub async fn ask(&mut self, mut order: Value) -> String {
         order["action"] = json!("ask");
         self.send(&order).await;
@@ -147,8 +152,8 @@ pub fn refusal(connected: Result<Player, Error>) -> u16 {
 }
 
 /// Calls the management API without a client that knows it.
-pub async fn manage(running: &Running, method: reqwest::Method, path: &str, body: Vec<u8>) -> reqwest::Response {
-    let url = format!("{}{path}", running.control.addresses.http);
+pub async fn manage(running: &RunningStack, method: reqwest::Method, path: &str, body: Vec<u8>) -> reqwest::Response {
+    let url = format!("{}{path}", running.admin.addresses.http);
     timeout(Duration::from_secs(30), reqwest::Client::new().request(method, url).body(body).send())
         .await
         .unwrap()
@@ -171,5 +176,5 @@ const SOCKETS: &str = "
     Properties:
       ApiId: !Ref Sockets
       IntegrationType: AWS_PROXY
-      IntegrationUri: !Sub 'arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${Puppet.Arn}/invocations'
+      IntegrationUri: !Sub 'arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${TestFunction.Arn}/invocations'
 ";

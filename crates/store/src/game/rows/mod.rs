@@ -264,7 +264,7 @@ pub(crate) fn word(text: &str) -> Result<Word, StoreError> {
 mod tests {
     use aws_sdk_dynamodb::types::AttributeValue;
     use domain::game::{
-        Answer, Award, Phase, PlayerCount, Playing, Reason, RoundCount, Secret, Solver, TimeLimit, Turn, TurnId,
+        Answer, Award, AwardReason, Phase, PlayerCount, Playing, RoundCount, Secret, Solver, TimeLimit, Turn, TurnId,
         TurnSecret,
     };
 
@@ -293,7 +293,7 @@ mod tests {
         };
         let solvers: Vec<_> = (0..9).map(|n| Solver { player: id(n), points: 120 }).collect();
         let mut awards = awards_of(&solvers);
-        awards.push(Award { player: id(9), points: 100, reason: Reason::DrawerPenalty });
+        awards.push(Award { player: id(9), points: 100, reason: AwardReason::DrawerPenalty });
         let phase = Phase::Reveal { answer: word("ちゅーりっぷ").expect("a word"), awards, at_ms: NOW_MS };
         let turn = Turn {
             id: TurnId::new(10, 9).expect("a turn"),

@@ -1,6 +1,6 @@
 //! A round as a room's item holds it: its turn, who has guessed, and what that was worth.
 
-use domain::game::{Award, Phase, Playing, Reason, Solver, Turn, TurnId};
+use domain::game::{Award, AwardReason, Phase, Playing, Solver, Turn, TurnId};
 use serde::{Deserialize, Serialize};
 
 use super::{player_id, player_ids, word};
@@ -141,15 +141,16 @@ impl RoundRow {
 
 /// What those who guessed have got for it.
 pub(super) fn awards_of(solvers: &[Solver]) -> Vec<Award> {
-    let award = |solver: &Solver| Award { player: solver.player, points: solver.points, reason: Reason::CorrectAnswer };
+    let award =
+        |solver: &Solver| Award { player: solver.player, points: solver.points, reason: AwardReason::CorrectAnswer };
     solvers.iter().map(award).collect()
 }
 
 impl From<&Award> for AwardRow {
     fn from(award: &Award) -> Self {
         let reason = match award.reason {
-            Reason::CorrectAnswer => ReasonRow::CorrectAnswer,
-            Reason::DrawerPenalty => ReasonRow::DrawerPenalty,
+            AwardReason::CorrectAnswer => ReasonRow::CorrectAnswer,
+            AwardReason::DrawerPenalty => ReasonRow::DrawerPenalty,
         };
         Self { player_id: award.player.to_string(), points: award.points, reason }
     }
@@ -160,8 +161,8 @@ impl TryFrom<AwardRow> for Award {
 
     fn try_from(row: AwardRow) -> Result<Self, StoreError> {
         let reason = match row.reason {
-            ReasonRow::CorrectAnswer => Reason::CorrectAnswer,
-            ReasonRow::DrawerPenalty => Reason::DrawerPenalty,
+            ReasonRow::CorrectAnswer => AwardReason::CorrectAnswer,
+            ReasonRow::DrawerPenalty => AwardReason::DrawerPenalty,
         };
         Ok(Self { player: player_id(&row.player_id)?, points: row.points, reason })
     }

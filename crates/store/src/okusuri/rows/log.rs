@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::okusuri::{Course, Log, Runs, Summary};
+use domain::okusuri::{Log, PastStreaks, StreakState, Summary};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ pub struct MedicationLog {
     pub date: Date,
     /// Whether there was bleeding.
     pub has_bleeding: bool,
-    /// Whether the medication was taken. Only `false` is stored: older items, and those of the migration, have no such attribute.
-    #[serde(default = "taken", skip_serializing_if = "Clone::clone")]
+    /// Whether the medication was condition_held. Only `false` is stored: older items, and those of the migration, have no such attribute.
+    #[serde(default = "condition_held", skip_serializing_if = "Clone::clone")]
     pub is_taken: bool,
     /// What the log was called before it went by its day.
     pub log_id: String,
@@ -35,7 +35,7 @@ pub struct MedicationLog {
     pub updated_at: Timestamp,
 }
 
-fn taken() -> bool {
+fn condition_held() -> bool {
     true
 }
 
@@ -103,10 +103,10 @@ pub struct LogSummary {
 impl LogSummary {
     /// The row of a summary, which is `None` without any log.
     pub fn new(user: &str, summary: Option<&Summary>, version: u64, created_at: Timestamp, now: Timestamp) -> Self {
-        let course = summary.map(|summary| summary.course);
-        let (streak, bleeding, rest_left) = match course {
-            Some(Course::Taking { streak, bleeding }) => (Some(streak), Some(bleeding), None),
-            Some(Course::Resting { left }) => (None, None, Some(left)),
+        let streak_state = summary.map(|summary| summary.streak_state);
+        let (streak, bleeding, rest_left) = match streak_state {
+            Some(StreakState::Taking { streak, bleeding }) => (Some(streak), Some(bleeding), None),
+            Some(StreakState::Resting { left }) => (None, None, Some(left)),
             None => (None, None, None),
         };
         Self {
@@ -130,13 +130,13 @@ impl LogSummary {
         if logs == 0 {
             return Some(None);
         }
-        let course = match (self.streak, self.bleeding, self.rest_left) {
-            (Some(streak), Some(bleeding), None) => Course::Taking { streak, bleeding },
-            (None, None, Some(left)) => Course::Resting { left },
+        let streak_state = match (self.streak, self.bleeding, self.rest_left) {
+            (Some(streak), Some(bleeding), None) => StreakState::Taking { streak, bleeding },
+            (None, None, Some(left)) => StreakState::Resting { left },
             _ => return None,
         };
-        let runs = Runs::new(self.runs.iter().flatten().map(|(length, count)| (*length, *count)));
-        Some(Some(Summary { first_on: self.first_on?, last_on: self.last_on?, course, logs, runs }))
+        let runs = PastStreaks::new(self.runs.iter().flatten().map(|(length, count)| (*length, *count)));
+        Some(Some(Summary { first_on: self.first_on?, last_on: self.last_on?, streak_state, logs, runs }))
     }
 }
 

@@ -29,7 +29,7 @@ pub struct User {
     pub sessions_from: Option<Timestamp>,
     /// How many logins, sessions and push subscriptions were ever added, other than with a code. One that is added
     /// beside the first right code changes this, and so is found.
-    pub ways_in_added: Option<u64>,
+    pub sign_in_grants_added: Option<u64>,
     /// Since when everything of the user is being deleted. Nobody is signed in then.
     pub deleting: Option<Timestamp>,
     /// When it was made.

@@ -5,10 +5,11 @@ use super::*;
 const ME: &str = "me";
 
 fn player() -> (Player, Instant) {
-    let pace = Pace::brisk();
-    let manner = Manner { name: "凪".to_owned(), seed: 5, pace, start_with: 3, whispers: None, journal: None };
+    let pace = Pace::fast();
+    let options =
+        BotOptions { name: "凪".to_owned(), seed: 5, pace, start_with: 3, shared_answers: None, transcript: None };
     let now = Instant::now();
-    (Player::new(ME, &manner, now), now)
+    (Player::new(ME, &options, now), now)
 }
 
 /// A room of three, in which this one sits second.
@@ -113,7 +114,7 @@ fn a_drawer_saves_all_that_it_draws_and_the_last_of_it_again_after_a_lost_connec
         }
     }
     assert!(drawn.len() >= 3 && drawn == saved, "{drawn:?} {saved:?}");
-    player.arrive();
+    player.on_connect();
     hear(&mut player, "welcome", room(2, "ann", true, turn(ME, "drawing")), now);
     now = player.due();
     assert_eq!(player.act(now).last(), chunks.last());

@@ -9,7 +9,7 @@ use domain::Attributes;
 
 /// What a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum SeriesKind {
     /// Products, each with its first price.
     Products,
     /// Changes of prices.
@@ -26,9 +26,9 @@ pub enum Kind {
 const ATTRIBUTE: &str = "attributes.";
 
 /// Columns that a reject file has more than its file. They are left out, so that it can be mended and imported as it is.
-pub(super) const OF_REJECTS: [&str; 2] = ["line", "problem"];
+pub(super) const REJECT_COLUMNS: [&str; 2] = ["line", "problem"];
 
-impl Kind {
+impl SeriesKind {
     fn needed(self) -> &'static [&'static str] {
         match self {
             Self::Products => &["productId", "name", "price", "currency"],
@@ -80,7 +80,7 @@ pub(super) struct Columns(BTreeMap<String, usize>);
 
 impl Columns {
     /// Reads a header. A column that is not known is refused and not passed over: it may be one that was misspelled.
-    pub(super) fn new(kind: Kind, header: &StringRecord, mappings: &[Mapping]) -> Result<Self> {
+    pub(super) fn new(kind: SeriesKind, header: &StringRecord, mappings: &[Mapping]) -> Result<Self> {
         let names: Vec<_> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
         for Mapping { theirs, ours } in mappings {
             if !names.contains(&theirs.as_str()) {
@@ -94,7 +94,7 @@ impl Columns {
         for (index, name) in names.into_iter().enumerate() {
             let mapping = mappings.iter().find(|mapping| mapping.theirs == name);
             let ours = mapping.map_or(name, |mapping| &mapping.ours);
-            let is_left_out = mapping.is_some_and(|mapping| mapping.ours.is_empty()) || OF_REJECTS.contains(&ours);
+            let is_left_out = mapping.is_some_and(|mapping| mapping.ours.is_empty()) || REJECT_COLUMNS.contains(&ours);
             if is_left_out {
                 continue;
             }
@@ -124,7 +124,7 @@ impl Columns {
     }
 }
 
-fn known(kind: Kind) -> String {
+fn known(kind: SeriesKind) -> String {
     let names: Vec<_> = kind.needed().iter().chain(kind.optional()).copied().collect();
     format!("Known are {}{}", names.join(", "), if kind.has("attributes.x") { " and attributes.<name>" } else { "" })
 }
@@ -173,7 +173,7 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
 
-    fn columns(kind: Kind, header: &str, mappings: &[&str]) -> Result<BTreeMap<String, usize>, String> {
+    fn columns(kind: SeriesKind, header: &str, mappings: &[&str]) -> Result<BTreeMap<String, usize>, String> {
         let mappings: Vec<_> = mappings.iter().map(|text| text.parse().expect("a mapping")).collect();
         let header = StringRecord::from(header.split(',').collect::<Vec<_>>());
         Columns::new(kind, &header, &mappings).map(|columns| columns.0).map_err(|error| error.to_string())
@@ -186,35 +186,37 @@ mod tests {
     #[test]
     fn columns_are_found_by_their_names_in_any_order() {
         let expected = places([("currency", 1), ("price", 0), ("productId", 3), ("time", 2)]);
-        assert_eq!(columns(Kind::Prices, "\u{feff}price, currency,time,productId", &[]), expected);
-        assert_eq!(columns(Kind::Prices, "cents,currency,time,sku", &["cents=price", "sku=productId"]), expected);
-        assert_eq!(columns(Kind::Prices, "price,currency,time,productId,note", &["note="]), expected);
+        assert_eq!(columns(SeriesKind::Prices, "\u{feff}price, currency,time,productId", &[]), expected);
+        assert_eq!(columns(SeriesKind::Prices, "cents,currency,time,sku", &["cents=price", "sku=productId"]), expected);
+        assert_eq!(columns(SeriesKind::Prices, "price,currency,time,productId,note", &["note="]), expected);
         // A reject file, mended.
-        assert_eq!(columns(Kind::Prices, "price,currency,time,productId,line,problem", &[]), expected);
+        assert_eq!(columns(SeriesKind::Prices, "price,currency,time,productId,line,problem", &[]), expected);
     }
 
     #[test]
     fn a_column_that_is_not_known_is_refused_by_name() {
-        let error = columns(Kind::Stock, "productId,type,quantity,time,resaon,x", &[]).expect_err("unknown columns");
+        let error =
+            columns(SeriesKind::Stock, "productId,type,quantity,time,resaon,x", &[]).expect_err("unknown columns");
         assert!(error.starts_with("not known: `resaon`, `x`. Known are productId, type,"), "{error}");
-        let error = columns(Kind::Stock, "productId,type,time", &[]).expect_err("a column is missing");
+        let error = columns(SeriesKind::Stock, "productId,type,time", &[]).expect_err("a column is missing");
         assert!(error.contains("no column `quantity`"), "{error}");
         for (mapping, why) in [("a=price", "no column `a`"), ("sku=prise", "no column `prise`")] {
-            let error =
-                columns(Kind::Prices, "sku,price,currency,time,productId", &[mapping]).expect_err("a bad mapping");
+            let error = columns(SeriesKind::Prices, "sku,price,currency,time,productId", &[mapping])
+                .expect_err("a bad mapping");
             assert!(error.contains(why), "{error}");
         }
-        let error = columns(Kind::Journal, "stream,message,time,text", &["text=message"]).expect_err("two of a kind");
+        let error =
+            columns(SeriesKind::Journal, "stream,message,time,text", &["text=message"]).expect_err("two of a kind");
         assert_eq!(error, "two columns are `message`");
     }
 
     #[test]
     fn attributes_are_columns_of_their_own() {
         let header = StringRecord::from(vec!["userId", "action", "time", "attributes.page", "attributes.from"]);
-        let columns = Columns::new(Kind::Activities, &header, &[]).expect("columns");
+        let columns = Columns::new(SeriesKind::Activities, &header, &[]).expect("columns");
         let line = StringRecord::from(vec!["ann", "view", "2026-01-01", " 2 ", ""]);
         let attributes = columns.of(&line).attributes().expect("attributes");
         assert_eq!(attributes.pairs(), &BTreeMap::from([("page".to_owned(), "2".to_owned())]));
-        assert!(!Kind::Prices.has("attributes.page") && !Kind::Journal.has("attributes."));
+        assert!(!SeriesKind::Prices.has("attributes.page") && !SeriesKind::Journal.has("attributes."));
     }
 }

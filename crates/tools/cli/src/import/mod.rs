@@ -25,14 +25,14 @@ use store::journal::{Journal, JournalShards};
 use store::shop::{Activities, ActivitySuffixes};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-pub use columns::{Kind, Mapping};
+pub use columns::{Mapping, SeriesKind};
 
-use crate::Outcome;
+use crate::CommandOutcome;
 use crate::terminal::{byte_bar, count};
 use columns::Columns;
 use loader::{LoadError, Loaded, Loader};
 use rejects::Rejects;
-use row::{Moments, Place, Row};
+use row::{ImportRow, LineOrder, UniqueMoments};
 
 /// How many read lines may wait for each of those that load.
 const WAITING_MAX: usize = 16;
@@ -44,7 +44,7 @@ const TOLD_MAX: usize = 20;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// What the file has.
-    kind: Kind,
+    kind: SeriesKind,
     /// CSV in UTF-8 with a header; the lines of a product in the order of their time.
     file: PathBuf,
     /// What a column of the file is, as `sku=productId`; `note=` leaves one out. May be given several times.
@@ -90,10 +90,10 @@ fn shards(text: &str) -> Result<JournalShards, String> {
 }
 
 /// A line on its way.
-struct Job {
+struct ImportJob {
     line: u64,
     record: ByteRecord,
-    row: Row,
+    row: ImportRow,
 }
 
 /// What has become of the lines so far.
@@ -105,7 +105,7 @@ struct Report {
 }
 
 /// The command.
-pub async fn run(arguments: Arguments) -> Result<Outcome> {
+pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let path = &arguments.file;
     let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
     let bar = byte_bar(file.metadata().map_or(0, |about| about.len()));
@@ -128,9 +128,9 @@ pub async fn run(arguments: Arguments) -> Result<Outcome> {
         // Also when it was stopped: what was found bad until then is kept.
         report.rejects.write(&header, &rejects)?;
     }
-    tell(&arguments, &report, &rejects)?;
+    print_report(&arguments, &report, &rejects)?;
     outcome.context("stopped; begun again, it goes on from there")?;
-    Ok(if report.rejects.len() == 0 { Outcome::Fine } else { Outcome::Rejected })
+    Ok(if report.rejects.len() == 0 { CommandOutcome::Success } else { CommandOutcome::Rejected })
 }
 
 /// Nobody on a dry run.
@@ -142,7 +142,7 @@ async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
     let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(arguments.endpoint.as_deref()).await);
     let (shop, journal) = (Table::new(client.clone(), shop_table), Table::new(client, journal_table));
     let suffixes = match arguments.kind {
-        Kind::Activities => activity_suffixes.remembered(&shop).await?,
+        SeriesKind::Activities => activity_suffixes.remembered(&shop).await?,
         _ => *activity_suffixes,
     };
     let activities = Activities::new(&shop, suffixes);
@@ -155,11 +155,11 @@ async fn read(
     arguments: &Arguments,
     reader: &mut Reader<File>,
     columns: &Columns,
-    senders: Vec<Sender<Job>>,
+    senders: Vec<Sender<ImportJob>>,
     report: &RefCell<Report>,
     bar: &ProgressBar,
 ) -> Result<()> {
-    let mut moments = Moments::default();
+    let mut moments = UniqueMoments::default();
     let mut record = ByteRecord::new();
     let width = reader.byte_headers()?.len();
     loop {
@@ -175,24 +175,26 @@ async fn read(
         match row(arguments.kind, columns, &record, width, now) {
             Err(problem) => report.borrow_mut().rejects.add(line, record.clone(), problem),
             Ok(mut row) => {
-                match moments.give(&mut row) {
-                    Place::Again => {
+                match moments.assign(&mut row) {
+                    LineOrder::Again => {
                         report.borrow_mut().known += 1;
                         continue;
                     }
                     // The store takes it if it knows it, and nobody asks the store here.
-                    Place::OutOfOrder if arguments.dry_run => {
+                    LineOrder::OutOfOrder if arguments.dry_run => {
                         let problem = "it lies before an earlier line of its product".to_owned();
                         report.borrow_mut().rejects.add(line, record.clone(), problem);
                         continue;
                     }
-                    Place::OutOfOrder | Place::InOrder => {}
+                    LineOrder::OutOfOrder | LineOrder::InOrder => {}
                 }
                 let mut hash = DefaultHasher::new();
-                row.lane().hash(&mut hash);
-                let lane = hash.finish() % u64::from(arguments.parallel);
-                let Some(sender) = usize::try_from(lane).ok().and_then(|lane| senders.get(lane)) else { continue };
-                if sender.send(Job { line, record: record.clone(), row }).await.is_err() {
+                row.ordering_key().hash(&mut hash);
+                let worker = hash.finish() % u64::from(arguments.parallel);
+                let Some(sender) = usize::try_from(worker).ok().and_then(|worker| senders.get(worker)) else {
+                    continue;
+                };
+                if sender.send(ImportJob { line, record: record.clone(), row }).await.is_err() {
                     bail!("line {line} finds nobody who loads it");
                 }
             }
@@ -200,16 +202,22 @@ async fn read(
     }
 }
 
-fn row(kind: Kind, columns: &Columns, record: &ByteRecord, width: usize, now: Moment) -> Result<Row, String> {
+fn row(
+    kind: SeriesKind,
+    columns: &Columns,
+    record: &ByteRecord,
+    width: usize,
+    now: Moment,
+) -> Result<ImportRow, String> {
     if record.len() != width {
         return Err(format!("it has {} fields, and the header {width}", record.len()));
     }
     let record = StringRecord::from_byte_record(record.clone()).map_err(|_| "it is not UTF-8".to_owned())?;
-    Row::read(kind, columns.of(&record), now)
+    ImportRow::read(kind, columns.of(&record), now)
 }
 
-async fn load(loader: Option<&Loader>, mut jobs: Receiver<Job>, report: &RefCell<Report>) -> Result<()> {
-    while let Some(Job { line, record, row }) = jobs.recv().await {
+async fn load(loader: Option<&Loader>, mut jobs: Receiver<ImportJob>, report: &RefCell<Report>) -> Result<()> {
+    while let Some(ImportJob { line, record, row }) = jobs.recv().await {
         let loaded = match loader {
             Some(loader) => loader.load(&row).await,
             None => Ok(Loaded::New),
@@ -225,7 +233,7 @@ async fn load(loader: Option<&Loader>, mut jobs: Receiver<Job>, report: &RefCell
     Ok(())
 }
 
-fn tell(arguments: &Arguments, report: &Report, rejects: &Path) -> Result<()> {
+fn print_report(arguments: &Arguments, report: &Report, rejects: &Path) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let rejected = report.rejects.len();
     for (line, problem) in report.rejects.iter().take(TOLD_MAX) {

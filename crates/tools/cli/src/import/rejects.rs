@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use csv::{ByteRecord, Writer};
 
-use super::columns::OF_REJECTS;
+use super::columns::REJECT_COLUMNS;
 
 /// `prices.csv.rejects.csv` of `prices.csv`.
 pub(super) fn path_of(file: &Path) -> PathBuf {
@@ -47,14 +47,14 @@ impl Rejects {
         let write = || -> Result<(), csv::Error> {
             // A line that has too many fields keeps them, and one that has too few is filled up.
             let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(File::create(path)?);
-            let kept: Vec<_> = (0..header.len()).filter(|index| !is_of_rejects(&header[*index])).collect();
+            let kept: Vec<_> = (0..header.len()).filter(|index| !is_reject_column(&header[*index])).collect();
             let own = |record: &ByteRecord| -> ByteRecord {
                 let is_whole = record.len() == header.len();
                 let fields = record.iter().enumerate().filter(|(index, _)| !is_whole || kept.contains(index));
                 fields.map(|(_, field)| field).collect()
             };
             let mut first = own(header);
-            OF_REJECTS.iter().for_each(|name| first.push_field(name.as_bytes()));
+            REJECT_COLUMNS.iter().for_each(|name| first.push_field(name.as_bytes()));
             writer.write_byte_record(&first)?;
             for (line, (record, problem)) in &self.0 {
                 let mut record = own(record);
@@ -70,6 +70,6 @@ impl Rejects {
 }
 
 /// Whether a column of the header is one that a reject file adds: when it is itself imported, they are made anew.
-fn is_of_rejects(name: &[u8]) -> bool {
-    OF_REJECTS.iter().any(|known| known.as_bytes() == name)
+fn is_reject_column(name: &[u8]) -> bool {
+    REJECT_COLUMNS.iter().any(|known| known.as_bytes() == name)
 }

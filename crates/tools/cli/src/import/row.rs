@@ -3,21 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::ShortText;
-use domain::journal::{Entry, EntryId, Message, Stream};
+use domain::journal::{Entry, EntryId, JournalStream, Message};
 use domain::shop::{
-    Action, Activity, Amount, ChangeType, Counted, Currency, Money, Movement, OrderId, ProductForm, ProductId,
-    RequestKey,
+    Action, Activity, Amount, ChangeType, Currency, IdempotencyKey, Money, OrderId, ProductForm, ProductId, StockCount,
+    StockMovement,
 };
 use domain::{Moment, UserId};
 use jiff::{Span, Timestamp};
-use store::shop::{PriceRequest, Put, StockRequest};
+use store::shop::{PriceRequest, PutProduct, StockRequest};
 
-use super::columns::{Fields, Kind};
+use super::columns::{Fields, SeriesKind};
 
 /// A line that can be loaded.
 #[derive(Debug, Clone)]
-pub(super) enum Row {
-    Product(Put),
+pub(super) enum ImportRow {
+    Product(PutProduct),
     Price(PriceRequest),
     Stock(StockRequest),
     Activity(Activity),
@@ -27,21 +27,21 @@ pub(super) enum Row {
 /// How far a line's time may lie ahead of this machine's clock.
 const SKEW_MAX: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
-impl Row {
+impl ImportRow {
     /// Reads a line.
-    pub(super) fn read(kind: Kind, fields: Fields<'_>, now: Moment) -> Result<Self, String> {
+    pub(super) fn read(kind: SeriesKind, fields: Fields<'_>, now: Moment) -> Result<Self, String> {
         match kind {
-            Kind::Products => product(fields, now).map(Self::Product),
-            Kind::Prices => price(fields, now).map(Self::Price),
-            Kind::Stock => stock(fields, now).map(Self::Stock),
-            Kind::Activities => activity(fields, now).map(Self::Activity),
-            Kind::Journal => entry(fields, now).map(Self::Journal),
+            SeriesKind::Products => product(fields, now).map(Self::Product),
+            SeriesKind::Prices => price(fields, now).map(Self::Price),
+            SeriesKind::Stock => stock(fields, now).map(Self::Stock),
+            SeriesKind::Activities => activity(fields, now).map(Self::Activity),
+            SeriesKind::Journal => entry(fields, now).map(Self::Journal),
         }
     }
 
     /// Lines of one and the same are loaded one after the other, in the order of the file: those of a product, whose rows chain. Activities and
     /// entries depend on no other line, so only the same one again has to wait.
-    pub(super) fn lane(&self) -> String {
+    pub(super) fn ordering_key(&self) -> String {
         match self {
             Self::Product(put) => put.id.to_string(),
             Self::Price(request) => request.product_id.to_string(),
@@ -84,8 +84,8 @@ fn whole<T: std::str::FromStr>(text: &str) -> Result<T, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }
 
-fn counted(text: &str) -> Result<Counted, String> {
-    Counted::new(whole(text)?).map_err(|error| error.to_string())
+fn counted(text: &str) -> Result<StockCount, String> {
+    StockCount::new(whole(text)?).map_err(|error| error.to_string())
 }
 
 fn money(fields: Fields<'_>) -> Result<Money, String> {
@@ -97,10 +97,10 @@ fn money(fields: Fields<'_>) -> Result<Money, String> {
     Ok(Money { amount: fields.needed("price", amount)?, currency: fields.needed("currency", Currency::new)? })
 }
 
-fn product(fields: Fields<'_>, now: Moment) -> Result<Put, String> {
+fn product(fields: Fields<'_>, now: Moment) -> Result<PutProduct, String> {
     let id = fields.needed("productId", ProductId::new)?;
     let at = time(fields, now)?.unwrap_or(now);
-    Ok(Put {
+    Ok(PutProduct {
         row_id: EntryId::derived(at.timestamp(), &name(&["product", id.as_str()])).uuid(),
         id,
         form: ProductForm {
@@ -116,13 +116,14 @@ fn product(fields: Fields<'_>, now: Moment) -> Result<Put, String> {
 }
 
 /// What a change is called. Its own key if it has one; otherwise what it says.
-fn key(fields: Fields<'_>, at: Moment, says: &[&str]) -> Result<(RequestKey, EntryId), String> {
-    let own = fields.read("key", RequestKey::new)?;
-    let own_name = own.as_ref().map_or("", RequestKey::as_str);
+fn key(fields: Fields<'_>, at: Moment, says: &[&str]) -> Result<(IdempotencyKey, EntryId), String> {
+    let own = fields.read("key", IdempotencyKey::new)?;
+    let own_name = own.as_ref().map_or("", IdempotencyKey::as_str);
     let at_text = at.to_string();
     let said = [says, &[at_text.as_str(), own_name]].concat();
     let id = EntryId::derived(at.timestamp(), &name(&said));
-    let key = own.map_or_else(|| RequestKey::new(&format!("import-{id}")).map_err(|error| error.to_string()), Ok)?;
+    let key =
+        own.map_or_else(|| IdempotencyKey::new(&format!("import-{id}")).map_err(|error| error.to_string()), Ok)?;
     Ok((key, id))
 }
 
@@ -141,7 +142,7 @@ fn price(fields: Fields<'_>, now: Moment) -> Result<PriceRequest, String> {
 fn stock(fields: Fields<'_>, now: Moment) -> Result<StockRequest, String> {
     let product_id = fields.needed("productId", ProductId::new)?;
     let change_type = fields.needed("type", str::parse::<ChangeType>)?;
-    let quantity = |text: &str| Movement::new(change_type, whole(text)?).map_err(|error| error.to_string());
+    let quantity = |text: &str| StockMovement::new(change_type, whole(text)?).map_err(|error| error.to_string());
     let movement = fields.needed("quantity", quantity)?;
     let at = needed_time(fields, now)?;
     let order_id = fields.read("orderId", OrderId::new)?;
@@ -174,7 +175,7 @@ fn activity(fields: Fields<'_>, now: Moment) -> Result<Activity, String> {
 }
 
 fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
-    let stream = fields.needed("stream", Stream::new)?;
+    let stream = fields.needed("stream", JournalStream::new)?;
     let message = fields.needed("message", Message::new)?;
     let attributes = fields.attributes()?;
     let at = needed_time(fields, now)?;
@@ -198,11 +199,11 @@ fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
 
 /// Tells lines of one product and one moment apart. A ledger has one row a nanosecond: the second line of a moment gets the next one, and so on; the same line again gets none.
 #[derive(Debug, Default)]
-pub(super) struct Moments(HashMap<ProductId, Last>);
+pub(super) struct UniqueMoments(HashMap<ProductId, LastLine>);
 
 /// Where a line stands among those of its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LineOrder {
     /// After those before it, or of no product's ledger.
     InOrder,
     /// The same line has come before, of this moment.
@@ -212,40 +213,40 @@ pub(super) enum Place {
 }
 
 #[derive(Debug)]
-struct Last {
+struct LastLine {
     /// What its last lines said.
     at: Moment,
     /// What the last of them got.
     given: Moment,
-    keys: HashSet<RequestKey>,
+    keys: HashSet<IdempotencyKey>,
 }
 
-impl Moments {
+impl UniqueMoments {
     /// Gives a line its nanosecond.
-    pub(super) fn give(&mut self, row: &mut Row) -> Place {
+    pub(super) fn assign(&mut self, row: &mut ImportRow) -> LineOrder {
         let (product_id, key, at) = match row {
-            Row::Price(PriceRequest { product_id, key, now, .. }) => (product_id, Some(&*key), now),
-            Row::Stock(StockRequest { product_id, key, now, .. }) => (product_id, key.as_ref(), now),
-            _ => return Place::InOrder,
+            ImportRow::Price(PriceRequest { product_id, key, now, .. }) => (product_id, Some(&*key), now),
+            ImportRow::Stock(StockRequest { product_id, key, now, .. }) => (product_id, key.as_ref(), now),
+            _ => return LineOrder::InOrder,
         };
-        let Some(key) = key else { return Place::InOrder };
+        let Some(key) = key else { return LineOrder::InOrder };
         match self.0.get_mut(product_id) {
             Some(last) if last.at == *at => {
                 if !last.keys.insert(key.clone()) {
-                    return Place::Again;
+                    return LineOrder::Again;
                 }
                 last.given = last.given.next().unwrap_or(last.given);
                 *at = last.given;
             }
-            Some(last) if last.at > *at => return Place::OutOfOrder,
+            Some(last) if last.at > *at => return LineOrder::OutOfOrder,
             known => {
                 let given = known.map_or(*at, |last| (*at).max(last.given.next().unwrap_or(*at)));
-                let last = Last { at: *at, given, keys: HashSet::from([key.clone()]) };
+                let last = LastLine { at: *at, given, keys: HashSet::from([key.clone()]) };
                 self.0.insert(product_id.clone(), last);
                 *at = given;
             }
         }
-        Place::InOrder
+        LineOrder::InOrder
     }
 }
 

@@ -11,7 +11,7 @@ use crate::transform::key_hash;
 
 /// Which side of a pair an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum PairHalf {
     /// It says that there is a marker.
     Owner,
     /// It is the marker.
@@ -20,15 +20,15 @@ enum Side {
 
 /// The halves that have not met yet.
 #[derive(Debug)]
-pub(super) struct Markers {
+pub(super) struct MarkerPairs {
     now: i64,
     pairs: u64,
-    waiting: HashMap<u128, (&'static str, Side, String)>,
+    waiting: HashMap<u128, (&'static str, PairHalf, String)>,
     /// Addresses that have a marker, whosever it is.
     addresses: HashSet<u128>,
 }
 
-impl Markers {
+impl MarkerPairs {
     /// Of epoch second `now`: what has expired by then may be half gone.
     pub(super) fn new(now: i64) -> Self {
         Self { now, pairs: 0, waiting: HashMap::new(), addresses: HashSet::new() }
@@ -44,21 +44,21 @@ impl Markers {
             "user" => {
                 // An address that is none has no marker.
                 let Ok(email) = Email::new(text("Email")) else { return };
-                self.meet("email", Side::Owner, &[email.as_str(), user]);
+                self.meet("email", PairHalf::Owner, &[email.as_str(), user]);
             }
             "email" => {
                 self.addresses.insert(key_hash("email", text("Email")));
-                self.meet("email", Side::Marker, &[text("Email"), user]);
+                self.meet("email", PairHalf::Marker, &[text("Email"), user]);
             }
-            "account" => self.meet("account", Side::Owner, &[text("Provider"), text("Subject"), user]),
-            "account_owner" => self.meet("account", Side::Marker, &[text("Provider"), text("Subject"), user]),
-            "user_session" => self.meet("session", Side::Owner, &[text("TokenHash"), text("SessionId"), user]),
-            "session" => self.meet("session", Side::Marker, &[text("TokenHash"), text("SessionId"), user]),
+            "account" => self.meet("account", PairHalf::Owner, &[text("Provider"), text("Subject"), user]),
+            "account_owner" => self.meet("account", PairHalf::Marker, &[text("Provider"), text("Subject"), user]),
+            "user_session" => self.meet("session", PairHalf::Owner, &[text("TokenHash"), text("SessionId"), user]),
+            "session" => self.meet("session", PairHalf::Marker, &[text("TokenHash"), text("SessionId"), user]),
             _ => {}
         }
     }
 
-    fn meet(&mut self, kind: &'static str, side: Side, what: &[&str]) {
+    fn meet(&mut self, kind: &'static str, side: PairHalf, what: &[&str]) {
         let name = what.join(" ");
         let key = key_hash(kind, &what.join("\0"));
         match self.waiting.remove(&key) {
@@ -72,13 +72,13 @@ impl Markers {
         let addresses = self.addresses;
         let alone = self.waiting.into_values().filter_map(|(kind, side, name)| match (kind, side) {
             // Two users with one address: it is the other one's.
-            ("email", Side::Owner) if addresses.contains(&key_hash("email", name.split(' ').next()?)) => None,
-            ("email", Side::Owner) => Some(("email-without-marker", name)),
-            ("email", Side::Marker) => Some(("marker-without-email", name)),
-            ("account", Side::Owner) => Some(("account-without-marker", name)),
-            ("account", Side::Marker) => Some(("marker-without-account", name)),
-            (_, Side::Owner) => Some(("session-without-token", name)),
-            (_, Side::Marker) => Some(("token-without-session", name)),
+            ("email", PairHalf::Owner) if addresses.contains(&key_hash("email", name.split(' ').next()?)) => None,
+            ("email", PairHalf::Owner) => Some(("email-without-marker", name)),
+            ("email", PairHalf::Marker) => Some(("marker-without-email", name)),
+            ("account", PairHalf::Owner) => Some(("account-without-marker", name)),
+            ("account", PairHalf::Marker) => Some(("marker-without-account", name)),
+            (_, PairHalf::Owner) => Some(("session-without-token", name)),
+            (_, PairHalf::Marker) => Some(("token-without-session", name)),
         });
         (self.pairs, alone.collect())
     }

@@ -40,7 +40,7 @@ impl Item {
 
 /// What became of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
+pub(super) enum PutOutcome {
     /// Nothing had its key.
     New,
     /// What had its key was of a migration too, not newer, and untouched since.
@@ -62,7 +62,7 @@ impl Writer {
     }
 
     /// Puts items, and tells of each what became of it.
-    pub(super) async fn put(&self, items: &[Item]) -> Result<Vec<Put>, Failure> {
+    pub(super) async fn put(&self, items: &[Item]) -> Result<Vec<PutOutcome>, Failure> {
         let mut puts = Vec::new();
         let mut rest = items;
         while !rest.is_empty() {
@@ -72,9 +72,9 @@ impl Writer {
                 units <= BATCH_UNITS_MAX
             });
             let (batch, further) = rest.split_at(fitting.count().max(1));
-            let is_inserted = with_patience(|| self.insert(batch)).await?;
+            let is_inserted = with_retries(|| self.insert(batch)).await?;
             for (item, is_inserted) in batch.iter().zip(is_inserted) {
-                let put = if is_inserted { Put::New } else { with_patience(|| self.replace(item)).await? };
+                let put = if is_inserted { PutOutcome::New } else { with_retries(|| self.replace(item)).await? };
                 puts.push(put);
             }
             rest = further;
@@ -121,7 +121,7 @@ impl Writer {
         is_inserted.collect()
     }
 
-    async fn replace(&self, item: &Item) -> Result<Put, StoreError> {
+    async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
         let mut request = self
             .client
             .put_item()
@@ -139,10 +139,10 @@ impl Writer {
             request = request.expression_attribute_values(":version", version.clone());
         }
         match request.send().await {
-            Ok(answer) if answer.attributes.is_none() => Ok(Put::New),
-            Ok(_) => Ok(Put::Known),
+            Ok(answer) if answer.attributes.is_none() => Ok(PutOutcome::New),
+            Ok(_) => Ok(PutOutcome::Known),
             Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(Put::Kept),
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(PutOutcome::Kept),
                 _ => Err(error.into()),
             },
         }
@@ -150,7 +150,7 @@ impl Writer {
 }
 
 /// Again and again, later and later, while there is hope.
-async fn with_patience<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
+async fn with_retries<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {

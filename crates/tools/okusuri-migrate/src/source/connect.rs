@@ -1,4 +1,4 @@
-//! How PostgreSQL is reached.
+//! TransformArguments PostgreSQL is reached.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{Failure, Kind};
+use crate::{Failure, FailureKind};
 
 /// Which database.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +35,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// # Errors
 /// `source-unreachable`.
 pub async fn connect(server: &Server) -> Result<Client, Failure> {
-    let unreachable = |error| Kind::SourceUnreachable.because(chain(&error));
+    let unreachable = |error| FailureKind::SourceUnreachable.because(chain(&error));
     let mut config: Config = server.source.parse().map_err(unreachable)?;
     config.keepalives_idle(KEEPALIVE);
     if config.get_connect_timeout().is_none() {
@@ -55,23 +55,23 @@ fn tls() -> Result<MakeRustlsConnect, Failure> {
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| Kind::SourceUnreachable.because(error))?;
+    let config = config.map_err(|error| FailureKind::SourceUnreachable.because(error))?;
     Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// What a failed query means: PostgreSQL is gone, or did not like it.
-pub fn gone(error: tokio_postgres::Error) -> Failure {
+pub fn source_failure(error: tokio_postgres::Error) -> Failure {
     // Class 57: an operator, or the server itself, has ended the session.
     let ended = error.code().is_some_and(|code| code.code().starts_with("57"));
     let kind = if ended || error.is_closed() || error.as_db_error().is_none() {
-        Kind::SourceGone
+        FailureKind::SourceGone
     } else {
-        Kind::SourceUnreadable
+        FailureKind::SourceUnreadable
     };
     kind.because(chain(&error))
 }
 
-pub(super) use gone as unreadable;
+pub(super) use source_failure as unreadable;
 
 /// An error with its causes: that of tokio-postgres says little itself. Of what the server says, its DETAIL is left out: it may be a row,
 /// with an address or a session's token in it.

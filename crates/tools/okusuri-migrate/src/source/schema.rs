@@ -6,7 +6,7 @@ use tokio_postgres::GenericClient;
 
 use super::Table;
 use super::connect::unreadable;
-use crate::{Failure, Kind};
+use crate::{Failure, FailureKind};
 
 /// A column: its name, and the types that it may have, as `format_type` spells them up to a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,14 +65,14 @@ pub async fn check_schema<C: GenericClient + Sync>(
         extra.extend(unknown.filter(|name| !ignored.contains(name)));
         columns.insert(table, of_table);
     }
-    let refuse = |kind: Kind, what: &str, names: Vec<String>| match &*names {
+    let refuse = |kind: FailureKind, what: &str, names: Vec<String>| match &*names {
         [] => Ok(()),
         names => Err(kind.because(format!("{what}{}", names.join(", ")))),
     };
-    refuse(Kind::MissingTable, "there is no ", missing_tables)?;
-    refuse(Kind::MissingColumn, "there is no ", missing)?;
-    refuse(Kind::ColumnType, "", wrong)?;
+    refuse(FailureKind::MissingTable, "there is no ", missing_tables)?;
+    refuse(FailureKind::MissingColumn, "there is no ", missing)?;
+    refuse(FailureKind::ColumnType, "", wrong)?;
     let extra_hint = "nothing here knows what to do with, and --ignore-column would leave behind: ";
-    refuse(Kind::ExtraColumn, extra_hint, extra)?;
+    refuse(FailureKind::ExtraColumn, extra_hint, extra)?;
     Ok((columns, found.into_keys().collect()))
 }

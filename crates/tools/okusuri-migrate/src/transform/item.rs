@@ -25,7 +25,7 @@ pub(crate) struct Rank(pub i64, pub i64);
 
 /// What becomes of an item that has the key of one of a greater rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beaten {
+pub(crate) enum OnConflict {
     /// Its whole row is rejected.
     Row(Reason),
     /// It alone is left out, and told.
@@ -48,7 +48,7 @@ pub struct Item {
     /// All attributes, those of the key and of the migration too.
     pub attributes: HashMap<String, AttributeValue>,
     pub(crate) rank: Rank,
-    pub(crate) beaten: Beaten,
+    pub(crate) on_conflict: OnConflict,
 }
 
 impl Item {
@@ -67,12 +67,12 @@ impl Item {
         if bytes > ITEM_BYTES_MAX {
             return Err(Reject::because(Reason::TooLarge, format!("{} of {bytes} bytes", R::TYPE)));
         }
-        let (rank, beaten) = (Rank(version, 0), Beaten::Row(Reason::Duplicate));
-        Ok(Self { partition: key.partition, sort: key.sort, kind: R::TYPE, version, attributes, rank, beaten })
+        let (rank, on_conflict) = (Rank(version, 0), OnConflict::Row(Reason::Duplicate));
+        Ok(Self { partition: key.partition, sort: key.sort, kind: R::TYPE, version, attributes, rank, on_conflict })
     }
 
-    pub(super) fn ranked(self, rank: Rank, beaten: Beaten) -> Self {
-        Self { rank, beaten, ..self }
+    pub(super) fn ranked(self, rank: Rank, on_conflict: OnConflict) -> Self {
+        Self { rank, on_conflict, ..self }
     }
 
     /// As its file has it.
@@ -150,7 +150,7 @@ fn unspell(value: Spelling) -> AttributeValue {
     value.into()
 }
 
-/// [How DynamoDB counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html), rounded up.
+/// [TransformArguments DynamoDB counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html), rounded up.
 fn size(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),

@@ -1,6 +1,6 @@
 //! `okusuri-migrate transform`: rows become items, always the same of the same, in whatever order they come.
 
-mod census;
+mod conflicts;
 mod item;
 mod reject;
 mod rows;
@@ -17,17 +17,17 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use store::okusuri::vault::Vault;
 
+use crate::cutover::run_state::check_not_dual;
 use crate::export::{self, MANIFEST, Manifest};
-use crate::run::{Folder, Lines, ReadLines, Run, Written};
-use crate::shift::folder::is_not_open;
+use crate::run::{FileDigest, LineReader, LineWriter, Run, RunFolderArgument};
 use crate::source::{self, Row, Table};
 use crate::terminal::progress_bar;
-use crate::{Failure, Kind, Outcome, Report};
-use census::{Census, Fate};
-use rows::Carried;
+use crate::{Failure, FailureKind, PhaseOutcome, Report};
+use conflicts::{ConflictResolver, RowOutcome};
+use rows::TransformedRow;
 
 pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
-pub(crate) use item::{Beaten, Rank, item_hash, key_hash, key_of, read_line};
+pub(crate) use item::{OnConflict, Rank, item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
 
 /// The name of the manifest of the items: they count once it is there.
@@ -43,9 +43,9 @@ const FILES: u8 = 16;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    folder: Folder,
+    folder: RunFolderArgument,
     #[command(flatten)]
-    how: How,
+    transform: TransformArguments,
     /// Makes the items once more in a run that has some; what was loaded of those is not removed.
     #[arg(long)]
     again: bool,
@@ -56,7 +56,7 @@ pub struct Arguments {
 
 /// What is to be said of the rows that they do not say themselves.
 #[derive(Debug, Clone, Args)]
-pub struct How {
+pub struct TransformArguments {
     /// The zone of the clock by which times without one were written, mostly the server's: `UTC`.
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub source_zone: TimeZone,
@@ -76,7 +76,7 @@ fn zone(name: &str) -> Result<TimeZone, String> {
     zone.ok_or_else(|| "expected a name of the IANA time zone database, as UTC or Asia/Tokyo".to_owned())
 }
 
-impl How {
+impl TransformArguments {
     /// The options of rows that were read at a moment.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl How {
             let vault = secret.and_then(|secret| {
                 Vault::new(&SecretString::from(secret.trim_end_matches('\n'))).map_err(|error| error.to_string())
             });
-            vault.map_err(|error| Kind::Options.because(format!("{}: {error}", path.display())))
+            vault.map_err(|error| FailureKind::Options.because(format!("{}: {error}", path.display())))
         });
         let (source_zone, log_zone) = (self.source_zone.clone(), self.log_zone.clone());
         Ok(Options { source_zone, log_zone, as_of, vault: vault.transpose()? })
@@ -105,7 +105,7 @@ impl How {
         }
         let tokens = if items.with_tokens { "the tokens of logins" } else { "--without-tokens" };
         let Items { source_zone, log_zone, .. } = items;
-        Err(Kind::Options.because(format!(
+        Err(FailureKind::Options.because(format!(
             "the run was transformed with --source-zone {source_zone}, --log-zone {log_zone} and {tokens}; the same are needed here"
         )))
     }
@@ -129,7 +129,7 @@ pub struct Options {
 /// # Errors
 /// When the row cannot be carried over, or need not be.
 pub fn items_of(row: &Row, options: &Options) -> Result<Vec<Item>, Reject> {
-    rows::carry(row, options).map(|carried| carried.items)
+    rows::transform_row(row, options).map(|carried| carried.items)
 }
 
 /// Whether a user has proved to have the address. The logins of one who has not are left behind: somebody else may
@@ -143,7 +143,7 @@ pub(crate) fn is_verified(user: &source::User) -> bool {
 #[serde(rename_all = "camelCase")]
 pub struct Items {
     /// The export's files.
-    pub export: BTreeMap<Table, Written>,
+    pub export: BTreeMap<Table, FileDigest>,
     /// When its rows were read.
     pub as_of: Timestamp,
     /// As it was given.
@@ -153,12 +153,12 @@ pub struct Items {
     /// Whether tokens of logins elsewhere went along.
     pub with_tokens: bool,
     /// Items and hash of each file.
-    pub files: BTreeMap<String, Written>,
+    pub files: BTreeMap<String, FileDigest>,
     /// Items by their type.
     pub types: BTreeMap<String, u64>,
     /// Lines and hash of the file of rejects.
-    pub rejects: Option<Written>,
-    /// Rejected rows and left out parts by table and reason.
+    pub rejects: Option<FileDigest>,
+    /// RejectedRow rows and left out parts by table and reason.
     pub reasons: BTreeMap<Table, BTreeMap<String, u64>>,
 }
 
@@ -174,7 +174,9 @@ impl Items {
     /// `run-incomplete` when there are none.
     pub fn of(run: &Run) -> Result<Self, Failure> {
         let items = run.read(ITEMS)?;
-        items.ok_or_else(|| Kind::RunIncomplete.because("the run has no items: `transform` makes them of an export"))
+        items.ok_or_else(|| {
+            FailureKind::RunIncomplete.because("the run has no items: `transform` makes them of an export")
+        })
     }
 
     /// The name of a file in the run's folder.
@@ -185,33 +187,34 @@ impl Items {
 
 /// The command.
 pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
-    let Arguments { folder, how, again, dry_run } = arguments;
+    let Arguments { folder, transform, again, dry_run } = arguments;
     let run = Run::open(&folder)?;
-    is_not_open(&run)?;
+    check_not_dual(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
-    let manifest = manifest.ok_or_else(|| Kind::RunIncomplete.because("the run has no export: `export` takes one"))?;
+    let manifest =
+        manifest.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no export: `export` takes one"))?;
     let made: Option<Items> = run.read(ITEMS)?;
     let items = match made.filter(|made| !dry_run && !again && made.export == manifest.tables) {
         Some(_) if run.has_report("transform") => {
-            return Err(Kind::RunExists.because("the run has items; --again makes them once more"));
+            return Err(FailureKind::RunExists.because("the run has items; --again makes them once more"));
         }
         // They were made, and it was killed over its report.
         Some(items) => items,
         None => {
-            let options = how.options(manifest.taken_at)?;
+            let options = transform.options(manifest.taken_at)?;
             Transform { run: &run, manifest: &manifest, options: &options, dry_run }.run()?
         }
     };
     let report = report(&items, dry_run);
     if !dry_run {
-        run.keep_report("transform", &report)?;
+        run.write_report("transform", &report)?;
     }
     Ok(report)
 }
 
 /// A line of the file of rejects.
 #[derive(Debug, Serialize)]
-struct Rejected<'r> {
+struct RejectedRow<'r> {
     table: Table,
     id: String,
     reason: &'static str,
@@ -232,25 +235,25 @@ impl Transform<'_> {
     fn run(&self) -> Result<Items, Failure> {
         let rows: u64 = self.manifest.tables.values().map(|written| written.lines).sum();
         let bar = progress_bar(2 * rows, "rows, twice");
-        let mut census = Census::default();
+        let mut conflicts = ConflictResolver::default();
         for table in Table::ALL {
             self.each(table, |row, line| {
-                census.take(&row, line, self.options);
+                conflicts.take(&row, line, self.options);
                 bar.inc(1);
                 Ok(())
             })?;
         }
-        let mut out = Out::create(self)?;
+        let mut out = TransformOutput::create(self)?;
         for table in Table::ALL {
             self.each(table, |row, line| {
                 bar.inc(1);
-                let Carried { mut items, left_out } = match rows::carry(&row, self.options) {
+                let TransformedRow { mut items, left_out } = match rows::transform_row(&row, self.options) {
                     Ok(carried) => carried,
                     Err(reject) => return out.reject(&row, line, &reject, false),
                 };
-                match census.fate(&row, line, &mut items) {
-                    Fate::Rejected(reject) => out.reject(&row, line, &reject, false),
-                    Fate::Kept(beaten) => {
+                match conflicts.resolve(&row, line, &mut items) {
+                    RowOutcome::Rejected(reject) => out.reject(&row, line, &reject, false),
+                    RowOutcome::Kept(beaten) => {
                         for reject in left_out.iter().chain(&beaten) {
                             out.reject(&row, line, reject, true)?;
                         }
@@ -264,13 +267,14 @@ impl Transform<'_> {
     }
 
     fn each(&self, table: Table, mut take: impl FnMut(Row, &str) -> Result<(), Failure>) -> Result<(), Failure> {
-        let incomplete = || Kind::RunChanged.because(format!("the export has no table {table}"));
+        let incomplete = || FailureKind::RunChanged.because(format!("the export has no table {table}"));
         let written = self.manifest.tables.get(&table).ok_or_else(incomplete)?;
-        let mut lines = ReadLines::open(self.run.path(&export::file(table)), written)?;
+        let mut lines = LineReader::open(self.run.path(&export::file(table)), written)?;
         while let Some(line) = lines.next_line()? {
             let row = Row::read(table, line);
-            let row =
-                row.map_err(|error| Kind::RunChanged.because(format!("a row of {table} cannot be read: {error}")))?;
+            let row = row.map_err(|error| {
+                FailureKind::RunChanged.because(format!("a row of {table} cannot be read: {error}"))
+            })?;
             take(row, line)?;
         }
         Ok(())
@@ -278,15 +282,15 @@ impl Transform<'_> {
 }
 
 /// What is written; nothing on a dry run.
-struct Out {
+struct TransformOutput {
     /// The items unsorted, each behind the hash of its key.
-    parts: Vec<Lines>,
-    rejects: Option<Lines>,
+    parts: Vec<LineWriter>,
+    rejects: Option<LineWriter>,
     types: BTreeMap<String, u64>,
     reasons: BTreeMap<Table, BTreeMap<String, u64>>,
 }
 
-impl Out {
+impl TransformOutput {
     fn create(transform: &Transform<'_>) -> Result<Self, Failure> {
         let (types, reasons) = Default::default();
         let run = transform.run;
@@ -295,10 +299,10 @@ impl Out {
         }
         // From here on there are no items until there are all.
         run.remove(ITEMS)?;
-        run.forget_report("transform")?;
+        run.remove_report("transform")?;
         run.fresh_folder("items")?;
-        let parts = (0..FILES).map(|n| Lines::create(run.path(&part(n))));
-        let rejects = Some(Lines::create(run.path(REJECTS))?);
+        let parts = (0..FILES).map(|n| LineWriter::create(run.path(&part(n))));
+        let rejects = Some(LineWriter::create(run.path(REJECTS))?);
         Ok(Self { parts: parts.collect::<Result<_, _>>()?, rejects, types, reasons })
     }
 
@@ -314,8 +318,8 @@ impl Out {
         let (table, reason) = (row.table(), reject.reason.as_str());
         *self.reasons.entry(table).or_default().entry(reason.to_owned()).or_default() += 1;
         let Some(rejects) = &mut self.rejects else { return Ok(()) };
-        let unreadable = |error| Kind::RunChanged.because(format!("a row of {table} cannot be read: {error}"));
-        let row = Rejected {
+        let unreadable = |error| FailureKind::RunChanged.because(format!("a row of {table} cannot be read: {error}"));
+        let row = RejectedRow {
             table,
             id: row.id(),
             reason,
@@ -337,11 +341,11 @@ impl Out {
             with_tokens: options.vault.is_some(),
             files: BTreeMap::new(),
             types: self.types,
-            rejects: self.rejects.map(Lines::finish).transpose()?,
+            rejects: self.rejects.map(LineWriter::finish).transpose()?,
             reasons: self.reasons,
         };
         for (n, lines) in (0..FILES).zip(self.parts) {
-            let mut unsorted = ReadLines::open(run.path(&part(n)), &lines.finish()?)?;
+            let mut unsorted = LineReader::open(run.path(&part(n)), &lines.finish()?)?;
             let mut all = Vec::new();
             while let Some(line) = unsorted.next_line()? {
                 all.push(line.to_owned());
@@ -349,7 +353,7 @@ impl Out {
             // By the hash of their keys: who loads them in this order spreads them over all partitions.
             all.sort_unstable();
             let name = format!("{n:02x}");
-            let mut sorted = Lines::create(run.path(&Items::file(&name)))?;
+            let mut sorted = LineWriter::create(run.path(&Items::file(&name)))?;
             for line in &all {
                 sorted.write(line.get(32..).unwrap_or_default())?;
             }
@@ -396,7 +400,7 @@ fn report(items: &Items, dry_run: bool) -> Report {
         "logZone": items.log_zone,
         "withTokens": items.with_tokens,
     });
-    Report { outcome: if unexpected { Outcome::Look } else { Outcome::Done }, json, text }
+    Report { outcome: if unexpected { PhaseOutcome::NeedsReview } else { PhaseOutcome::Done }, json, text }
 }
 
 #[cfg(test)]

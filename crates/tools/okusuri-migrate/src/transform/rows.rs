@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use domain::UserId;
-use domain::okusuri::{Email, TIME_DEFAULT, local_date, next_due};
+use domain::okusuri::{Email, REMINDER_TIME_DEFAULT, local_date, next_due};
 use jiff::Timestamp;
 use jiff::civil::date;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use serde_bytes::ByteBuf;
 use store::okusuri::vault::TokenKind;
 use store::okusuri::{due_partition, rows, sha256_hex};
 
-use super::item::{Beaten, Item, Rank};
+use super::item::{Item, OnConflict, Rank};
 use super::{Options, Reason, Reject};
 use crate::source::{Account, MedicationLog, NotificationSetting, Row, Session, Time, User, Verification};
 
@@ -26,13 +26,13 @@ const SUBJECT_CHARS_MAX: usize = 255;
 
 /// What a row becomes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Carried {
+pub(super) struct TransformedRow {
     pub items: Vec<Item>,
     /// Parts of the row that no item has, and why.
     pub left_out: Vec<Reject>,
 }
 
-pub(super) fn carry(row: &Row, options: &Options) -> Result<Carried, Reject> {
+pub(super) fn transform_row(row: &Row, options: &Options) -> Result<TransformedRow, Reject> {
     let mut left_out = Vec::new();
     let items = match row {
         Row::User(row) => user(row, options, &mut left_out),
@@ -42,7 +42,7 @@ pub(super) fn carry(row: &Row, options: &Options) -> Result<Carried, Reject> {
         Row::MedicationLog(row) => medication_log(row, options, &mut left_out),
         Row::NotificationSetting(row) => notification_setting(row, options, &mut left_out),
     }?;
-    Ok(Carried { items, left_out })
+    Ok(TransformedRow { items, left_out })
 }
 
 fn reject(reason: Reason, detail: impl Into<String>) -> Reject {
@@ -133,7 +133,7 @@ fn user(row: &User, options: &Options, left_out: &mut Vec<Reject>) -> Result<Vec
         image,
         time_zone: options.zone_name(),
         sessions_from: None,
-        ways_in_added: None,
+        sign_in_grants_added: None,
         deleting: None,
         created_at,
         updated_at,
@@ -145,7 +145,7 @@ fn user(row: &User, options: &Options, left_out: &mut Vec<Reject>) -> Result<Vec
                 let owner = rows::EmailOwner { email: email.to_string(), user_id, created_at };
                 // Who has proved to have the address comes before who has not, and then who came first.
                 let rank = Rank(email_verified.into(), -created_at.as_microsecond());
-                items.push(Item::new(&owner, updated_at)?.ranked(rank, Beaten::Item(Reason::DuplicateEmail)));
+                items.push(Item::new(&owner, updated_at)?.ranked(rank, OnConflict::Item(Reason::DuplicateEmail)));
             }
             Err(error) => left_out.push(reject(Reason::InvalidEmail, error.to_string())),
         }
@@ -275,7 +275,7 @@ fn medication_log(row: &MedicationLog, options: &Options, left_out: &mut Vec<Rej
     let log =
         rows::MedicationLog { user_id, date, has_bleeding, is_taken: true, log_id, note: None, created_at, updated_at };
     let rank = Rank(updated_at.as_microsecond(), row.id);
-    Ok(vec![Item::new(&log, updated_at)?.ranked(rank, Beaten::Row(Reason::DuplicateLogOfDay))])
+    Ok(vec![Item::new(&log, updated_at)?.ranked(rank, OnConflict::Row(Reason::DuplicateLogOfDay))])
 }
 
 /// No log is older.
@@ -329,7 +329,7 @@ fn notification_setting(
         created_at,
         updated_at,
     };
-    let mut items = vec![Item::new(&setting, updated_at)?.ranked(rank, Beaten::Row(Reason::Duplicate))];
+    let mut items = vec![Item::new(&setting, updated_at)?.ranked(rank, OnConflict::Row(Reason::Duplicate))];
     let Some(text) = row.subscription_text().filter(|text| !text.trim().is_empty()) else { return Ok(items) };
     let Subscription { endpoint, keys } = match subscription(&text) {
         Ok(subscription) => subscription,
@@ -351,15 +351,15 @@ fn notification_setting(
         created_at,
         updated_at,
     };
-    items.push(Item::new(&subscription, updated_at)?.ranked(rank, Beaten::Row(Reason::Duplicate)));
+    items.push(Item::new(&subscription, updated_at)?.ranked(rank, OnConflict::Row(Reason::Duplicate)));
     if is_enabled {
         // The old application reminded everybody in the evening whom it could reach.
         let id = UserId::new(user_id.clone()).map_err(|error| reject(Reason::InvalidId, error.to_string()))?;
-        let due_at = next_due(TIME_DEFAULT, &options.log_zone, options.as_of);
+        let due_at = next_due(REMINDER_TIME_DEFAULT, &options.log_zone, options.as_of);
         let reminder = rows::Reminder {
             user_id,
             is_enabled: true,
-            time: TIME_DEFAULT,
+            time: REMINDER_TIME_DEFAULT,
             time_zone: options.zone_name(),
             due_partition: due_at.map(|due_at| due_partition(due_at, &id)),
             due_at,
@@ -367,7 +367,7 @@ fn notification_setting(
             created_at,
             updated_at,
         };
-        items.push(Item::new(&reminder, updated_at)?.ranked(rank, Beaten::Merged));
+        items.push(Item::new(&reminder, updated_at)?.ranked(rank, OnConflict::Merged));
     }
     Ok(items)
 }

@@ -88,11 +88,11 @@ fn world() -> impl Strategy<Value = World> {
 /// What becomes of a world: the manifest of the items, the lines of its files, and the rejects in some fixed order.
 fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
     let temp = tempfile::tempdir().unwrap();
-    let run = Run::open(&Folder { run: temp.path().join("run") }).unwrap();
+    let run = Run::open(&RunFolderArgument { run: temp.path().join("run") }).unwrap();
     run.fresh_folder("export").unwrap();
     let mut tables = BTreeMap::new();
     for table in Table::ALL {
-        let mut lines = Lines::create(run.path(&export::file(table))).unwrap();
+        let mut lines = LineWriter::create(run.path(&export::file(table))).unwrap();
         for (_, row) in world.iter().filter(|(of, _)| *of == table) {
             lines.write(&row.to_string()).unwrap();
         }

@@ -21,7 +21,7 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
     let Ok(live) = world.live(game_id) else { return };
     let Some(turn) = live.room.turn().filter(|turn| turn.phase.is_secret()) else { return };
     let me = Participant::Player(player(seat));
-    if live.room.is_in_the_know(me.id()) {
+    if live.room.knows_answer(me.id()) {
         return;
     }
     let Some(secret) = live.secret.turn.filter(|secret| secret.id == turn.id) else { return };

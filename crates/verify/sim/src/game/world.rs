@@ -12,7 +12,7 @@ use domain::game::{
 use fastrand::Rng;
 use game_room::GameRoom;
 use serde_json::{Value, json};
-use store::game::{Freshness, Live, Persisted, Rooms};
+use store::game::{Freshness, Live, PersistOutcome, Rooms};
 use tokio::time::{Instant, sleep};
 
 use super::net::Net;
@@ -180,7 +180,7 @@ impl World {
             game = game.apply(&Participant::Player(player(seat)), Command::Join { name: name(seat)? }, BEGIN_MS).game;
         }
         let rooms = Rooms::new(&Wire::new(self.clone()).table());
-        anyhow::ensure!(rooms.create(&game).await? == Persisted::Yes);
+        anyhow::ensure!(rooms.create(&game).await? == PersistOutcome::Yes);
         self.with(|state| (state.is_stormy, state.game_id) = (true, Some(id)));
         Ok(id)
     }

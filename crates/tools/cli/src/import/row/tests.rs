@@ -3,20 +3,20 @@ use super::*;
 use csv::StringRecord;
 use domain::journal::Retention;
 
-fn read(kind: Kind, header: &str, line: &str) -> Result<Row, String> {
+fn read(kind: SeriesKind, header: &str, line: &str) -> Result<ImportRow, String> {
     let record = |text: &str| StringRecord::from(text.split(',').collect::<Vec<_>>());
     let columns = Columns::new(kind, &record(header), &[]).map_err(|error| error.to_string())?;
-    Row::read(kind, columns.of(&record(line)), Moment::parse("2026-11-21T00:00:00Z").map_err(|_| "no time")?)
+    ImportRow::read(kind, columns.of(&record(line)), Moment::parse("2026-11-21T00:00:00Z").map_err(|_| "no time")?)
 }
 
 fn price(line: &str) -> Result<PriceRequest, String> {
-    match read(Kind::Prices, "productId,price,currency,time,reason,key", line)? {
-        Row::Price(request) => Ok(request),
+    match read(SeriesKind::Prices, "productId,price,currency,time,reason,key", line)? {
+        ImportRow::Price(request) => Ok(request),
         row => Err(format!("{row:?}")),
     }
 }
 
-fn problem(kind: Kind, header: &str, line: &str) -> String {
+fn problem(kind: SeriesKind, header: &str, line: &str) -> String {
     read(kind, header, line).map_or_else(|why| why, |row| format!("{row:?}"))
 }
 
@@ -52,9 +52,9 @@ fn a_bad_field_is_told_by_its_name() {
         (",1999,EUR,2026-01-01", "`productId` is empty"),
     ] {
         assert!(
-            problem(Kind::Prices, prices, line).starts_with(why),
+            problem(SeriesKind::Prices, prices, line).starts_with(why),
             "{line}: {}",
-            problem(Kind::Prices, prices, line)
+            problem(SeriesKind::Prices, prices, line)
         );
     }
     let stock = "productId,type,quantity,time";
@@ -63,13 +63,17 @@ fn a_bad_field_is_told_by_its_name() {
         ("p-1,OUT,1.5,2026-01-01", "`quantity`: expected a whole number"),
         ("p-1,OUT,-1,2026-01-01", "`quantity`: "),
     ] {
-        assert!(problem(Kind::Stock, stock, line).starts_with(why), "{line}: {}", problem(Kind::Stock, stock, line));
+        assert!(
+            problem(SeriesKind::Stock, stock, line).starts_with(why),
+            "{line}: {}",
+            problem(SeriesKind::Stock, stock, line)
+        );
     }
     let journal = "stream,message,time,id";
     let id = "0199a478-bc40-7abc-8def-000000000001";
     let line = format!("suite,Hello,2026-01-01,{id}");
-    assert_eq!(problem(Kind::Journal, journal, &line), "`id` is of another time than `time`");
-    assert!(read(Kind::Journal, journal, &format!("suite,Hello,2025-10-02T10:30:00Z,{id}")).is_ok());
+    assert_eq!(problem(SeriesKind::Journal, journal, &line), "`id` is of another time than `time`");
+    assert!(read(SeriesKind::Journal, journal, &format!("suite,Hello,2025-10-02T10:30:00Z,{id}")).is_ok());
 }
 
 #[test]
@@ -92,23 +96,23 @@ fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
     for now in ["2026-11-22T00:00:00Z", "2031-03-01T12:00:00Z", "2090-12-31T23:59:59Z"] {
         let now = Moment::parse(now).expect("a moment");
         for (kind, file) in [
-            (Kind::Products, "products"),
-            (Kind::Prices, "prices"),
-            (Kind::Stock, "stock"),
-            (Kind::Activities, "activities"),
-            (Kind::Journal, "journal"),
+            (SeriesKind::Products, "products"),
+            (SeriesKind::Prices, "prices"),
+            (SeriesKind::Stock, "stock"),
+            (SeriesKind::Activities, "activities"),
+            (SeriesKind::Journal, "journal"),
         ] {
             let path = format!("{}/../../../examples/{file}.csv", env!("CARGO_MANIFEST_DIR"));
             let mut reader = csv::Reader::from_path(path).expect("an example");
             let columns = Columns::new(kind, reader.headers().expect("a header"), &[]).expect("columns");
             for line in reader.records() {
                 let line = line.expect("a line");
-                match Row::read(kind, columns.of(&line), now).expect("an example's line") {
-                    Row::Journal(entry) => {
+                match ImportRow::read(kind, columns.of(&line), now).expect("an example's line") {
+                    ImportRow::Journal(entry) => {
                         let first = kept.first_kept(&entry.stream, now.timestamp());
                         assert!(first.is_none_or(|first| entry.id > first), "{entry:?}");
                     }
-                    Row::Activity(activity) => {
+                    ImportRow::Activity(activity) => {
                         let age = now.timestamp().duration_since(activity.at.timestamp());
                         assert!(age.as_hours() <= 7 * 24, "the page shows a week: {activity:?}");
                     }
@@ -121,20 +125,20 @@ fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
 
 #[test]
 fn lines_of_one_moment_get_a_nanosecond_each_and_the_same_line_none() {
-    let mut moments = Moments::default();
+    let mut moments = UniqueMoments::default();
     let mut give = |line: &str| {
-        let mut row = Row::Price(price(line).expect("a price"));
-        let place = moments.give(&mut row);
-        let Row::Price(request) = row else { unreachable!("it is a price") };
+        let mut row = ImportRow::Price(price(line).expect("a price"));
+        let place = moments.assign(&mut row);
+        let ImportRow::Price(request) = row else { unreachable!("it is a price") };
         (place, request.now.to_string().split_off(10))
     };
     let at = |nanosecond: u32| format!("T00:00:00.{nanosecond:09}Z");
-    assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (Place::InOrder, at(0)));
-    assert_eq!(give("p-1,2,EUR,2026-01-01,,"), (Place::InOrder, at(1)));
-    assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (Place::Again, at(0)));
-    assert_eq!(give("p-2,1,EUR,2026-01-01,,"), (Place::InOrder, at(0)));
-    assert_eq!(give("p-1,3,EUR,2026-01-01,,"), (Place::InOrder, at(2)));
-    assert_eq!(give("p-1,4,EUR,2026-01-01T00:00:00.000000001Z,,"), (Place::InOrder, at(3)));
-    assert_eq!(give("p-1,5,EUR,2026-01-01,,"), (Place::OutOfOrder, at(0)));
-    assert_eq!(give("p-1,1,EUR,2026-01-02,,"), (Place::InOrder, at(0)));
+    assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (LineOrder::InOrder, at(0)));
+    assert_eq!(give("p-1,2,EUR,2026-01-01,,"), (LineOrder::InOrder, at(1)));
+    assert_eq!(give("p-1,1,EUR,2026-01-01,,"), (LineOrder::Again, at(0)));
+    assert_eq!(give("p-2,1,EUR,2026-01-01,,"), (LineOrder::InOrder, at(0)));
+    assert_eq!(give("p-1,3,EUR,2026-01-01,,"), (LineOrder::InOrder, at(2)));
+    assert_eq!(give("p-1,4,EUR,2026-01-01T00:00:00.000000001Z,,"), (LineOrder::InOrder, at(3)));
+    assert_eq!(give("p-1,5,EUR,2026-01-01,,"), (LineOrder::OutOfOrder, at(0)));
+    assert_eq!(give("p-1,1,EUR,2026-01-02,,"), (LineOrder::InOrder, at(0)));
 }

@@ -1,0 +1,45 @@
+//! What is worth an entry in the journal.
+
+use domain::journal::{Entry, SuiteEvent};
+use domain::shop::{Amount, Product, StockAlert, WatchedStock};
+use store::shop::{PriceEntry, StockEntry};
+
+/// A price that has come into effect.
+pub(crate) fn price_entry(entry: &PriceEntry) -> Entry {
+    let event = SuiteEvent::PriceChanged {
+        product_id: entry.product_id.as_str(),
+        price: entry.change.price.amount.get(),
+        previous_price: entry.change.previous.map(Amount::get),
+        currency: entry.change.price.currency.as_str(),
+    };
+    event.entry(entry.change.row.at.timestamp(), &entry.change.row.to_string())
+}
+
+/// Goods that have moved; `None` for a count that has found what was thought.
+pub(crate) fn stock_entry(entry: &StockEntry) -> Option<Entry> {
+    let event = SuiteEvent::StockMoved {
+        product_id: entry.product_id.as_str(),
+        change_type: entry.change_type,
+        quantity: entry.quantity,
+        stock: entry.new_stock,
+    };
+    (entry.quantity != 0).then(|| event.entry(entry.row.at.timestamp(), &entry.row.to_string()))
+}
+
+/// The stock alerts of a product's change. Its version names the change.
+pub(crate) fn alert_entries([before, after]: &[Product; 2]) -> Vec<(StockAlert, Entry)> {
+    let watched =
+        |product: &Product| WatchedStock { stock: product.level.stock(), threshold: product.low_stock_threshold.get() };
+    let product_id = after.id.as_str();
+    // Of an imported movement the row's own time, which may lie before the product's last change.
+    let at = after.stocked_at.filter(|_| before.stocked_at != after.stocked_at).unwrap_or(after.updated_at);
+    let alerts = watched(before).alerts(watched(after)).into_iter().map(|alert| {
+        let WatchedStock { stock, threshold } = watched(after);
+        let event = match alert {
+            StockAlert::Low => SuiteEvent::LowStock { product_id, stock, threshold },
+            StockAlert::Out => SuiteEvent::OutOfStock { product_id },
+        };
+        (alert, event.entry(at.timestamp(), &format!("{product_id} {}", after.version)))
+    });
+    alerts.collect()
+}

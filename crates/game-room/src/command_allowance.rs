@@ -1,0 +1,54 @@
+//! How fast somebody may guess, talk, and do what everybody is told of. What is taken is kept in the table, with the listener: a bot whose guesses go to many
+//! instances at once has one allowance all the same. An instance takes some at a time, so most lines cost no write.
+
+use domain::game::rate_limit::{GUESSES, RateLimit, SPECTATOR_TALK, TALK};
+use domain::game::{Command, Refusal, Room};
+use store::game::{Listener, MessageKind};
+
+use crate::game_room::{Failure, GameRoom, lock, remember};
+use crate::play::PlayRequest;
+use crate::protocol::MessageProblem;
+use crate::sockets::Sockets;
+
+/// How much an instance takes at a time, of a burst.
+const SHARE: u64 = 3;
+
+impl<S: Sockets> GameRoom<S> {
+    /// Takes what is asked out of the asker's allowance.
+    pub(crate) async fn take_allowance(
+        &self,
+        room: &Room,
+        listeners: &[Listener],
+        request: &PlayRequest<'_>,
+        now_ms: u64,
+    ) -> Result<(), Failure> {
+        let (Some(connection_id), Some(command)) = (request.asker, &request.command) else { return Ok(()) };
+        let Some(listener) = listeners.iter().find(|listener| listener.connection_id == connection_id) else {
+            return Ok(());
+        };
+        let Some((what, limit)) = rate_limit_of(room, listener, command) else { return Ok(()) };
+        let taken = format!("{connection_id} {what:?}");
+        if let Some(left) = lock(&self.allowances).get_mut(&taken).filter(|left| **left > 0) {
+            *left -= 1;
+            return Ok(());
+        }
+        let too_fast = |wait_ms| Failure::from(MessageProblem::from(Refusal::TooFast(wait_ms)));
+        let share = (limit.burst / SHARE).max(1);
+        let until_ms = limit.take(listener.until_ms(what), share, now_ms).map_err(too_fast)?;
+        if !self.connections.take(room.id, listener, what, until_ms).await? {
+            return Err(too_fast(limit.every_ms));
+        }
+        remember(&self.allowances, taken, share - 1);
+        Ok(())
+    }
+}
+
+/// How fast that may come; `None`: nobody else is told of it, or it happens once.
+fn rate_limit_of(room: &Room, listener: &Listener, command: &Command) -> Option<(MessageKind, RateLimit)> {
+    match (listener.who.player(), command) {
+        (_, Command::Tick { .. } | Command::Leave) => None,
+        (None, _) => Some((MessageKind::Talk, SPECTATOR_TALK)),
+        (Some(player), Command::Say { .. }) if room.is_guessing(player) => Some((MessageKind::Guess, GUESSES)),
+        (Some(_), _) => Some((MessageKind::Talk, TALK)),
+    }
+}

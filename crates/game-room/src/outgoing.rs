@@ -1,0 +1,105 @@
+//! Who is told what. Everything that leaves for a connection is made here, for that connection's eyes.
+
+use bytes::Bytes;
+use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId};
+use store::game::{Listener, StoredLine};
+
+use crate::fan_out::Delivery;
+use crate::play::PlayOutcome;
+use crate::protocol::{RoomMessage, ServerMessage};
+
+/// What a played command brings to each listener.
+pub(crate) struct OutgoingMessages<'a> {
+    played: &'a PlayOutcome,
+    asker: Option<&'a str>,
+    now_ms: u64,
+    /// The room for all who know nothing, made once.
+    public_room: Bytes,
+}
+
+impl<'a> OutgoingMessages<'a> {
+    pub(crate) fn new(played: &'a PlayOutcome, asker: Option<&'a str>, now_ms: u64) -> Self {
+        let room = RoomMessage::new(played.game.room.view(now_ms), played.spectators);
+        let public_room = ServerMessage::Room { room }.encode();
+        Self { played, asker, now_ms, public_room }
+    }
+
+    /// One delivery for each listener who gets anything.
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
+        self.played.listeners.iter().filter_map(|listener| self.delivery(listener)).collect()
+    }
+
+    /// Whether that one's connection ends.
+    pub(crate) fn disconnects(&self, listener: &Listener) -> bool {
+        self.disconnect_reason(listener).is_some()
+    }
+
+    fn delivery(&self, listener: &Listener) -> Option<Delivery> {
+        let is_asker = self.asker == Some(&*listener.connection_id);
+        let effects = &self.played.effects;
+        let mut messages = Vec::new();
+        if self.played.has_changed || is_asker && effects.contains(&Effect::Show) {
+            messages.push(self.room(listener));
+        }
+        messages.extend(effects.iter().filter_map(|effect| self.message(effect, listener, is_asker)));
+        let disconnect_reason = self.disconnect_reason(listener);
+        if disconnect_reason == Some(DisconnectReason::Kicked) {
+            messages.push(ServerMessage::Kicked.encode());
+        }
+        let is_last = disconnect_reason.is_some();
+        let delivery = Delivery { is_last, ..Delivery::new(&*listener.connection_id, messages) };
+        (is_last || !delivery.messages.is_empty()).then_some(delivery)
+    }
+
+    fn room(&self, listener: &Listener) -> Bytes {
+        match listener.who.player() {
+            Some(player) if self.played.game.room.knows_answer(player) => {
+                let room = room_for(&self.played.game, &listener.who, self.played.spectators, self.now_ms);
+                ServerMessage::Room { room }.encode()
+            }
+            _ => self.public_room.clone(),
+        }
+    }
+
+    fn message(&self, effect: &Effect, listener: &Listener, is_asker: bool) -> Option<Bytes> {
+        let message = match effect {
+            Effect::Chat { line, audience } => {
+                let is_for = match audience {
+                    Audience::Everyone => true,
+                    Audience::KnowsAnswer(turn) => self.played.game.room.may_read(listener.who.player(), Some(*turn)),
+                    Audience::Asker => is_asker,
+                };
+                is_for.then(|| ServerMessage::chat([line]))
+            }
+            Effect::Near { id, text } => is_asker.then(|| ServerMessage::near(*id, text)),
+            Effect::Wait { version, next_ms } => is_asker.then(|| ServerMessage::wait(*version, *next_ms)),
+            Effect::Rematch { game, new } => (*new || is_asker).then(|| ServerMessage::rematch(*game)),
+            Effect::Show | Effect::Disconnect { .. } => None,
+        };
+        message.map(|message| message.encode())
+    }
+
+    fn disconnect_reason(&self, listener: &Listener) -> Option<DisconnectReason> {
+        self.played.effects.iter().find_map(|effect| match effect {
+            Effect::Disconnect { player, reason } if *player == listener.who.id() => Some(*reason),
+            _ => None,
+        })
+    }
+}
+
+/// The room as that one may see it.
+pub(crate) fn room_for(game: &Game, who: &Participant, spectators: usize, now_ms: u64) -> RoomMessage {
+    let player: Option<PlayerId> = who.player();
+    RoomMessage::new(game.view(player, now_ms), spectators)
+}
+
+/// The line that an effect leaves in the table.
+pub(crate) fn stored_line(effect: &Effect) -> Option<StoredLine> {
+    let Effect::Chat { line, audience } = effect else { return None };
+    let in_the_know = match audience {
+        Audience::Everyone => None,
+        Audience::KnowsAnswer(turn) => Some(*turn),
+        Audience::Asker => return None,
+    };
+    Some(StoredLine { line: line.clone(), in_the_know })
+}

@@ -1,0 +1,182 @@
+//! What a request asks to be allowed, spelled as policies spell it, and whoever decides on it.
+//!
+//! Sources: <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>,
+//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html>.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use crate::arn;
+use crate::database::Database;
+use crate::proxy::Call;
+use crate::streams;
+use crate::throttle::{TableSchema, queried_key};
+
+/// Decides who may do what. The engine itself lets everybody do everything.
+pub trait Authorizer: Debug + Send + Sync {
+    /// Whether requests of this caller, an access key id, are to be judged at all.
+    fn applies_to(&self, caller: &str) -> bool;
+
+    /// Whether the caller may do this.
+    ///
+    /// # Errors
+    /// The sentence that it is told in an `AccessDeniedException`.
+    fn authorize(&self, caller: &str, access: &Access) -> Result<(), String>;
+}
+
+/// One thing that a request does: one action on one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// `dynamodb:PutItem`. A transaction is as many accesses as it has parts, each under the name of its part.
+    pub action: String,
+    /// The ARN of the table, index or stream; `*` for an action that names none.
+    pub resource: String,
+    /// `dynamodb:LeadingKeys`: the partition keys that the request names, each once; none for a scan.
+    pub leading_keys: Vec<String>,
+}
+
+/// What tables look like, remembered: each request asks for it.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaCache(Mutex<HashMap<String, Arc<TableSchema>>>);
+
+impl SchemaCache {
+    fn of(&self, database: &Database, table: &str) -> Option<Arc<TableSchema>> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = known().get(table) {
+            return Some(Arc::clone(schema));
+        }
+        let schema = Arc::new(TableSchema::of(&database.tables, table)?);
+        known().insert(table.to_owned(), Arc::clone(&schema));
+        Some(schema)
+    }
+
+    /// Forgets all of them when `operation` may have changed one.
+    pub(crate) fn changed_by(&self, operation: &str) {
+        if matches!(operation, "CreateTable" | "UpdateTable" | "DeleteTable") {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+}
+
+/// Everything that `call` does. Waits for SQLite the first time that a table is named.
+pub(crate) fn accesses(database: &Database, schemas: &SchemaCache, call: &Call) -> Vec<Access> {
+    let request: Value = serde_json::from_slice(&call.body).unwrap_or_default();
+    let reader = Reader { database, schemas, region: arn::region(&call.headers) };
+    match call.operation.as_str() {
+        "TransactWriteItems" | "TransactGetItems" => {
+            let parts =
+                request["TransactItems"].as_array().into_iter().flatten().filter_map(Value::as_object).flatten();
+            parts.map(|(name, part)| reader.item(part_action(name), part)).collect()
+        }
+        operation @ ("BatchGetItem" | "BatchWriteItem") => {
+            let tables = request["RequestItems"].as_object().into_iter().flatten();
+            tables.map(|(table, parts)| reader.batch(operation, table, parts)).collect()
+        }
+        operation if streams::Operation::named(operation).is_some() => vec![reader.stream(operation, &request)],
+        "Query" => vec![reader.query(&request)],
+        operation @ ("GetItem" | "PutItem" | "UpdateItem" | "DeleteItem") => vec![reader.item(operation, &request)],
+        operation => vec![reader.table(operation, &request)],
+    }
+}
+
+/// The action that authorises a part of a transaction.
+fn part_action(name: &str) -> &str {
+    match name {
+        "Get" => "GetItem",
+        "Put" => "PutItem",
+        "Update" => "UpdateItem",
+        "Delete" => "DeleteItem",
+        "ConditionCheck" => "ConditionCheckItem",
+        other => other,
+    }
+}
+
+struct Reader<'a> {
+    database: &'a Database,
+    schemas: &'a SchemaCache,
+    region: &'a str,
+}
+
+impl Reader<'_> {
+    /// A request, or a part of one, that has `Item` or `Key`.
+    fn item(&self, action: &str, request: &Value) -> Access {
+        let table = table_name(request);
+        self.access(action, arn::table(self.region, table), self.keys(table, [request]))
+    }
+
+    fn batch(&self, action: &str, table: &str, parts: &Value) -> Access {
+        let table = arn::table_name(table);
+        // A read lists keys; a write lists maps of one request each.
+        let keys = match parts["Keys"].as_array() {
+            Some(keys) => {
+                let parts: Vec<Value> = keys.iter().map(|key| serde_json::json!({ "Key": key })).collect();
+                self.keys(table, &parts)
+            }
+            None => {
+                let parts = parts.as_array().into_iter().flatten().filter_map(Value::as_object);
+                self.keys(table, parts.flat_map(serde_json::Map::values))
+            }
+        };
+        self.access(action, arn::table(self.region, table), keys)
+    }
+
+    fn query(&self, request: &Value) -> Access {
+        let table = table_name(request);
+        let resource = self.table_or_index(table, request);
+        let key = self.schemas.of(self.database, table).and_then(|schema| text(queried_key(&schema, request)?));
+        self.access("Query", resource, key.into_iter().collect())
+    }
+
+    fn stream(&self, operation: &str, request: &Value) -> Access {
+        let resource = match operation {
+            "ListStreams" => arn::stream(self.region, table_name(request), "*"),
+            "GetRecords" => {
+                let place = request["ShardIterator"].as_str().and_then(streams::stream_of_iterator);
+                place.map_or_else(|| "*".to_owned(), |(table, label)| arn::stream(self.region, &table, &label))
+            }
+            _ => request["StreamArn"].as_str().unwrap_or("*").to_owned(),
+        };
+        self.access(operation, resource, Vec::new())
+    }
+
+    /// `Scan`, and what concerns tables and not items.
+    fn table(&self, operation: &str, request: &Value) -> Access {
+        let table = table_name(request);
+        let resource = if table.is_empty() { "*".to_owned() } else { self.table_or_index(table, request) };
+        self.access(operation, resource, Vec::new())
+    }
+
+    fn table_or_index(&self, table: &str, request: &Value) -> String {
+        match request["IndexName"].as_str() {
+            Some(index) => arn::index(self.region, table, index),
+            None => arn::table(self.region, table),
+        }
+    }
+
+    /// The partition keys of what is put or named by key, each once.
+    fn keys<'v>(&self, table: &str, requests: impl IntoIterator<Item = &'v Value>) -> Vec<String> {
+        let Some(schema) = self.schemas.of(self.database, table) else { return Vec::new() };
+        let Some(name) = schema.partition_key(None) else { return Vec::new() };
+        let key = |request: &Value| ["Key", "Item"].iter().find_map(|member| text(&request[member][name]));
+        let mut keys: Vec<String> = requests.into_iter().filter_map(key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
+    fn access(&self, action: &str, resource: String, leading_keys: Vec<String>) -> Access {
+        Access { action: format!("dynamodb:{action}"), resource, leading_keys }
+    }
+}
+
+fn table_name(request: &Value) -> &str {
+    arn::table_name(request["TableName"].as_str().unwrap_or_default())
+}
+
+/// A key's value as a condition sees it.
+fn text(value: &Value) -> Option<String> {
+    ["S", "N", "B"].iter().find_map(|kind| value[kind].as_str()).map(str::to_owned)
+}

@@ -1,0 +1,287 @@
+//! The proxy: every request comes here, is answered here or passed to the emulator, and fails here when it is to fail.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+use crate::api::{self, ApiError};
+use crate::authorization::{self, Authorizer, SchemaCache};
+use crate::database::Database;
+use crate::faults::{FailureReply, Faults};
+use crate::meter::Meter;
+use crate::throttle::{AdmittedCall, Throttle};
+use crate::write_notifier::WriteNotifier;
+use crate::{EngineError, ShardChange, arn, guard, point_in_time_recovery, streams, tables};
+
+/// DynamoDB's limit of a request.
+const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What the proxy works with.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) database: Database,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) throttle: Throttle,
+    /// Who decides on callers, once somebody does.
+    pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
+    schemas: SchemaCache,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) writes: WriteNotifier,
+    emulator: SocketAddr,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// A request to the table or the streams API, read whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// `PutItem`; empty when the request names none.
+    pub(crate) operation: String,
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Serves until `stop` ends.
+pub(crate) async fn serve(listener: TcpListener, proxy: Arc<Proxy>, stop: impl Future<Output = ()> + Send + 'static) {
+    let router = Router::new().fallback(answer).with_state(proxy);
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "replies may be delayed");
+        }
+    });
+    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
+        tracing::error!(%error, "the engine stopped serving");
+    }
+}
+
+async fn answer(State(proxy): State<Arc<Proxy>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    if !guard::admits(&parts.uri, &parts.headers) {
+        return ApiError::foreign_page().into_response();
+    }
+    let body = match Limited::new(body, REQUEST_SIZE_BYTES_MAX).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) => return ApiError::validation(format!("The request cannot be read: {error}")).into_response(),
+    };
+    let target = parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
+    let operation = target.and_then(|target| target.rsplit_once('.')).map(|(_, operation)| operation.to_owned());
+    let call = Call {
+        operation: operation.unwrap_or_default(),
+        method: parts.method,
+        uri: parts.uri,
+        headers: parts.headers,
+        body,
+    };
+    match proxy.authorize(&call).await {
+        Ok(()) => proxy.execute_with_faults(call).await,
+        Err(denied) => denied.into_response(),
+    }
+}
+
+impl Proxy {
+    /// A proxy of the emulator that listens on `emulator`.
+    pub(crate) fn new(database: Database, emulator: SocketAddr) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        let (faults, throttle, meter, authorizer, schemas, writes) = Default::default();
+        Self { database, faults, throttle, meter, authorizer, schemas, writes, emulator, client }
+    }
+
+    /// Deletes expired items and trims the streams. Gives the number of items deleted.
+    pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
+        let deleted = self.database.sweep()?;
+        if deleted > 0 {
+            self.writes.notify_all();
+        }
+        Ok(deleted)
+    }
+
+    /// Closes an open shard and opens its children.
+    pub(crate) fn change_shard(
+        &self,
+        table: &str,
+        shard: &str,
+        change: ShardChange,
+    ) -> Result<Vec<String>, EngineError> {
+        let children = self.database.streams.change_shard(table, shard, change)?;
+        self.writes.notify_all();
+        Ok(children)
+    }
+
+    /// Asks the authorizer, if there is one that knows the caller.
+    async fn authorize(self: &Arc<Self>, call: &Call) -> Result<(), ApiError> {
+        self.schemas.changed_by(&call.operation);
+        let Some(authorizer) = self.authorizer.get() else { return Ok(()) };
+        let Some(caller) = arn::caller(&call.headers).filter(|caller| authorizer.applies_to(caller)) else {
+            return Ok(());
+        };
+        let (proxy, asked) = (Arc::clone(self), call.clone());
+        let accesses =
+            tokio::task::spawn_blocking(move || authorization::accesses(&proxy.database, &proxy.schemas, &asked));
+        for access in accesses.await.map_err(ApiError::internal)? {
+            authorizer.authorize(caller, &access).map_err(ApiError::denied)?;
+        }
+        Ok(())
+    }
+
+    /// Carries the call out, unless a fault comes in between.
+    async fn execute_with_faults(self: &Arc<Self>, call: Call) -> Response {
+        let delay = self.faults.delay();
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let operation = call.operation.clone();
+        if let Some(reply) = self.faults.fails_before(&operation) {
+            return failure(reply);
+        }
+        let response = match self.injected_conflict(&call) {
+            Some(conflict) => conflict.into_response(),
+            None => self.execute(call).await.unwrap_or_else(ApiError::into_response),
+        };
+        match self.faults.fails_after(&operation) {
+            Some(reply) => {
+                // The reply is complete before it is thrown away: the request has been applied.
+                drop(response.into_body().collect().await);
+                failure(reply)
+            }
+            None => response,
+        }
+    }
+
+    /// The cancellation of a transaction that is to conflict.
+    fn injected_conflict(&self, call: &Call) -> Option<ApiError> {
+        if !matches!(call.operation.as_str(), "TransactWriteItems" | "TransactGetItems") {
+            return None;
+        }
+        let request: Value = serde_json::from_slice(&call.body).ok()?;
+        let actions = request["TransactItems"].as_array()?.len();
+        let conflicting = self.faults.conflicts(actions)?;
+        let mut reasons = vec![None; actions];
+        *reasons.get_mut(conflicting)? = Some(("TransactionConflict", "Transaction is ongoing for the item"));
+        Some(ApiError::transaction_cancelled(&reasons))
+    }
+
+    async fn execute(self: &Arc<Self>, mut call: Call) -> Result<Response, ApiError> {
+        let region = arn::region(&call.headers).to_owned();
+        if let Some(operation) = streams::Operation::named(&call.operation) {
+            let proxy = Arc::clone(self);
+            return blocking(move || streams::answer(&proxy.database.streams, operation, &call.body, &region)).await;
+        }
+        if point_in_time_recovery::answers(&call.operation) {
+            let proxy = Arc::clone(self);
+            return blocking(move || proxy.database.streams.recovery(&call.operation, &call.body)).await;
+        }
+        let metered = self.meter.request_capacity(&mut call);
+        let response =
+            if self.faults.throttles() { self.throttled(call, region).await? } else { self.forward(call).await? };
+        match metered.filter(|_| response.status() == StatusCode::OK) {
+            Some(metered) => edited(response, |body| self.meter.record_reply(metered, body)).await,
+            None => Ok(response),
+        }
+    }
+
+    /// Carries the call out within the limits of its partition keys.
+    async fn throttled(self: &Arc<Self>, call: Call, region: String) -> Result<Response, ApiError> {
+        let (proxy, request) = (Arc::clone(self), call.body.clone());
+        let throttled = tokio::task::spawn_blocking(move || {
+            let throttled = proxy.throttle.admit(&proxy.database.tables, call, &region)?;
+            Ok::<_, ApiError>(throttled)
+        });
+        let AdmittedCall { call, charges, reply_edit, refused } = match throttled.await.map_err(ApiError::internal)? {
+            Ok(throttled) => throttled,
+            Err(error) => {
+                self.faults.count_throttled();
+                self.meter.throttled(&request, 1);
+                return Err(error);
+            }
+        };
+        for _ in 0..refused {
+            self.faults.count_throttled();
+        }
+        self.meter.throttled(&request, refused);
+        let response = self.forward(call).await?;
+        if response.status() != StatusCode::OK {
+            return Ok(response);
+        }
+        let (mut parts, body) = response.into_parts();
+        let body = body.collect().await.map_err(ApiError::internal)?.to_bytes();
+        let proxy = Arc::clone(self);
+        let body = tokio::task::spawn_blocking(move || {
+            proxy.throttle.charge(&proxy.database.tables, charges, &body);
+            reply_edit.apply(body)
+        });
+        let body = body.await.map_err(ApiError::internal)?;
+        replaced(&mut parts.headers, &body);
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+
+    /// Passes the call to the emulator, and its reply back as it is, except for ARNs in table descriptions.
+    async fn forward(&self, call: Call) -> Result<Response, ApiError> {
+        // Dropped at the end, also when the caller has hung up by then: the write may have been done.
+        let _notice = self.writes.notify_when_done(&call);
+        let Call { operation, method, uri, mut headers, body } = call;
+        let region = tables::describes_a_table(&operation).then(|| arn::region(&headers).to_owned());
+        // What concerns one connection is said anew on the other.
+        for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::EXPECT, header::CONTENT_LENGTH] {
+            headers.remove(name);
+        }
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::new(Full::new(body));
+        *request.uri_mut() = format!("http://{}{path}", self.emulator).parse().map_err(ApiError::internal)?;
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
+        let response = self.client.request(request).await.map_err(ApiError::internal)?;
+        let response = response.map(Body::new);
+        let Some(region) = region else { return Ok(response) };
+        edited(response, |body| tables::in_region(&body, &region).map_or(body, Bytes::from)).await
+    }
+}
+
+/// The response with another body.
+async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result<Response, ApiError> {
+    let (mut parts, body) = response.into_parts();
+    let body = edit(body.collect().await.map_err(ApiError::internal)?.to_bytes());
+    replaced(&mut parts.headers, &body);
+    Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+/// Corrects the headers that describe a body that has been replaced.
+fn replaced(headers: &mut HeaderMap, body: &[u8]) {
+    headers.insert(api::CRC32_HEADER, api::checksum(body));
+    headers.insert(header::CONTENT_LENGTH, body.len().into());
+}
+
+fn failure(reply: FailureReply) -> Response {
+    match reply {
+        FailureReply::InternalServerError => ApiError::internal_on_purpose().into_response(),
+        FailureReply::ConnectionClosed => {
+            let end = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+            Response::new(Body::from_stream(futures::stream::iter([Err::<Bytes, _>(end)])))
+        }
+        FailureReply::Throttled => {
+            ApiError::new("ThrottlingException", "Throughput exceeds the current capacity of your table or index.")
+                .into_response()
+        }
+    }
+}
+
+/// Answers with what `work`, which waits for SQLite, gives.
+async fn blocking(work: impl FnOnce() -> Result<String, ApiError> + Send + 'static) -> Result<Response, ApiError> {
+    let body = tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)??;
+    Ok(api::reply(StatusCode::OK, Bytes::from(body)))
+}

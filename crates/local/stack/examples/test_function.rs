@@ -1,0 +1,67 @@
+//! A Lambda function that does what its event says: the tests' counterpart on the other side of the Runtime API.
+//!
+//! A stream event is recorded as one line of the file `RECORDING`; a record whose new image says `poison` fails it.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde_json::{Map, Value, json};
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    println!("test_function is starting");
+    if std::env::var("INIT").as_deref() == Ok("exit") {
+        eprintln!("test_function cannot start: INIT says so");
+        std::process::exit(3);
+    }
+    lambda_runtime::run(service_fn(handle)).await
+}
+
+async fn handle(event: LambdaEvent<Value>) -> Result<Value, Error> {
+    let (event, context) = event.into_parts();
+    if event.get("Records").is_some() {
+        return stream(&event);
+    }
+    match event.get("do").or_else(|| event.pointer("/queryStringParameters/do")).and_then(Value::as_str) {
+        Some("fail") => Err("test_function was told to fail".into()),
+        Some("crash") => std::process::exit(7),
+        Some("sleep") => {
+            let ms = event.get("ms").and_then(Value::as_u64).unwrap_or(60_000);
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Ok(json!("slept"))
+        }
+        Some("large") => Ok(json!("x".repeat(7 * 1024 * 1024))),
+        Some("context") => Ok(json!({
+            "functionArn": context.invoked_function_arn,
+            "memory": std::env::var("AWS_LAMBDA_FUNCTION_MEMORY_SIZE").ok(),
+            "greeting": std::env::var("GREETING").ok(),
+            "dynamodb": std::env::var("AWS_ENDPOINT_URL_DYNAMODB").ok(),
+            "pid": std::process::id(),
+            "timeLeft": context.deadline > 0,
+        })),
+        Some("answer") => {
+            Ok(json!({ "statusCode": 418, "headers": { "x-test_function": "yes" }, "body": "short and stout" }))
+        }
+        _ => Ok(event),
+    }
+}
+
+fn stream(event: &Value) -> Result<Value, Error> {
+    if let Ok(path) = std::env::var("RECORDING") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(format!("{event}\n").as_bytes())?;
+    }
+    let records = event.get("Records").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is = |record: &Value, what: &str| record.pointer(&format!("/dynamodb/NewImage/{what}")).is_some();
+    if records.iter().any(|record| is(record, "poison")) {
+        return Err("a poisonous record".into());
+    }
+    let stumbled = records.iter().filter(|record| is(record, "stumble"));
+    let failures: Vec<Value> =
+        stumbled.map(|record| json!({ "itemIdentifier": record.pointer("/dynamodb/SequenceNumber") })).collect();
+    let mut state = event.get("state").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+    let counted = state.get("count").and_then(Value::as_u64).unwrap_or_default();
+    state.insert("count".to_owned(), json!(counted + records.len() as u64));
+    Ok(json!({ "state": state, "batchItemFailures": failures }))
+}

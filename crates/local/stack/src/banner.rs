@@ -1,0 +1,115 @@
+//! What the stack prints when it is up: where everything is. The last line begins with `ready`.
+
+use crate::mail;
+use crate::secrets::TokenSource;
+use crate::stack::{Function, Stack};
+use crate::startup::RunningStack;
+
+/// The start-up text of a stack.
+#[must_use]
+pub fn text(running: &RunningStack) -> String {
+    let addresses = &running.admin.addresses;
+    let mut lines = functions(&running.stack);
+    lines.push(String::new());
+    lines.push(format!("page and API  {}/", addresses.http));
+    if let Some(network) = &addresses.network {
+        lines.push(format!("              {network}/  (for others on the network)"));
+    }
+    if running.pages.is_none() {
+        lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
+    }
+    if let Some(sockets) = &addresses.sockets {
+        lines.push(format!("sockets       {sockets}"));
+    }
+    lines.push(format!("health        {}/_local/health", addresses.http));
+    lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
+    lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
+    lines.push(match &running.admin.data {
+        Some(data) => format!("data          {}", data.display()),
+        None => "data          nowhere (--in-memory)".to_owned(),
+    });
+    lines.extend(running.secrets.tokens().iter().map(|(flag, from)| {
+        let name = flag.replace('-', " ");
+        match from {
+            TokenSource::Generated(token) => format!("{name:14}  {token}  (made just now)"),
+            TokenSource::FromFile(path) => format!("{name:14}  in {}", path.display()),
+            TokenSource::Given => format!("{name:14}  as given"),
+        }
+    }));
+    lines.push(String::new());
+    lines.push(format!("ready  {}/", addresses.http));
+    lines.join("\n")
+}
+
+fn functions(stack: &Stack) -> Vec<String> {
+    let mut lines = Vec::new();
+    for function in &stack.functions {
+        let Function { binary, memory_size_mib, timeout, .. } = function;
+        lines.push(format!("{binary}  ({memory_size_mib} MB, {} s)", timeout.as_secs()));
+        lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
+        let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
+        let sockets = sockets.filter(|route| route.function == function.logical_id);
+        lines.extend(sockets.map(|route| format!("  socket {}", route.route_key)));
+        for mapping in &function.stream_mappings {
+            let table = stack.tables.iter().find(|table| table.logical_id == mapping.table);
+            let table = table.map_or(mapping.table.as_str(), |table| table.name.as_str());
+            lines.push(format!("  stream of {table}, up to {} a batch{}", mapping.batch_size, suffix(mapping.enabled)));
+        }
+        let schedules = function.schedules.iter();
+        lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
+    }
+    lines
+}
+
+fn suffix(enabled: bool) -> &'static str {
+    if enabled { "" } else { " (disabled)" }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::stack::{Route, Schedule, WebSocketApi, WebSocketRoute};
+
+    #[test]
+    fn each_function_is_listed_with_what_leads_to_it() {
+        let function = Function {
+            logical_id: "F".to_owned(),
+            name: "f".to_owned(),
+            binary: "stats-reader".to_owned(),
+            environment: std::collections::BTreeMap::new(),
+            memory_size_mib: 256,
+            timeout: Duration::from_secs(10),
+            reserved_concurrency: None,
+            role: None,
+            routes: vec![Route { api: None, route_key: "GET /stats/total".to_owned() }],
+            stream_mappings: Vec::new(),
+            schedules: vec![Schedule {
+                event_id: "S".to_owned(),
+                expression: "rate(1 hour)".to_owned(),
+                input: None,
+                enabled: false,
+            }],
+        };
+        let route = |route_key: &str, function: &str| WebSocketRoute {
+            route_key: route_key.to_owned(),
+            function: function.to_owned(),
+            timeout: Duration::from_secs(29),
+            responds: false,
+            throttle: None,
+        };
+        let sockets = WebSocketApi {
+            logical_id: "Sockets".to_owned(),
+            selection: vec!["action".to_owned()],
+            stage: "local".to_owned(),
+            throttle: None,
+            routes: vec![route("$connect", "F"), route("$default", "G")],
+        };
+        let stack = Stack { functions: vec![function], web_socket_api: Some(sockets), ..Stack::default() };
+        assert_eq!(
+            functions(&stack),
+            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  socket $connect", "  rate(1 hour) (disabled)"]
+        );
+    }
+}

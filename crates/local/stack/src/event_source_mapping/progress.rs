@@ -1,0 +1,71 @@
+//! How far the shards of a mapping have come, for the health route.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// The shards that a mapping reads now.
+#[derive(Debug, Default)]
+pub struct Progress {
+    shards: Mutex<BTreeMap<String, NotedProgress>>,
+}
+
+#[derive(Debug, Clone)]
+struct NotedProgress {
+    sequence_number: Option<String>,
+    waiting: usize,
+    oldest_ms: Option<i64>,
+    caught_up: bool,
+}
+
+/// One shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardProgress {
+    /// The checkpoint.
+    pub sequence_number: Option<String>,
+    /// Records that were read and not delivered yet.
+    pub waiting_records: usize,
+    /// The age of the oldest of them, milliseconds: Lambda's `IteratorAge`.
+    pub iterator_age_ms: i64,
+    /// The last look at the shard found nothing, and everything before is settled.
+    pub caught_up: bool,
+}
+
+impl Progress {
+    /// Notes where a shard stands; `oldest_ms` is when the oldest waiting record was created.
+    pub fn note(
+        &self,
+        shard_id: &str,
+        sequence_number: Option<&str>,
+        waiting: usize,
+        oldest_ms: Option<i64>,
+        caught_up: bool,
+    ) {
+        let noted =
+            NotedProgress { sequence_number: sequence_number.map(str::to_owned), waiting, oldest_ms, caught_up };
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), noted);
+    }
+
+    /// Forgets a shard that is drained.
+    pub fn forget(&self, shard_id: &str) {
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner).remove(shard_id);
+    }
+
+    /// All shards that are read now.
+    #[must_use]
+    pub fn shards(&self) -> BTreeMap<String, ShardProgress> {
+        let now_ms = Timestamp::now().as_millisecond();
+        let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |noted: &NotedProgress| ShardProgress {
+            sequence_number: noted.sequence_number.clone(),
+            waiting_records: noted.waiting,
+            // Of now and not of when it was noted: a batch that is tried again and again grows old meanwhile.
+            iterator_age_ms: noted.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms).max(0)),
+            caught_up: noted.caught_up,
+        };
+        shards.iter().map(|(id, noted)| (id.clone(), told(noted))).collect()
+    }
+}

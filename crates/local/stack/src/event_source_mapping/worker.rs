@@ -1,0 +1,334 @@
+//! One shard of one mapping: reads it, forms batches, delivers them in order, and moves the checkpoint.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::MappingContext;
+use super::batch_response::{self, BatchResponse};
+use super::buffer::{Batch, BatchLimits, Buffer, NextBatch};
+use super::checkpoint::Checkpoint;
+use super::failure_destination::DiscardedBatch;
+use super::poll_interval::PollInterval;
+use super::reader::{PAGE_RECORDS_MAX, ShardReader};
+use super::record::StreamRecord;
+use super::retry::{BatchRun, InvocationOutcome, RetryPolicy, RetryStep};
+use super::window::Windows;
+use crate::functions::{InvokeError, PAYLOAD_BYTES_MAX};
+
+/// What an event holds besides records and state.
+const ENVELOPE_BYTES: usize = 4 * 1024;
+
+/// Pause before the first retry; it doubles with each.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause between retries.
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Tries of a window's final invocation when the mapping sets no limit.
+const FINAL_RETRIES_MAX: u32 = 100;
+
+pub(super) struct Worker {
+    context: Arc<MappingContext>,
+    shard_id: String,
+    reader: ShardReader,
+    poll_interval: PollInterval,
+    buffer: Buffer,
+    windows: Option<Windows>,
+    checkpoint: Checkpoint,
+}
+
+/// A stream event as Lambda shapes it; the second half only with a tumbling window.
+#[derive(Serialize)]
+struct Event<'a> {
+    #[serde(rename = "Records")]
+    records: Vec<&'a RawValue>,
+    #[serde(flatten)]
+    window: Option<WindowFields<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WindowFields<'a> {
+    window: WindowSpan,
+    state: Map<String, Value>,
+    shard_id: &'a str,
+    #[serde(rename = "eventSourceARN")]
+    event_source_arn: &'a str,
+    is_final_invoke_for_window: bool,
+    is_window_terminated_early: bool,
+}
+
+#[derive(Serialize)]
+struct WindowSpan {
+    start: String,
+    end: String,
+}
+
+impl Worker {
+    pub(super) fn new(context: Arc<MappingContext>, shard_id: String, checkpoint: Checkpoint) -> Self {
+        let after = checkpoint.sequence_number.clone();
+        let reader = ShardReader::new(context.client.clone(), context.stream_arn.clone(), shard_id.clone(), after);
+        let length = context.mapping.tumbling_window;
+        let windows = (!length.is_zero()).then(|| Windows::new(length, checkpoint.window.clone()));
+        let poll_interval = PollInterval::new(context.writes.clone());
+        Self { context, shard_id, reader, poll_interval, buffer: Buffer::default(), windows, checkpoint }
+    }
+
+    /// Works until the shard is closed and drained, and gives its id back.
+    ///
+    /// # Errors
+    /// When a checkpoint or a failure message cannot be written: then nothing may be passed over any more.
+    pub(super) async fn run(mut self) -> std::io::Result<String> {
+        loop {
+            let mut page_size = 0;
+            self.poll_interval.poll_started();
+            if !self.reader.is_closed() && !self.buffer.is_full(self.limits()) {
+                let page = self.reader.page().await;
+                page_size = page.len();
+                self.buffer_page(&page);
+            }
+            self.note_progress(page_size == 0 && self.buffer.is_empty());
+            if self.is_due(page_size) {
+                self.deliver_batches().await?;
+            }
+            if self.buffer.is_empty() && (self.reader.is_closed() || self.window_is_over()) {
+                self.end_window(false).await?;
+            }
+            if self.buffer.is_empty() && self.reader.is_closed() {
+                self.checkpoint.drained = true;
+                self.save().await?;
+                self.context.progress.forget(&self.shard_id);
+                return Ok(self.shard_id);
+            }
+            if page_size == 0 {
+                let waits =
+                    !self.buffer.is_empty() || self.windows.as_ref().is_some_and(|windows| windows.open().is_some());
+                self.poll_interval.wait(waits).await;
+            } else {
+                self.poll_interval.records_found();
+            }
+        }
+    }
+
+    fn buffer_page(&mut self, page: &[aws_sdk_dynamodbstreams::types::Record]) {
+        let (stream_arn, filters) = (&self.context.stream_arn, &self.context.filters);
+        let since_ms = self.checkpoint.since_ms.unwrap_or(i64::MIN);
+        self.buffer.extend(page.iter().map(|record| {
+            let mut record = StreamRecord::read(record, stream_arn, filters);
+            // Stream times are whole seconds: the second in which `LATEST` began is delivered rather than lost.
+            if record.created_ms.saturating_add(999) < since_ms {
+                record.event = None;
+            }
+            record
+        }));
+    }
+
+    /// Whether the batch is complete, its batching window is over, or the mapping does not wait and the stream has no more for now.
+    fn is_due(&self, page_size: usize) -> bool {
+        let window = self.context.mapping.batching_window;
+        let caught_up = window.is_zero() && page_size < PAGE_RECORDS_MAX;
+        let waited = !window.is_zero() && self.buffer.waited() >= window;
+        let only_dropped = self.buffer.waiting().0 == 0;
+        !self.buffer.is_empty()
+            && (caught_up || waited || only_dropped || self.reader.is_closed() || self.buffer.is_full(self.limits()))
+    }
+
+    fn window_is_over(&self) -> bool {
+        self.windows.as_ref().is_some_and(|windows| windows.is_over(Timestamp::now().as_millisecond()))
+    }
+
+    fn limits(&self) -> BatchLimits {
+        let state = self.windows.as_ref().and_then(Windows::open).map(|open| &open.state);
+        let state_bytes = state.and_then(|state| serde_json::to_vec(state).ok()).map_or(0, |state| state.len());
+        BatchLimits {
+            records_max: self.context.mapping.batch_size,
+            size_bytes_max: PAYLOAD_BYTES_MAX - ENVELOPE_BYTES - state_bytes.min(PAYLOAD_BYTES_MAX / 2),
+        }
+    }
+
+    /// Delivers what the buffer holds, batch by batch; with a batching window, only one batch.
+    async fn deliver_batches(&mut self) -> std::io::Result<()> {
+        loop {
+            match self.buffer.take(self.limits(), self.windows.as_ref()) {
+                NextBatch::Batch(batch) => {
+                    self.deliver(batch).await?;
+                    if !self.context.mapping.batching_window.is_zero() {
+                        return Ok(());
+                    }
+                }
+                NextBatch::Skipped(through) => {
+                    self.checkpoint.sequence_number = Some(through);
+                    self.save().await?;
+                }
+                NextBatch::EndWindow => self.end_window(false).await?,
+                NextBatch::Nothing => return Ok(()),
+            }
+        }
+    }
+
+    async fn deliver(&mut self, batch: Batch) -> std::io::Result<()> {
+        let created_ms = batch.records.iter().map(|record| record.created_ms).collect();
+        let mut run = BatchRun::new(created_ms, RetryPolicy::of(&self.context.mapping));
+        self.note("Batches", 1);
+        let mut unreached = 0_u32;
+        loop {
+            let before = run.settled();
+            match run.next(Timestamp::now().as_millisecond()) {
+                RetryStep::Invoke { records, failures } => {
+                    let tries = failures.saturating_add(unreached);
+                    self.note("Retries", usize::from(tries > 0));
+                    pause_before_retry(tries).await;
+                    let (bisects, length) = (run.bisects(), records.len());
+                    let outcome = self.invoke(&batch, records).await;
+                    unreached = if outcome == InvocationOutcome::NotInvoked { unreached.saturating_add(1) } else { 0 };
+                    run.settle(outcome);
+                    let failed = outcome != InvocationOutcome::Succeeded && outcome != InvocationOutcome::NotInvoked;
+                    self.note("FailedInvokeEventCount", if failed { length } else { 0 });
+                    self.note("Bisects", (run.bisects() - bisects) as usize);
+                }
+                RetryStep::Discard { records, condition, failures } => {
+                    self.context.destination.send(&DiscardedBatch {
+                        function_arn: &self.context.function_arn,
+                        stream_arn: &self.context.stream_arn,
+                        shard_id: &self.shard_id,
+                        condition,
+                        invoke_count: failures,
+                        records: &batch.records[records.clone()],
+                    })?;
+                    let lost = self.context.destination.queue().is_none();
+                    let metric = if lost { "DroppedEventCount" } else { "OnFailureDestinationDeliveredEventCount" };
+                    self.note(metric, records.len());
+                    run.discarded(&records);
+                }
+                RetryStep::Done => return Ok(()),
+            }
+            let settled = run.settled();
+            if settled > before {
+                let whole = settled == batch.records.len();
+                let through = if whole { &batch.through } else { &batch.records[settled - 1].sequence_number };
+                self.checkpoint.sequence_number = Some(through.clone());
+                self.save().await?;
+            }
+            if self.windows.as_ref().is_some_and(Windows::is_overfull) {
+                self.end_window(true).await?;
+            }
+        }
+    }
+
+    async fn invoke(&mut self, batch: &Batch, records: std::ops::Range<usize>) -> InvocationOutcome {
+        let first = records.start;
+        let records = &batch.records[records];
+        let window =
+            self.windows.as_ref().map(|windows| self.window_fields(windows, batch.window_start_ms, false, false));
+        let event = Event { records: records.iter().filter_map(|record| record.event.as_deref()).collect(), window };
+        let Ok(payload) = serde_json::to_vec(&event) else { return InvocationOutcome::Failed };
+        self.note("InvokedEventCount", records.len());
+        if let Some(last) = records.last() {
+            let age_ms = Timestamp::now().as_millisecond().saturating_sub(last.created_ms).max(0);
+            self.context.pool.metrics().record(&self.context.subject, "IteratorAge", age_ms as f64);
+        }
+        let sequence_numbers: Vec<&str> = records.iter().map(|record| record.sequence_number.as_str()).collect();
+        let answer = self.call(payload.into(), first, &sequence_numbers).await;
+        let progressed = match answer.outcome {
+            InvocationOutcome::Succeeded => true,
+            InvocationOutcome::FailedFrom(at) => at > first,
+            InvocationOutcome::Failed | InvocationOutcome::NotInvoked => false,
+        };
+        if let (true, Some(windows), Some(state)) = (progressed, &mut self.windows, answer.state) {
+            windows.carry(batch.window_start_ms, state);
+        }
+        answer.outcome
+    }
+
+    /// Ends the open window, if there is one, with its final invocation.
+    async fn end_window(&mut self, early: bool) -> std::io::Result<()> {
+        let Some((windows, open)) = self.windows.as_ref().and_then(|windows| Some((windows, windows.open()?))) else {
+            return Ok(());
+        };
+        let window = Some(self.window_fields(windows, open.start_ms, true, early));
+        let payload = serde_json::to_vec(&Event { records: Vec::new(), window }).map(Bytes::from)?;
+        let retries = self.context.mapping.retry_attempts_max.unwrap_or(FINAL_RETRIES_MAX);
+        let mut failures = 0;
+        while failures <= retries {
+            pause_before_retry(failures).await;
+            if self.call(payload.clone(), 0, &[]).await.outcome == InvocationOutcome::Succeeded {
+                break;
+            }
+            failures += 1;
+        }
+        if failures > retries {
+            tracing::error!(
+                "{}: a window's final invocation failed {failures} times; its state is given up",
+                self.context.name
+            );
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.end();
+        }
+        self.save().await
+    }
+
+    fn window_fields(&self, windows: &Windows, start_ms: i64, is_final: bool, early: bool) -> WindowFields<'_> {
+        let time = |ms| Timestamp::from_millisecond(ms).map(|time| time.to_string()).unwrap_or_default();
+        WindowFields {
+            window: WindowSpan { start: time(start_ms), end: time(windows.end_ms(start_ms)) },
+            state: windows.state(start_ms),
+            shard_id: &self.shard_id,
+            event_source_arn: &self.context.stream_arn,
+            is_final_invoke_for_window: is_final,
+            is_window_terminated_early: early,
+        }
+    }
+
+    async fn call(&self, payload: Bytes, first: usize, sequence_numbers: &[&str]) -> BatchResponse {
+        let pool = &self.context.pool;
+        let invocation = pool.invoke(payload.clone()).await;
+        if pool.faults().delivers_twice(pool.names()) {
+            tracing::warn!("{}: fault: the batch is delivered once more", self.context.name);
+            drop(pool.invoke(payload).await);
+        }
+        let outcome = match invocation {
+            Ok(invocation) => match invocation.outcome {
+                Ok(body) => {
+                    let reports = self.context.mapping.report_batch_item_failures;
+                    return batch_response::read(&body, first, sequence_numbers, reports, self.windows.is_some());
+                }
+                Err(_) => InvocationOutcome::Failed,
+            },
+            Err(InvokeError::TooLarge) => InvocationOutcome::Failed,
+            Err(InvokeError::Throttled | InvokeError::Stopping) => InvocationOutcome::NotInvoked,
+        };
+        BatchResponse { outcome, state: None }
+    }
+
+    async fn save(&mut self) -> std::io::Result<()> {
+        self.checkpoint.window = self.windows.as_ref().and_then(Windows::open).cloned();
+        self.context.checkpoints.save(&self.shard_id, &self.checkpoint).await
+    }
+
+    /// Notes how many of something there were; none is nothing to note.
+    fn note(&self, metric: &str, count: usize) {
+        if count > 0 {
+            self.context.pool.metrics().record(&self.context.subject, metric, count as f64);
+        }
+    }
+
+    fn note_progress(&self, caught_up: bool) {
+        let (waiting, oldest_ms) = self.buffer.waiting();
+        let sequence_number = self.checkpoint.sequence_number.as_deref();
+        self.context.progress.note(&self.shard_id, sequence_number, waiting, oldest_ms, caught_up);
+    }
+}
+
+/// Waits before a retry: doubling from [`RETRY_PAUSE`], with up to half of it left to chance so that shards do not march in step.
+async fn pause_before_retry(failures: u32) {
+    let Some(doublings) = failures.checked_sub(1) else { return };
+    let pause = RETRY_PAUSE.saturating_mul(1 << doublings.min(10)).min(RETRY_PAUSE_MAX);
+    tokio::time::sleep(pause.mul_f64(1.0 - fastrand::f64() / 2.0)).await;
+}

@@ -1,0 +1,342 @@
+//! Brings a stack up, in order, and down again.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+use axum::routing::any;
+use engine::{Engine, EngineError, Storage};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admin_routes::{self, Addresses, AdminState};
+use crate::build;
+use crate::cli::Options;
+use crate::dynamodb::{self, Identity};
+use crate::event_source_mapping::{Mapping, MappingSource};
+use crate::faults::Faults;
+use crate::functions::{Endpoints, Functions, binary_in};
+use crate::guard;
+use crate::http_api::HttpApis;
+use crate::invoke_api;
+use crate::listen;
+use crate::mail::{self, Mails};
+use crate::metrics::Metrics;
+use crate::policies::Policies;
+use crate::private_files;
+use crate::schedules::Schedules;
+use crate::secrets::{self, Secrets};
+use crate::stack::{Stack, StreamMapping};
+use crate::start_error::StartError;
+use crate::tables;
+use crate::template;
+use crate::waiting_items::WaitingItems;
+use crate::websocket_api::{self, WebSocketServer};
+
+/// How long requests under way may take when the stack stops.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// How often the engine's meter is read.
+const METER_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A stack that is up.
+#[derive(Debug)]
+pub struct RunningStack {
+    /// What it runs.
+    pub stack: Stack,
+    /// What it tells about itself.
+    pub admin: Arc<AdminState>,
+    /// Its secrets.
+    pub secrets: Arc<Secrets>,
+    /// The folder of static pages, when there is one.
+    pub pages: Option<PathBuf>,
+    schedules: Schedules,
+    engine: Option<Engine>,
+    servers: TaskTracker,
+    stop_servers: CancellationToken,
+    _lock: Option<std::fs::File>,
+}
+
+impl RunningStack {
+    /// Reads the template and brings up everything in it.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do about it. What was started by then ends with the process.
+    pub async fn start(options: &Options) -> Result<Self, StartError> {
+        let stack = read_template(options)?;
+        let folder =
+            options.template.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (data, lock) = open_data(options)?;
+        let data = data.as_deref();
+
+        // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
+        let (listeners, port) = listen::bind_all(options.host, options.port)?;
+        let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
+        let policies = Arc::new(Policies::new(&stack));
+        if let Some(engine) = &engine {
+            engine.set_authorizer(Arc::clone(&policies) as Arc<dyn engine::Authorizer>);
+        }
+        let binaries = binaries(options, folder, &stack).await?;
+
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let http = format!("http://{here}");
+        let endpoints = Endpoints {
+            dynamodb: dynamodb.clone(),
+            secrets_manager: format!("{http}{}", secrets::PATH),
+            ses: format!("{http}{}", mail::PATH),
+            outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
+            // With the stage, as in the cloud.
+            connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
+            identity: identity.clone(),
+        };
+        let faults = Arc::new(Faults::default());
+        let binary = |function: &crate::stack::Function| binaries.get(&function.binary).cloned().unwrap_or_default();
+        let metrics = Arc::new(Metrics::default());
+        let functions = Functions::new(&stack.functions, binary, endpoints, &faults, &metrics);
+        let secrets = Arc::new(Secrets::open(&stack.secrets, data, &tokens(options))?);
+        let pages = Some(folder.join(&options.web_dir)).filter(|pages| pages.is_dir());
+        let apis = HttpApis::new(&stack.http_apis, &functions, pages.as_deref())?;
+        let limits = &options.sockets;
+        let sockets = stack.web_socket_api.as_ref();
+        let sockets = sockets.map(|api| WebSocketServer::new(api, &functions, limits.clone(), &faults)).transpose()?;
+        let addresses = Addresses {
+            http,
+            network: listen::network_address(options.host).map(|host| format!("http://{host}:{port}")),
+            sockets: sockets.as_ref().map(|_| format!("ws://{here}{}", websocket_api::PATH)),
+            dynamodb: dynamodb.clone(),
+        };
+        let client = dynamodb::client(&dynamodb, &identity);
+        let admin = Arc::new(AdminState {
+            addresses,
+            waiting: WaitingItems::new(client.clone(), &stack.tables),
+            sockets,
+            data: data.map(Path::to_owned),
+            functions: Arc::clone(&functions),
+            metrics,
+            faults,
+            policies: Arc::clone(&policies),
+            engine_faults: engine.as_ref().map(|engine| Arc::clone(engine.faults())),
+            mappings: OnceLock::new(),
+        });
+        let router = router(Arc::clone(&admin), Arc::clone(&secrets), apis);
+        let (servers, stop_servers) = (TaskTracker::new(), CancellationToken::new());
+        for listener in listeners {
+            let server = listen::serve(listener, router.clone(), stop_servers.clone());
+            servers.spawn(server.map_err(|source| StartError::Port { port, source })?);
+        }
+        if let Some(engine) = &engine {
+            let metering = meter(engine.meter(), Arc::clone(&admin.metrics));
+            servers.spawn(stop_servers.clone().run_until_cancelled_owned(metering));
+        }
+        servers.close();
+
+        let mut streams = BTreeMap::new();
+        for table in &stack.tables {
+            if let Some(stream_arn) = tables::ensure(&client, table).await? {
+                streams.insert(table.logical_id.clone(), stream_arn);
+            }
+        }
+        functions.warm().await?;
+        let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
+        let schedules = Schedules::start(&functions)?;
+        // Set once, here alone; from now on the health route says that the stack is up.
+        drop(admin.mappings.set(mappings));
+        Ok(Self { stack, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
+    }
+
+    /// Ends connections and requests, then everything that was started, and waits until it is gone.
+    pub async fn stop(self) {
+        // While the server still runs: functions that are told of an end may have something to say to others.
+        if let Some(sockets) = &self.admin.sockets {
+            sockets.stop().await;
+        }
+        self.stop_servers.cancel();
+        for mapping in self.admin.mappings.get().into_iter().flatten() {
+            mapping.stop().await;
+        }
+        self.schedules.stop().await;
+        drop(tokio::time::timeout(STOP_GRACE, self.servers.wait()).await);
+        self.admin.functions.stop().await;
+        if let Some(engine) = self.engine {
+            engine.shutdown().await;
+        }
+    }
+
+    /// The embedded engine, unless the stack runs on another one.
+    #[must_use]
+    pub fn engine(&self) -> Option<&Engine> {
+        self.engine.as_ref()
+    }
+}
+
+fn read_template(options: &Options) -> Result<Stack, StartError> {
+    let path = options.template.clone();
+    match std::fs::read_to_string(&path) {
+        Ok(yaml) => {
+            let parameters = options.parameters.iter().cloned().collect();
+            template::read(&yaml, &parameters).map_err(|source| StartError::InvalidTemplate { path, source })
+        }
+        Err(source) => Err(StartError::Template { path, source }),
+    }
+}
+
+/// The data folder, ours alone for as long as the lock's file is open; nothing with `--in-memory`.
+fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File>), StartError> {
+    if options.in_memory {
+        return Ok((None, None));
+    }
+    let path = &options.data_dir;
+    let failed = |source| StartError::Data { path: path.clone(), source };
+    private_files::folder(path).map_err(failed)?;
+    let path = path.canonicalize().map_err(failed)?;
+    let lock = path.join("lock");
+    // A folder that others may read and that is not the stack's own, such as /tmp, stays as it is; the files in it are private.
+    if lock.exists() {
+        private_files::close(&path).map_err(failed)?;
+    }
+    let lock = private_files::empty_file(&lock).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => Ok((Some(path), Some(lock))),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StartError::DataInUse(path)),
+        Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// An option that is set to nothing is not set: a variable may be there and empty.
+fn non_empty(option: Option<&str>) -> Option<&str> {
+    option.filter(|option| !option.is_empty())
+}
+
+/// The tokens that were given, by the names of their flags.
+fn tokens(options: &Options) -> Vec<(&'static str, &str)> {
+    let Options { staff_token, operator_token, health_token, .. } = options;
+    let tokens = [("staff-token", staff_token), ("operator-token", operator_token), ("health-token", health_token)];
+    tokens.into_iter().filter_map(|(flag, token)| Some((flag, non_empty(token.as_deref())?))).collect()
+}
+
+async fn start_dynamodb(
+    options: &Options,
+    data: Option<&Path>,
+) -> Result<(Option<Engine>, String, Identity), StartError> {
+    if let Some(url) = non_empty(options.dynamodb_url.as_deref()) {
+        return Ok((None, url.trim_end_matches('/').to_owned(), Identity::from_env()));
+    }
+    let storage = data.map_or(Storage::Memory, |data| Storage::File(data.join("dynamodb.sqlite")));
+    let port = options.dynamodb_port;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let engine = Engine::start(engine::Options { storage, listen, stream_shards: options.stream_shards }).await;
+    let engine = engine.map_err(|error| match error {
+        EngineError::Listen { source, .. } => StartError::DynamodbPort { port, source },
+        other => StartError::Engine(other),
+    })?;
+    let url = engine.url();
+    Ok((Some(engine), url, Identity::local()))
+}
+
+async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTreeMap<String, PathBuf>, StartError> {
+    if !options.no_build {
+        let mut binaries: Vec<&str> = stack.functions.iter().map(|function| function.binary.as_str()).collect();
+        binaries.sort_unstable();
+        binaries.dedup();
+        return Ok(build::build(folder, &options.profile, &binaries).await?);
+    }
+    let own = || std::env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
+    let folder = options.bin_dir.clone().or_else(own).unwrap_or_default();
+    let folder = folder.canonicalize().unwrap_or(folder);
+    Ok(stack.functions.iter().map(|function| (function.binary.clone(), binary_in(&folder, function))).collect())
+}
+
+/// Notes again and again what the tables have consumed.
+async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
+    let mut ticks = tokio::time::interval(METER_INTERVAL);
+    loop {
+        ticks.tick().await;
+        metrics.record_usage(meter.used());
+    }
+}
+
+fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis) -> Router {
+    let mut own = admin_routes::router(Arc::clone(&admin))
+        .merge(secrets::router(secrets, Arc::clone(&admin.policies)))
+        .merge(mail::router(Arc::new(Mails::default()), Arc::clone(&admin.policies)))
+        .merge(invoke_api::router(Arc::clone(&admin.functions)));
+    let mut rest = Router::new().fallback(request);
+    if let Some(sockets) = &admin.sockets {
+        own = own.merge(websocket_api::management::router(Arc::clone(sockets), Arc::clone(&admin.policies)));
+        rest = rest.route(websocket_api::PATH, any(handshake));
+    }
+    rest.with_state(Arc::new((admin, apis))).merge(guard::from_this_machine(own))
+}
+
+type Shared = Arc<(Arc<AdminState>, HttpApis)>;
+
+/// Everything that is not the stack's own goes to the HTTP APIs, once the functions have their tables.
+async fn request(
+    State(state): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    let (admin, apis) = &*state;
+    if admin.mappings.get().is_none() {
+        return starting();
+    }
+    apis.serve(request, peer).await
+}
+
+async fn handshake(
+    State(state): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    match (&state.0.sockets, state.0.mappings.get()) {
+        (Some(sockets), Some(_)) => sockets.upgrade(request, peer).await,
+        _ => starting(),
+    }
+}
+
+fn starting() -> Response<Body> {
+    (StatusCode::SERVICE_UNAVAILABLE, "the stack is starting").into_response()
+}
+
+fn start_mappings(
+    stack: &Stack,
+    admin: &AdminState,
+    streams: &BTreeMap<String, String>,
+    identity: &Identity,
+    engine: Option<&Engine>,
+    data: Option<&Path>,
+) -> Result<Vec<Mapping>, StartError> {
+    let queue = |id: &String| stack.queues.iter().find(|queue| queue.logical_id == *id);
+    let mut mappings = Vec::new();
+    for pool in admin.functions.all() {
+        // A mapping reads with the role of its function.
+        let identity = identity.of_function(&pool.function().binary);
+        for mapping in pool.function().stream_mappings.iter().filter(|mapping| mapping.enabled) {
+            let StreamMapping { table, event_id, .. } = mapping;
+            let name = || format!("mapping {event_id} of {}", pool.function().binary);
+            let Some(stream_arn) = streams.get(table).cloned() else {
+                return Err(StartError::NoStream { mapping: name(), table: table.clone() });
+            };
+            let named = stack.tables.iter().find(|named| named.logical_id == *table);
+            let failure_queue = mapping.on_failure_queue.as_ref().and_then(queue);
+            let source = MappingSource {
+                client: dynamodb::streams_client(&admin.addresses.dynamodb, &identity),
+                stream_arn,
+                failure_queue,
+                policies: &admin.policies,
+                data,
+                writes: engine.zip(named).map(|(engine, table)| engine.subscribe_to_writes(&table.name)),
+            };
+            let started = Mapping::start(Arc::clone(pool), mapping.clone(), source);
+            mappings.push(started.map_err(|source| StartError::Mapping { mapping: name(), source })?);
+        }
+    }
+    Ok(mappings)
+}

@@ -1,0 +1,156 @@
+//! `DynamoDB` events: event source mappings, within Lambda's limits.
+
+use std::time::Duration;
+
+use super::properties::Properties;
+use super::yaml::{Node, NodeKind};
+use super::{intrinsics::Resolver, resources};
+use crate::event_source_mapping::filter::Filters;
+use crate::stack::{StartingPosition, StreamMapping};
+
+/// Lambda's limits and defaults for DynamoDB streams.
+const BATCH_SIZE_DEFAULT: usize = 100;
+const BATCH_SIZE_MAX: i64 = 10_000;
+const BATCHING_WINDOW_S_MAX: i64 = 300;
+const TUMBLING_WINDOW_S_MAX: i64 = 900;
+const RETRY_ATTEMPTS_MAX: i64 = 10_000;
+const RECORD_AGE_S_MIN: i64 = 60;
+const RECORD_AGE_S_MAX: i64 = 604_800;
+const PARALLELIZATION_MAX: i64 = 10;
+const FILTERS_MAX: usize = 5;
+const FILTER_LENGTH_MAX: usize = 4_096;
+
+/// Reads a mapping.
+pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
+    let table = table(event);
+    let position = event.required("StartingPosition");
+    let starting_position = match position.as_deref() {
+        Some("TRIM_HORIZON") | None => StartingPosition::TrimHorizon,
+        Some("LATEST") => StartingPosition::Latest,
+        Some(other) => {
+            let place = event.raw("StartingPosition").unwrap_or(&event.node);
+            event
+                .resolver
+                .problems
+                .at(place, format!("a stream is read from TRIM_HORIZON or LATEST, not from {other}"));
+            StartingPosition::TrimHorizon
+        }
+    };
+    let parallelization_factor = event.count("ParallelizationFactor", 1..=PARALLELIZATION_MAX).unwrap_or(1);
+    let tumbling_window = event.seconds("TumblingWindowInSeconds", 0..=TUMBLING_WINDOW_S_MAX).unwrap_or_default();
+    if parallelization_factor > 1 && !tumbling_window.is_zero() {
+        let place = event.raw("ParallelizationFactor").unwrap_or(&event.node);
+        event.resolver.problems.at(
+            place,
+            "a tumbling window carries one state a shard, from batch to batch, and several batches of a shard at once would \
+             lose its order: ParallelizationFactor has to be 1 beside TumblingWindowInSeconds",
+        );
+    }
+    let mapping = StreamMapping {
+        event_id: id.to_owned(),
+        table: table.clone().unwrap_or_default(),
+        starting_position,
+        batch_size: event.count("BatchSize", 1..=BATCH_SIZE_MAX).unwrap_or(BATCH_SIZE_DEFAULT),
+        batching_window: event.seconds("MaximumBatchingWindowInSeconds", 0..=BATCHING_WINDOW_S_MAX).unwrap_or_default(),
+        tumbling_window,
+        filters: filters(event),
+        bisect_on_error: event.boolean("BisectBatchOnFunctionError").unwrap_or_default(),
+        report_batch_item_failures: reports_failures(event),
+        // -1 is Lambda's way to say: until the record expires.
+        retry_attempts_max: event
+            .integer("MaximumRetryAttempts", -1..=RETRY_ATTEMPTS_MAX)
+            .and_then(|n| n.try_into().ok()),
+        record_age_max: record_age(event),
+        parallelization_factor,
+        on_failure_queue: destination(event),
+        enabled: event.boolean("Enabled").unwrap_or(true),
+    };
+    event.finish("a DynamoDB event", &["KmsKeyArn", "MetricsConfig", "Tags"]);
+    table.map(|_| mapping)
+}
+
+fn table(event: &Properties<'_>) -> Option<String> {
+    let Some(node) = event.raw("Stream") else {
+        return event.wrong(&event.node, "Stream is missing");
+    };
+    match event.get("Stream")?.kind {
+        NodeKind::StreamOf(table) => Some(table),
+        _ => event.wrong(node, "Stream has to be the StreamArn of a table of this template: !GetAtt Table.StreamArn"),
+    }
+}
+
+fn filters(event: &Properties<'_>) -> Vec<serde_json::Value> {
+    let Some(criteria) = event.map("FilterCriteria") else { return Vec::new() };
+    let list = criteria.list("Filters");
+    criteria.finish("filter criteria", &[]);
+    if list.len() > FILTERS_MAX {
+        event.resolver.problems.at(&criteria.node, format!("a mapping has at most {FILTERS_MAX} filters"));
+    }
+    list.iter().filter_map(|node| pattern(event, node)).collect()
+}
+
+fn pattern(event: &Properties<'_>, node: &Node) -> Option<serde_json::Value> {
+    let filter = Properties::new(event.resolver, node);
+    let pattern = filter.required("Pattern")?;
+    let place = filter.raw("Pattern").unwrap_or(node).clone();
+    filter.finish("a filter", &[]);
+    if pattern.len() > FILTER_LENGTH_MAX {
+        return event.wrong(&place, format!("a pattern has at most {FILTER_LENGTH_MAX} characters"));
+    }
+    let value = match serde_json::from_str::<serde_json::Value>(&pattern) {
+        Ok(value) => value,
+        Err(error) => return event.wrong(&place, format!("the pattern is not JSON: {error}")),
+    };
+    match Filters::compile(std::slice::from_ref(&value)) {
+        Ok(_) => Some(value),
+        Err(error) => event.wrong(&place, error.to_string()),
+    }
+}
+
+fn reports_failures(event: &Properties<'_>) -> bool {
+    let types = event.texts("FunctionResponseTypes");
+    for other in types.iter().filter(|name| *name != "ReportBatchItemFailures") {
+        event.resolver.problems.at(&event.node, format!("{other} is not a response type; ReportBatchItemFailures is"));
+    }
+    !types.is_empty()
+}
+
+fn record_age(event: &Properties<'_>) -> Option<Duration> {
+    let seconds = event.integer("MaximumRecordAgeInSeconds", -1..=RECORD_AGE_S_MAX)?;
+    if (0..RECORD_AGE_S_MIN).contains(&seconds) {
+        let place = event.raw("MaximumRecordAgeInSeconds").unwrap_or(&event.node);
+        return event
+            .wrong(place, format!("MaximumRecordAgeInSeconds is -1, or {RECORD_AGE_S_MIN} to {RECORD_AGE_S_MAX}"));
+    }
+    u64::try_from(seconds).ok().map(Duration::from_secs)
+}
+
+fn destination(event: &Properties<'_>) -> Option<String> {
+    let config = event.map("DestinationConfig")?;
+    let on_failure = config.map("OnFailure");
+    config.finish("a destination", &[]);
+    let on_failure = on_failure?;
+    let kind = on_failure.text("Type");
+    let arn = on_failure.required("Destination");
+    on_failure.finish("a destination", &[]);
+    if kind.is_some_and(|kind| kind != "SQS") {
+        return event.wrong(&on_failure.node, "failed batches go to a queue here: Type has to be SQS");
+    }
+    let arn = arn?;
+    let place = on_failure.raw("Destination").unwrap_or(&on_failure.node);
+    let queue = queue_of(event.resolver, &arn);
+    queue.or_else(|| event.wrong(place, format!("{arn} is not the ARN of a queue of this template")))
+}
+
+fn queue_of(resolver: &Resolver<'_>, arn: &str) -> Option<String> {
+    let queues = resolver
+        .resources
+        .iter()
+        .filter(|(_, resource)| resource.get("Type").and_then(Node::as_text) == Some(resources::QUEUE));
+    queues
+        .filter(|(id, queue)| {
+            resources::attribute(resolver, id, resources::QUEUE, queue, "Arn").as_deref() == Some(arn)
+        })
+        .map(|(id, _)| id.clone())
+        .next()
+}

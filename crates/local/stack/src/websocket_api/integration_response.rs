@@ -1,0 +1,59 @@
+//! What a function's result means to a connection.
+//!
+//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-route-keys-connect-disconnect.html>.
+
+use axum::http::{HeaderValue, StatusCode};
+use serde_json::Value;
+
+/// A function's result, as far as it concerns a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IntegrationResponse {
+    /// `statusCode`: of `$connect`, whether the handshake goes on.
+    pub status: StatusCode,
+    /// The header `Sec-WebSocket-Protocol`: the subprotocol that `$connect` has chosen.
+    pub protocol: Option<HeaderValue>,
+    /// `body`: for a client that is told of it.
+    pub body: Option<String>,
+}
+
+/// Reads a result; `None` when it has no status, which API Gateway takes for a failure.
+#[must_use]
+pub fn read(result: &[u8]) -> Option<IntegrationResponse> {
+    let result: Value = serde_json::from_slice(result).ok()?;
+    let status = match result.get("statusCode")? {
+        Value::Number(number) => u16::try_from(number.as_u64()?).ok()?,
+        Value::String(text) => text.parse().ok()?,
+        _ => return None,
+    };
+    let status = StatusCode::from_u16(status).ok().filter(|status| !status.is_informational())?;
+    let mut headers = result.get("headers").and_then(Value::as_object).into_iter().flatten();
+    let protocol = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
+    let protocol = protocol.and_then(|(_, value)| HeaderValue::from_str(value.as_str()?).ok());
+    let body = result.get("body").and_then(Value::as_str).map(str::to_owned);
+    Some(IntegrationResponse { status, protocol, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_has_a_status_and_may_name_a_subprotocol() {
+        let answer = read(br#"{"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": "v1"}, "body": "hello"}"#);
+        let expected = IntegrationResponse {
+            status: StatusCode::OK,
+            protocol: Some(HeaderValue::from_static("v1")),
+            body: Some("hello".to_owned()),
+        };
+        assert_eq!(answer, Some(expected));
+        assert_eq!(read(br#"{"statusCode": "401"}"#).map(|answer| answer.status), Some(StatusCode::UNAUTHORIZED));
+    }
+
+    #[test]
+    fn a_result_without_a_status_is_a_failure() {
+        for result in ["", "null", "{}", r#"{"statusCode": 101}"#, r#"{"statusCode": 70000}"#, r#"{"statusCode": []}"#]
+        {
+            assert_eq!(read(result.as_bytes()), None, "{result}");
+        }
+    }
+}

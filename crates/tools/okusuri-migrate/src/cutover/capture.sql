@@ -1,0 +1,136 @@
+-- What PostgreSQL does for the cutover, whoever writes: each change of a row of a user's is noted in the same transaction, and refused once DynamoDB owns the user.
+-- {schema} stands for the schema of the application's tables, as an identifier. Removed as a whole by `DROP SCHEMA tidemark_migration CASCADE`.
+
+CREATE SCHEMA tidemark_migration;
+
+-- One row: which migration this is, and how far. Decisions about a user never rest on it, but on the user's ownership.
+CREATE TABLE tidemark_migration.plan (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    run text NOT NULL,
+    phase text NOT NULL,
+    percent smallint NOT NULL DEFAULT 0,
+    changed_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- A user's ownership on this side: `epoch` is even while PostgreSQL may write. The row's lock puts the user's changes into one order.
+CREATE TABLE tidemark_migration.ownerships (
+    user_id text PRIMARY KEY,
+    epoch integer NOT NULL DEFAULT 0,
+    version bigint NOT NULL DEFAULT 0
+);
+
+-- What DynamoDB has not been told yet, a user's changes numbered without a gap.
+CREATE TABLE tidemark_migration.outbox (
+    user_id text NOT NULL,
+    version bigint NOT NULL,
+    source text NOT NULL,
+    before jsonb,
+    after jsonb,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (user_id, version)
+);
+
+CREATE FUNCTION tidemark_migration.record_change(of_user text, source text, before jsonb, after jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    ownership tidemark_migration.ownerships;
+    current_phase text;
+BEGIN
+    INSERT INTO tidemark_migration.ownerships AS ownerships (user_id, version) VALUES (of_user, 1)
+        ON CONFLICT (user_id) DO UPDATE SET version = ownerships.version + 1 RETURNING * INTO ownership;
+    -- The fence: the ownership was closed, and a change made here would be seen by nobody.
+    IF ownership.epoch % 2 = 1 THEN
+        RAISE EXCEPTION 'user % is written in DynamoDB', of_user USING ERRCODE = 'TM001';
+    END IF;
+    -- A user nobody has seen has no ownership that could be closed. The lock makes this wait for whoever is just ending the cutover.
+    IF ownership.version = 1 THEN
+        SELECT phase INTO current_phase FROM tidemark_migration.plan FOR SHARE;
+        IF current_phase = 'finished' THEN
+            RAISE EXCEPTION 'everybody is written in DynamoDB' USING ERRCODE = 'TM001';
+        END IF;
+    END IF;
+    INSERT INTO tidemark_migration.outbox (user_id, version, source, before, after)
+        VALUES (of_user, ownership.version, source, before, after);
+END $$;
+
+-- A trigger's arguments are the column that says whose a row is, and the table's name: of a partition, that of the whole. Runs as who installed it: the application needs no rights here.
+CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
+DECLARE
+    before jsonb;
+    after jsonb;
+    of_before text;
+    of_after text;
+BEGIN
+    -- What `apply_change` writes has its version already.
+    IF current_setting('tidemark_migration.applying', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        before := to_jsonb(OLD);
+        of_before := before ->> TG_ARGV[0];
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        after := to_jsonb(NEW);
+        of_after := after ->> TG_ARGV[0];
+    END IF;
+    IF of_before = of_after THEN
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], before, after);
+        RETURN NULL;
+    END IF;
+    -- A row of nobody's is not carried over. One that changes hands is two changes.
+    IF of_before IS NOT NULL THEN
+        PERFORM tidemark_migration.record_change(of_before, TG_ARGV[1], before, NULL);
+    END IF;
+    IF of_after IS NOT NULL THEN
+        PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], NULL, after);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tidemark_migration.refuse_truncate() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'TRUNCATE would not be seen by the migration; DELETE is' USING ERRCODE = 'TM002';
+END $$;
+
+-- Raises an ownership's epoch by one, from this one, and at this version if one is given: the two halves of a move. False when it is not there any more.
+CREATE FUNCTION tidemark_migration.advance_epoch(of_user text, from_epoch integer, at_version bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.ownerships SET epoch = from_epoch + 1
+        WHERE user_id = of_user AND epoch = from_epoch AND (at_version IS NULL OR version = at_version);
+    RETURN FOUND;
+END $$;
+
+-- Makes a change that was made in DynamoDB: the next one, and no other. False when it is not the next one; nothing is changed then.
+-- The schema is in the path for triggers of the application's own.
+CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, source text, row_id jsonb, after jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+    names text;
+    settings text;
+BEGIN
+    INSERT INTO tidemark_migration.ownerships (user_id) VALUES (of_user) ON CONFLICT (user_id) DO NOTHING;
+    UPDATE tidemark_migration.ownerships SET version = to_version WHERE user_id = of_user AND version = to_version - 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM set_config('tidemark_migration.applying', 'on', true);
+    IF after IS NULL THEN
+        -- A change of no row has no id, and removes nothing.
+        EXECUTE format('DELETE FROM {schema}.%1$I WHERE id = (jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
+    ELSE
+        -- An id that the column makes by itself otherwise may be given, and not be set.
+        SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ') FILTER (WHERE name <> 'id')
+            INTO names, settings FROM jsonb_object_keys(after) AS name;
+        EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
+            ON CONFLICT (id) DO UPDATE SET %3$s', source, names, settings) USING after;
+    END IF;
+    PERFORM set_config('tidemark_migration.applying', 'off', true);
+    RETURN true;
+END $$;
+
+-- They do what whoever installed them may do, so only who is told may call them: see `Postgres::grant`.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;

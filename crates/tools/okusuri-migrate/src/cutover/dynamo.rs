@@ -1,0 +1,420 @@
+//! The DynamoDB side. All that has to be atomic is one request.
+//!
+//! What the cutover keeps here lies beside the application's items, and is removed in the end:
+//!
+//! | `PK` | `SK` | |
+//! |---|---|---|
+//! | `MIGRATION#<run>#OWNERSHIP#<user id>` | `OWNERSHIP` | `Epoch`, `Version` |
+//! | `MIGRATION#<run>#REPLICATION#<0..=15>` | `REPLICATION` | there from dual writes until a rollback: without it nobody is told a first change |
+//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a row that is gone |
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
+};
+use domain::UserId;
+use store::StoreError;
+use store::okusuri::{Key, Logs};
+
+use super::item_writes::ItemWrites;
+use super::outbox_entry::OutboxEntry;
+use super::ownership::{Ownership, bucket};
+use super::postgres::table_of;
+use crate::source::Row;
+use crate::transform::Item;
+use crate::{Failure, FailureKind};
+
+/// What the keys of everything begin with that the cutover keeps here.
+pub const PREFIX: &str = "MIGRATION#";
+
+/// A transaction has at most 100 actions
+/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)); two are the ownership and the outbox's.
+const WRITES_MAX: usize = 98;
+
+/// Partitions of the outbox, and gates.
+const SHARDS: u8 = 16;
+
+/// The last of 16 digits.
+const VERSION_MAX: u64 = 9_999_999_999_999_999;
+
+/// How often a request is tried while another transaction holds one of its items.
+const TRIES: u32 = 30;
+
+type Attributes = HashMap<String, AttributeValue>;
+
+/// DynamoDB as the cutover sees it.
+#[derive(Debug, Clone)]
+pub struct Dynamo {
+    client: Client,
+    table: String,
+    run: String,
+}
+
+/// What a change rests on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fence<'a> {
+    /// This side owns the user: the user's ownership as it was read, and what the other side is to be told.
+    Own(Ownership, &'a OutboxEntry),
+    /// The other side made this version.
+    Replicated(u64),
+}
+
+/// What has become of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DynamoWrite {
+    /// It is there.
+    Written,
+    /// The ownership is not as it should be; nothing was written.
+    Stale,
+    /// Another user has the marker with this key; nothing was written.
+    Taken(Key),
+}
+
+fn s(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+fn n(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+fn number<T: std::str::FromStr + Default>(item: &Attributes, name: &str) -> T {
+    let number = item.get(name).and_then(|value| value.as_n().ok());
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn text<'a>(item: &'a Attributes, name: &str) -> &'a str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
+}
+
+fn built<T, E: std::fmt::Display>(built: Result<T, E>) -> Result<T, Failure> {
+    built.map_err(|error| FailureKind::TableRefused.because(error))
+}
+
+fn failed<E>(error: SdkError<E, aws_sdk_dynamodb::config::http::HttpResponse>) -> Failure
+where
+    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    StoreError::from(error).into()
+}
+
+impl Dynamo {
+    /// Okusuri's table, in the cutover of that id.
+    pub fn new(client: Client, table: &str, run: &str) -> Self {
+        Self { client, table: table.to_owned(), run: run.to_owned() }
+    }
+
+    fn ownership_key(&self, user: &str) -> Attributes {
+        Key { partition: format!("{PREFIX}{}#OWNERSHIP#{user}", self.run), sort: "OWNERSHIP".to_owned() }.item()
+    }
+
+    fn outbox_partition(&self, shard: u8) -> String {
+        format!("{PREFIX}{}#OUTBOX#{shard}", self.run)
+    }
+
+    fn replication_flag_key(&self, shard: u8) -> Attributes {
+        Key { partition: format!("{PREFIX}{}#REPLICATION#{shard}", self.run), sort: "REPLICATION".to_owned() }.item()
+    }
+
+    fn outbox_key(&self, user: &str, version: u64) -> Attributes {
+        Key { partition: self.outbox_partition(bucket(user) % SHARDS), sort: format!("{user}#{version:016}") }.item()
+    }
+
+    /// From here on this side may be told.
+    pub(super) async fn enable_replication(&self) -> Result<(), Failure> {
+        for shard in 0..SHARDS {
+            let request =
+                self.client.put_item().table_name(&self.table).set_item(Some(self.replication_flag_key(shard)));
+            request.send().await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// A user's ownership on this side.
+    pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(self.ownership_key(user)));
+        let item = request.consistent_read(true).send().await.map_err(failed)?.item;
+        Ok(item.as_ref().map_or_else(Ownership::default, ownership))
+    }
+
+    /// The ownerships of at most 100 users.
+    pub(super) async fn ownerships(&self, users: &[String]) -> Result<BTreeMap<String, Ownership>, Failure> {
+        let mut found: BTreeMap<_, _> = users.iter().map(|user| (user.clone(), Ownership::default())).collect();
+        let mut keys: Vec<_> = users.iter().map(|user| self.ownership_key(user)).collect();
+        for _ in 0..TRIES {
+            if keys.is_empty() {
+                return Ok(found);
+            }
+            let of_table = built(KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build())?;
+            let answer = self.client.batch_get_item().request_items(&self.table, of_table).send().await;
+            let answer = answer.map_err(failed)?;
+            for item in answer.responses.unwrap_or_default().remove(&self.table).unwrap_or_default() {
+                if let Some((_, user)) = text(&item, "PK").split_once("#OWNERSHIP#") {
+                    found.insert(user.to_owned(), ownership(&item));
+                }
+            }
+            let rest = answer.unprocessed_keys.unwrap_or_default().remove(&self.table);
+            keys = rest.map(|rest| rest.keys).unwrap_or_default();
+        }
+        Err(FailureKind::TableUnreachable.because("ownerships stay unread"))
+    }
+
+    /// Raises an ownership's epoch from this one by one, at this version if one is given.
+    pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
+        // Two movers may be at it, or the ownership may have gone on since it was read: whoever comes second changes nothing.
+        let mut condition = "(Epoch = :from OR (:from = :zero AND attribute_not_exists(Epoch)))".to_owned();
+        let mut request = self.client.update_item();
+        if let Some(at) = at {
+            condition.push_str(" AND (Version = :at OR (:at = :zero AND attribute_not_exists(Version)))");
+            request = request.expression_attribute_values(":at", n(at));
+        }
+        let request = request
+            .table_name(&self.table)
+            .set_key(Some(self.ownership_key(user)))
+            .update_expression("SET Epoch = :to, Version = if_not_exists(Version, :zero)")
+            .condition_expression(condition)
+            .expression_attribute_values(":from", n(from))
+            .expression_attribute_values(":to", n(from + 1))
+            .expression_attribute_values(":zero", n(0));
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Makes a change: all of it, and what it rests on, in one transaction. One of very many items is begun in several, each under the same condition.
+    pub(super) async fn write(
+        &self,
+        user: &str,
+        fence: Fence<'_>,
+        writes: &ItemWrites,
+    ) -> Result<DynamoWrite, Failure> {
+        if writes.touches_logs() {
+            self.forget_summary(user).await?;
+        }
+        let puts = writes.puts.iter().map(|(key, item)| (key, self.put(user, key, item)));
+        let deletes = writes.deletes.iter().map(|key| (key, self.delete(user, key)));
+        let mut actions = Vec::new();
+        for (key, action) in puts.chain(deletes) {
+            actions.push((key.clone(), action?));
+        }
+        while actions.len() > WRITES_MAX {
+            let rest = actions.split_off(WRITES_MAX);
+            let first = std::mem::replace(&mut actions, rest);
+            match self.transact(vec![self.check(user, fence)?], first).await? {
+                DynamoWrite::Written => {}
+                other => return Ok(other),
+            }
+        }
+        self.transact(self.raise(user, fence)?, actions).await
+    }
+
+    /// The service keeps a summary of a user's logs, which will not be that of what is written now.
+    async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
+        let user = built(UserId::new(user))?;
+        Ok(Logs::new(&store::Table::new(self.client.clone(), &self.table)).forget_summary(&user).await?)
+    }
+
+    async fn transact(
+        &self,
+        mut all: Vec<TransactWriteItem>,
+        actions: Vec<(Key, TransactWriteItem)>,
+    ) -> Result<DynamoWrite, Failure> {
+        let own = all.len();
+        let (keys, actions): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
+        all.extend(actions);
+        let mut patience = Duration::from_millis(5);
+        for _ in 0..TRIES {
+            let sent = self.client.transact_write_items().set_transact_items(Some(all.clone())).send().await;
+            let Err(error) = sent else { return Ok(DynamoWrite::Written) };
+            let reasons = match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(why)) => why.cancellation_reasons(),
+                Some(TransactWriteItemsError::TransactionInProgressException(_)) => &[],
+                _ => return Err(failed(error)),
+            };
+            let failed_at =
+                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ConditionalCheckFailed");
+            match reasons.iter().position(failed_at) {
+                Some(at) if at < own => return Ok(DynamoWrite::Stale),
+                Some(at) => {
+                    let key = keys.get(at - own).cloned();
+                    return key.map(DynamoWrite::Taken).ok_or_else(|| failed(error));
+                }
+                None => {}
+            }
+            let is_refused =
+                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ValidationError");
+            if reasons.iter().any(is_refused) {
+                return Err(failed(error));
+            }
+            // Another transaction holds an item, or the table is busy.
+            tokio::time::sleep(patience.mul_f64(0.5 + fastrand::f64())).await;
+            patience = (patience * 2).min(Duration::from_millis(200));
+        }
+        Err(FailureKind::TableUnreachable.because("the items stay busy"))
+    }
+
+    /// The condition that a fence means, and its values.
+    fn condition(fence: Fence<'_>) -> (&'static str, Attributes) {
+        match fence {
+            // Somebody else may have made the next change, or closed the ownership, since it was read.
+            Fence::Own(ownership, _) => (
+                "Epoch = :epoch AND Version = :version",
+                [(":epoch".to_owned(), n(ownership.epoch)), (":version".to_owned(), n(ownership.version))].into(),
+            ),
+            // Whoever else tells it may have been first, or an earlier one is missing.
+            Fence::Replicated(1) => {
+                ("attribute_not_exists(Version) OR Version = :version", [(":version".to_owned(), n(0))].into())
+            }
+            Fence::Replicated(version) => ("Version = :version", [(":version".to_owned(), n(version - 1))].into()),
+        }
+    }
+
+    fn check(&self, user: &str, fence: Fence<'_>) -> Result<TransactWriteItem, Failure> {
+        let (condition, values) = Self::condition(fence);
+        let check = ConditionCheck::builder()
+            .table_name(&self.table)
+            .set_key(Some(self.ownership_key(user)))
+            .condition_expression(condition)
+            .set_expression_attribute_values(Some(values));
+        Ok(TransactWriteItem::builder().condition_check(built(check.build())?).build())
+    }
+
+    fn raise(&self, user: &str, fence: Fence<'_>) -> Result<Vec<TransactWriteItem>, Failure> {
+        let (condition, mut values) = Self::condition(fence);
+        let version = match fence {
+            Fence::Own(_, entry) => entry.version,
+            Fence::Replicated(version) => version,
+        };
+        values.extend([(":next".to_owned(), n(version)), (":zero".to_owned(), n(0))]);
+        let ownership = Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(self.ownership_key(user)))
+            .update_expression("SET Version = :next, Epoch = if_not_exists(Epoch, :zero)")
+            .condition_expression(condition)
+            .set_expression_attribute_values(Some(values));
+        let mut actions = vec![TransactWriteItem::builder().update(built(ownership.build())?).build()];
+        if matches!(fence, Fence::Replicated(1)) {
+            // After a rollback has removed the ownerships, a user without one is not a new one. Only a first change asks, so this is no hot item.
+            let gate = ConditionCheck::builder()
+                .table_name(&self.table)
+                .set_key(Some(self.replication_flag_key(bucket(user) % SHARDS)))
+                .condition_expression("attribute_exists(PK)");
+            actions.push(TransactWriteItem::builder().condition_check(built(gate.build())?).build());
+        }
+        if let Fence::Own(_, entry) = fence {
+            let mut item = self.outbox_key(user, version);
+            item.insert("Source".to_owned(), s(entry.table.name()));
+            if let Some((name, row)) = built(entry.kept())? {
+                item.insert(name.to_owned(), s(row));
+            }
+            let put = Put::builder().table_name(&self.table).set_item(Some(item));
+            actions.push(TransactWriteItem::builder().put(built(put.build())?).build());
+        }
+        Ok(actions)
+    }
+
+    fn put(&self, user: &str, key: &Key, item: &Item) -> Result<TransactWriteItem, Failure> {
+        let mut put = Put::builder().table_name(&self.table).set_item(Some(item.attributes.clone()));
+        if let Some((condition, values)) = of_others(user, key) {
+            put = put.condition_expression(condition).set_expression_attribute_values(Some(values));
+        }
+        Ok(TransactWriteItem::builder().put(built(put.build())?).build())
+    }
+
+    fn delete(&self, user: &str, key: &Key) -> Result<TransactWriteItem, Failure> {
+        let mut delete = Delete::builder().table_name(&self.table).set_key(Some(key.item()));
+        if let Some((condition, values)) = of_others(user, key) {
+            delete = delete.condition_expression(condition).set_expression_attribute_values(Some(values));
+        }
+        Ok(TransactWriteItem::builder().delete(built(delete.build())?).build())
+    }
+
+    /// The first changes of a user that PostgreSQL may not have, in their order.
+    pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
+        let request = self.client.query().table_name(&self.table).consistent_read(true).limit(50);
+        let answer = request
+            .key_condition_expression("PK = :partition AND SK BETWEEN :first AND :last")
+            .expression_attribute_values(":partition", s(self.outbox_partition(bucket(user) % SHARDS)))
+            .expression_attribute_values(":first", s(format!("{user}#{:016}", 0)))
+            .expression_attribute_values(":last", s(format!("{user}#{:016}", VERSION_MAX)))
+            .send()
+            .await
+            .map_err(failed)?;
+        let unreadable =
+            |error: &dyn std::fmt::Display| FailureKind::TableRefused.because(format!("the outbox: {error}"));
+        let entry = |item: Attributes| {
+            let table = table_of(text(&item, "Source"))?;
+            let read = |name: &str| {
+                let json = item.get(name).and_then(|value| value.as_s().ok());
+                json.map(|json| Row::read(table, json)).transpose().map_err(|error| unreadable(&error))
+            };
+            let (_, version) = text(&item, "SK").rsplit_once('#').unwrap_or_default();
+            let version = version.parse().map_err(|error: std::num::ParseIntError| unreadable(&error))?;
+            Ok(OutboxEntry { user: user.to_owned(), version, table, before: read("Before")?, after: read("After")? })
+        };
+        answer.items.unwrap_or_default().into_iter().map(entry).collect()
+    }
+
+    /// PostgreSQL has it.
+    pub(super) async fn remove_outbox_entry(&self, user: &str, version: u64) -> Result<(), Failure> {
+        let request = self.client.delete_item().table_name(&self.table).set_key(Some(self.outbox_key(user, version)));
+        request.send().await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// The users of whom PostgreSQL has not been told everything, and how many changes wait.
+    pub(super) async fn pending(&self) -> Result<(BTreeSet<String>, u64), Failure> {
+        let (mut users, mut count) = (BTreeSet::new(), 0);
+        for shard in 0..SHARDS {
+            for item in self.query(&self.outbox_partition(shard)).await? {
+                count += 1;
+                users.extend(text(&item, "SK").rsplit_once('#').map(|(user, _)| user.to_owned()));
+            }
+        }
+        Ok((users, count))
+    }
+
+    /// All items of a user's own partition.
+    pub(super) async fn items_of(&self, user: &str) -> Result<Vec<Attributes>, Failure> {
+        self.query(&format!("USER#{user}")).await
+    }
+
+    async fn query(&self, partition: &str) -> Result<Vec<Attributes>, Failure> {
+        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request =
+            request.key_condition_expression("PK = :partition").expression_attribute_values(":partition", s(partition));
+        let mut pages = request.into_paginator().items().send();
+        let mut all = Vec::new();
+        while let Some(item) = pages.next().await {
+            all.push(item.map_err(failed)?);
+        }
+        Ok(all)
+    }
+
+    /// One item.
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Attributes>, Failure> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item())).consistent_read(true);
+        Ok(request.send().await.map_err(failed)?.item)
+    }
+}
+
+fn ownership(item: &Attributes) -> Ownership {
+    Ownership { epoch: number(item, "Epoch"), version: number(item, "Version") }
+}
+
+/// What lies outside of the user's own partition may be another user's by now: an address that both once had.
+fn of_others(user: &str, key: &Key) -> Option<(&'static str, Attributes)> {
+    let is_own = key.partition.strip_prefix("USER#") == Some(user);
+    (!is_own).then(|| ("attribute_not_exists(PK) OR UserId = :user", [(":user".to_owned(), s(user))].into()))
+}

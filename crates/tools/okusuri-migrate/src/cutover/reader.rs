@@ -1,0 +1,168 @@
+//! How the application reads during a cutover: from the side that wrote last, and in the shadow from the other one too.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use tokio::time::timeout;
+
+use super::item_writes;
+use super::ownership::{Ownerships, Side};
+use super::sides::Sides;
+use crate::source::Row;
+use crate::transform::items_of;
+use crate::{Failure, FailureKind};
+
+/// How often a read looks who wrote last.
+const TRIES: u32 = 50;
+
+/// How long an answer waits for what it is compared with.
+const SHADOW_MAX: Duration = Duration::from_secs(1);
+
+/// A user's logs: for each date whether there was bleeding.
+pub type Logs = BTreeMap<String, bool>;
+
+/// Reads a user's logs, and counts what both sides said.
+#[derive(Debug)]
+pub struct Reader {
+    sides: Sides,
+    compared: AtomicU64,
+    differing: AtomicU64,
+    late: AtomicU64,
+}
+
+/// What the shadow reads have shown so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Shadow {
+    /// Both sides were at the same change, and were compared.
+    pub compared: u64,
+    /// Of these, how many said something else.
+    pub differing: u64,
+    /// One side was behind, or did not answer within a second, so there was nothing to compare.
+    pub late: u64,
+}
+
+/// What became of one shadow read.
+#[derive(Debug, Clone, Copy)]
+enum Compared {
+    Late,
+    Equal,
+    Differing,
+}
+
+impl Reader {
+    /// A reader of both sides.
+    pub fn new(sides: Sides) -> Self {
+        Self { sides, compared: 0.into(), differing: 0.into(), late: 0.into() }
+    }
+
+    /// What the shadow reads have shown so far.
+    pub fn shadow(&self) -> Shadow {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
+    }
+
+    /// A user's logs, with every change that was answered before. Never waits for a user who is between two sides.
+    ///
+    /// # Errors
+    /// When the side that wrote last does not answer.
+    pub async fn logs(&self, user: &str) -> Result<Logs, Failure> {
+        match self.of_leader(user).await {
+            // PostgreSQL also tells who leads. Without it, DynamoDB knows at least whether it does.
+            Err(failure)
+                if failure.kind == FailureKind::SourceGone || failure.kind == FailureKind::SourceUnreadable =>
+            {
+                let Ok(ownership) = self.sides.dynamo.ownership(user).await else { return Err(failure) };
+                if ownership.is_open(Side::Dynamo) { self.of_items(user).await } else { Err(failure) }
+            }
+            read => read,
+        }
+    }
+
+    async fn of_leader(&self, user: &str) -> Result<Logs, Failure> {
+        let Some(plan) = self.sides.postgres.plan().await? else {
+            return Ok(self.of_rows(&self.sides.postgres.plain_logs_of(user).await?));
+        };
+        let mut side = Side::Postgres;
+        for _ in 0..TRIES {
+            // The ownership comes first, or with the logs: what it says of them is true then, whatever comes after.
+            let (own, logs) = match side {
+                Side::Postgres => {
+                    let (ownership, rows) = self.sides.postgres.logs_of(user).await?;
+                    (ownership, self.of_rows(&rows))
+                }
+                Side::Dynamo => (self.sides.dynamo.ownership(user).await?, self.of_items(user).await?),
+            };
+            let is_leader = own.is_open(side) || {
+                // Nobody may write, or the other side may: its epoch tells.
+                let ownerships = match side {
+                    Side::Postgres => Ownerships { postgres: own, dynamo: self.sides.dynamo.ownership(user).await? },
+                    Side::Dynamo => Ownerships { postgres: self.sides.postgres.ownership(user).await?, dynamo: own },
+                };
+                ownerships.leader() == side
+            };
+            if is_leader {
+                if plan.phase.is_compared() {
+                    // A side that is only asked to be compared does not keep the other one's answer from anybody.
+                    let compared = timeout(SHADOW_MAX, self.compare(user, side, own.version, &logs)).await;
+                    self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
+                }
+                return Ok(logs);
+            }
+            side = side.other();
+        }
+        Err(FailureKind::Cutover.because(format!("user {user} is moved to and fro")))
+    }
+
+    /// Asks the other side. Gives what its answer counts as.
+    async fn compare(&self, user: &str, side: Side, version: u64, logs: &Logs) -> Result<Compared, Failure> {
+        let (before, others, after) = match side.other() {
+            Side::Postgres => {
+                let (ownership, rows) = self.sides.postgres.logs_of(user).await?;
+                (ownership.version, self.of_rows(&rows), ownership.version)
+            }
+            Side::Dynamo => {
+                let before = self.sides.dynamo.ownership(user).await?.version;
+                let logs = self.of_items(user).await?;
+                (before, logs, self.sides.dynamo.ownership(user).await?.version)
+            }
+        };
+        // The leader may have written while it was read, too; PostgreSQL's rows come with their version, DynamoDB's do not.
+        let still = match side {
+            Side::Postgres => version,
+            Side::Dynamo => self.sides.dynamo.ownership(user).await?.version,
+        };
+        Ok(if [before, after, still] != [version; 3] {
+            Compared::Late
+        } else if others == *logs {
+            Compared::Equal
+        } else {
+            Compared::Differing
+        })
+    }
+
+    fn count(&self, compared: Compared) {
+        let add = |count: &AtomicU64| count.fetch_add(1, Ordering::Relaxed);
+        match compared {
+            Compared::Late => _ = add(&self.late),
+            Compared::Equal => _ = add(&self.compared),
+            Compared::Differing => _ = (add(&self.compared), add(&self.differing)),
+        }
+    }
+
+    fn of_rows(&self, rows: &[Row]) -> Logs {
+        let options = &self.sides.options;
+        let items = rows.iter().filter(|row| items_of(row, options).is_ok()).cloned().collect::<Vec<_>>();
+        item_writes::winning_items(&items, options).into_values().filter_map(|item| log(&item.attributes)).collect()
+    }
+
+    async fn of_items(&self, user: &str) -> Result<Logs, Failure> {
+        Ok(self.sides.dynamo.items_of(user).await?.iter().filter_map(log).collect())
+    }
+}
+
+fn log(item: &std::collections::HashMap<String, AttributeValue>) -> Option<(String, bool)> {
+    let has_bleeding = *item.get("HasBleeding")?.as_bool().ok()?;
+    Some((item.get("Date")?.as_s().ok()?.clone(), has_bleeding))
+}

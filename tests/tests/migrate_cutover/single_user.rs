@@ -1,0 +1,348 @@
+//! One user, one write after the other: what the storms of writes come upon too seldom.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use okusuri_migrate::cutover::ownership::bucket;
+use okusuri_migrate::cutover::{Reader, Shadow, Side, Writer};
+use okusuri_migrate::source::{Account, MedicationLog, Row, Session, Time, User};
+
+use super::*;
+
+const USER: &str = "hand";
+
+fn time(text: &str) -> Option<Time> {
+    Some(Time(text.to_owned()))
+}
+
+fn profile(name: &str, image: Option<String>) -> Row {
+    Row::User(User {
+        id: USER.to_owned(),
+        name: Some(name.to_owned()),
+        email: Some("hand@example.com".to_owned()),
+        email_verified: Some(true),
+        image,
+        created_at: time("2030-01-01T00:00:00"),
+        updated_at: time("2030-01-01T00:00:00"),
+        deleted_at: None,
+    })
+}
+
+fn session(id: &str) -> Row {
+    Row::Session(Session {
+        id: id.to_owned(),
+        expires_at: time("2099-01-01T00:00:00"),
+        token: Some(format!("token of {id}")),
+        created_at: time("2030-01-01T00:00:00"),
+        updated_at: time("2030-01-01T00:00:00"),
+        ip_address: None,
+        user_agent: None,
+        user_id: Some(USER.to_owned()),
+    })
+}
+
+fn account(user: &str) -> Row {
+    Row::Account(Account {
+        id: format!("account of {user}"),
+        account_id: Some("subject".to_owned()),
+        provider_id: Some("google".to_owned()),
+        user_id: Some(user.to_owned()),
+        access_token: None,
+        refresh_token: None,
+        id_token: None,
+        access_token_expires_at: None,
+        refresh_token_expires_at: None,
+        scope: None,
+        password: None,
+        created_at: time("2025-01-01T00:00:00"),
+        updated_at: time("2025-01-01T00:00:00"),
+    })
+}
+
+/// A cutover of a source with a few users, as far as dual writes. Also gives its id.
+async fn dual(migration: &mut Migration) -> String {
+    migration.phase("cutover", &["--to", "capture"]).await.unwrap();
+    for name in ["export", "transform", "load"] {
+        migration.phase(name, &[]).await.unwrap();
+    }
+    migration.phase("cutover", &["--to", "dual"]).await.unwrap();
+    run_of(migration).await
+}
+
+/// The same, and our user is there and is written in DynamoDB.
+async fn moved(seed: u64) -> (Migration, Writer) {
+    let mut migration = Migration::new(seed, 4).await.unwrap();
+    let run = dual(&mut migration).await;
+    let writer = Writer::new(sides(&migration, &run).await);
+    assert_eq!(writer.put(&profile("by hand", None)).await.unwrap(), Side::Postgres);
+    migration.phase("cutover", &["--to", "100%"]).await.unwrap();
+    (migration, writer)
+}
+
+/// In capture nobody tells: as if each writer were killed right after its write.
+async fn tell(migration: &mut Migration, is_told: bool) {
+    let phase = if is_told { "percent" } else { "capture" };
+    let client = migration.postgres.client().await.unwrap();
+    client.execute("UPDATE tidemark_migration.plan SET phase = $1", &[&phase]).await.unwrap();
+}
+
+/// The ids of the user's sessions in PostgreSQL, and how many items those in DynamoDB have.
+async fn sessions(migration: &mut Migration) -> (Vec<String>, usize) {
+    let client = migration.postgres.client().await.unwrap();
+    let rows = client.query(r#"SELECT id FROM session WHERE "userId" = $1 ORDER BY id"#, &[&USER]).await.unwrap();
+    let of_user = AttributeValue::S(USER.to_owned());
+    let items = migration.items().await.unwrap();
+    let is_session =
+        |(partition, sort): &(String, String)| partition.starts_with("SESSION#") || sort.starts_with("SESSION#");
+    let items = items.iter().filter(|(key, item)| is_session(key) && item.get("UserId") == Some(&of_user));
+    (rows.iter().map(|row| row.get(0)).collect(), items.count())
+}
+
+/// The user's ownership in DynamoDB, and how many changes it has.
+async fn ownership(migration: &mut Migration) -> (String, u64) {
+    let run = run_of(migration).await;
+    let ownership = format!("MIGRATION#{run}#OWNERSHIP#{USER}");
+    let items = migration.items().await.unwrap();
+    let version = items[&(ownership.clone(), "OWNERSHIP".to_owned())]["Version"].as_n().unwrap().parse().unwrap();
+    (ownership, version)
+}
+
+/// Nothing waits, and both sides say the same.
+async fn assert_level(migration: &Migration) {
+    assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
+    let report = migration.json("report-cutover.json").unwrap();
+    assert_eq!((&report["state"]["pending"], &report["compared"]["late"]), (&0.into(), &0.into()), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_delete_that_is_repeated_before_it_was_told_is_one_delete() {
+    let (mut migration, writer) = moved(31).await;
+    writer.put(&session("one")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
+    tell(&mut migration, false).await;
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 0));
+    let changes = ownership(&mut migration).await;
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(ownership(&mut migration).await, changes);
+    tell(&mut migration, true).await;
+    assert_eq!(sessions(&mut migration).await, (vec![], 0));
+    writer.put(&session("two")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+    assert_level(&migration).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_change_of_no_row_at_all_is_told_like_any_other() {
+    let (mut migration, writer) = moved(32).await;
+    // What a delete that came twice used to leave behind.
+    let run = run_of(&mut migration).await;
+    let (ownership, version) = ownership(&mut migration).await;
+    let (shard, next) = (bucket(USER) % 16, version + 1);
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    let table = &migration.database.client;
+    let update = table.update_item().table_name(Database::OKUSURI).key("PK", s(&ownership)).key("SK", s("OWNERSHIP"));
+    let update = update.update_expression("SET Version = :next");
+    update.expression_attribute_values(":next", AttributeValue::N(next.to_string())).send().await.unwrap();
+    let put = table.put_item().table_name(Database::OKUSURI).item("Source", s("session"));
+    let put = put.item("PK", s(&format!("MIGRATION#{run}#OUTBOX#{shard}")));
+    put.item("SK", s(&format!("{USER}#{next:016}"))).send().await.unwrap();
+
+    writer.put(&session("one")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_delete_of_what_postgresql_has_not_been_told_is_no_delete_of_nothing() {
+    let (mut migration, writer) = moved(33).await;
+    tell(&mut migration, false).await;
+    assert_eq!(writer.put(&session("one")).await.unwrap(), Side::Dynamo);
+    assert_eq!(sessions(&mut migration).await, (vec![], 2));
+    assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
+    tell(&mut migration, true).await;
+    writer.put(&session("two")).await.unwrap();
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+    assert_level(&migration).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_deleted_row_had_can_be_had_before_postgresql_is_told() {
+    let (mut migration, writer) = moved(39).await;
+    let with_token = |id: &str| match session(id) {
+        Row::Session(row) => Row::Session(Session { token: Some("the token".to_owned()), ..row }),
+        other => other,
+    };
+    writer.put(&with_token("one")).await.unwrap();
+    tell(&mut migration, false).await;
+    writer.delete(&with_token("one")).await.unwrap();
+    assert_eq!(writer.put(&with_token("two")).await.unwrap(), Side::Dynamo);
+    tell(&mut migration, true).await;
+    assert_level(&migration).await;
+    assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_moved_user_with_a_large_picture_can_change_their_name() {
+    let (mut migration, writer) = moved(34).await;
+    let picture = |times: usize| Some("data:image/png;base64,".to_owned() + &"QUJD".repeat(times));
+    let of_user = r#"SELECT name, length(image) FROM "user" WHERE id = $1"#;
+    // 255 KB, and more than an item has room for.
+    for (name, times, side) in
+        [("one", 87_000, Side::Dynamo), ("two", 87_000, Side::Dynamo), ("three", 120_000, Side::Postgres)]
+    {
+        assert_eq!(writer.put(&profile(name, picture(times))).await.unwrap(), side, "{name}");
+        let client = migration.postgres.client().await.unwrap();
+        let row = client.query_one(of_user, &[&USER]).await.unwrap();
+        assert_eq!((row.get(0), row.get::<_, i32>(1)), (name, 22 + 4 * i32::try_from(times).unwrap()));
+    }
+    assert_level(&migration).await;
+    assert_eq!(writer.put(&profile("four", picture(99_000))).await.unwrap(), Side::Dynamo);
+    assert_level(&migration).await;
+}
+
+fn log() -> Row {
+    Row::MedicationLog(MedicationLog {
+        id: 2_000_000,
+        user_id: Some(USER.to_owned()),
+        has_bleeding: Some(true),
+        created_at: time("2029-05-10T03:00:00+00:00"),
+        updated_at: time("2029-05-10T03:00:00+00:00"),
+        deleted_at: None,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_shadow_that_does_not_answer_takes_no_read_with_it() {
+    let mut migration = Migration::new(35, 4).await.unwrap();
+    let run = dual(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    writer.put(&profile("by hand", None)).await.unwrap();
+    writer.put(&log()).await.unwrap();
+    migration.phase("cutover", &["--to", "shadow"]).await.unwrap();
+    let logs = BTreeMap::from([("2029-05-10".to_owned(), true)]);
+    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 0 });
+    let always = Chance { probability: 1.0, ..Chance::default() };
+    let faults = EngineFaults { fail_before: BTreeMap::from([("*".to_owned(), always)]), ..EngineFaults::default() };
+    migration.database.engine().faults().set(faults);
+    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 1 });
+    migration.database.engine().faults().set(EngineFaults { delay_ms: 60_000, ..EngineFaults::default() });
+    let read = tokio::time::timeout(Duration::from_secs(30), reader.logs(USER)).await;
+    assert_eq!(read.unwrap().unwrap(), logs);
+    assert_eq!(reader.shadow(), Shadow { compared: 1, differing: 0, late: 2 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_has_moved_is_read_without_postgresql() {
+    let (mut migration, writer) = moved(36).await;
+    writer.put(&log()).await.unwrap();
+    let run = run_of(&mut migration).await;
+    let reader = Reader::new(sides(&migration, &run).await);
+    let logs = reader.logs(USER).await.unwrap();
+    assert_eq!(logs.len(), 1);
+    let client = migration.postgres.client().await.unwrap();
+    let end =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'okusuri' AND pid <> pg_backend_pid()";
+    client.execute(end, &[]).await.unwrap();
+    assert_eq!(reader.logs(USER).await.unwrap(), logs);
+    // Whoever has not moved is not taken for somebody without logs.
+    assert_eq!(reader.logs("newcomer").await.unwrap_err().kind, okusuri_migrate::FailureKind::SourceGone);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_expired_and_a_login_of_two_users_are_no_differences() {
+    let mut migration = Migration::new(37, 4).await.unwrap();
+    let client = migration.postgres.client().await.unwrap();
+    let rows = r#"INSERT INTO "user" (id, "emailVerified") VALUES ('ann', true), ('ben', true), ('cem', true);
+        INSERT INTO account (id, "accountId", "providerId", "userId")
+            VALUES ('account of ann', 'subject', 'google', 'ann'), ('account of ben', 'subject', 'google', 'ben');
+        INSERT INTO session (id, token, "userId", "expiresAt")
+            VALUES ('over', 'over', 'ann', '2025-06-01'), ('valid', 'valid', 'ann', '2099-01-01')"#;
+    client.batch_execute(rows).await.unwrap();
+    let run = dual(&mut migration).await;
+    // An export of a time when the one session was still good: TTL has removed it since.
+    let as_of = "2025-01-01T00:00:00Z".parse().unwrap();
+    let sides = sides_as_of(&migration, migration.postgres.url(), &run, as_of).await;
+    // One more, while both sides are written.
+    Writer::new(sides.clone()).put(&account("cem")).await.unwrap();
+    for user in ["ann", "ben", "cem"] {
+        assert_eq!(sides.compare(user).await.unwrap(), Some(vec![]), "{user}");
+    }
+    let delete = migration.database.client.delete_item().table_name(Database::OKUSURI);
+    let s = |text: &str| AttributeValue::S(text.to_owned());
+    delete.key("PK", s("USER#ann")).key("SK", s("SESSION#valid")).send().await.unwrap();
+    let differences = sides.compare("ann").await.unwrap().unwrap();
+    let differences: Vec<_> = differences.iter().map(|found| (found.what, &*found.sort)).collect();
+    assert_eq!(differences, [("missing", "SESSION#valid")]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_login_is_there_only_while_its_user_has_proved_to_have_the_address() {
+    let (mut migration, writer) = moved(39).await;
+    let run = run_of(&mut migration).await;
+    let sides = sides(&migration, &run).await;
+    let Row::User(verified) = profile("by hand", None) else { unreachable!() };
+    let unverified = Row::User(User { email_verified: Some(false), ..verified.clone() });
+    for share in ["100%", "0%"] {
+        migration.phase("cutover", &["--to", share]).await.unwrap();
+        writer.put(&account(USER)).await.unwrap();
+        for (row, logins) in
+            [(Row::User(verified.clone()), 1), (unverified.clone(), 0), (Row::User(verified.clone()), 1)]
+        {
+            writer.put(&row).await.unwrap();
+            let items = migration.items().await.unwrap();
+            let of_login = |(partition, sort): &&(String, String)| {
+                (partition == &format!("USER#{USER}") && sort.starts_with("ACCOUNT#"))
+                    || partition == "ACCOUNT#google#subject"
+            };
+            assert_eq!(items.keys().filter(of_login).count(), 2 * logins, "{share} {row:?}");
+            assert_eq!(sides.compare(USER).await.unwrap(), Some(vec![]), "{share} {row:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_application_has_a_role_of_its_own() {
+    let (mut migration, _) = moved(38).await;
+    let run = run_of(&mut migration).await;
+    let client = migration.postgres.client().await.unwrap();
+    let role = r#"CREATE ROLE "the application" LOGIN;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "the application""#;
+    client.batch_execute(role).await.unwrap();
+    let source = migration.postgres.url().replace("user=okusuri", "user='the application'");
+    let sides = sides_as_of(&migration, source, &run, "2025-01-01T00:00:00Z".parse().unwrap()).await;
+    let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
+    reader.logs("newcomer").await.unwrap_err();
+    let postgres = Postgres::new(migration.postgres.client().await.unwrap(), "public");
+    // Once more does no harm.
+    for _ in 0..2 {
+        postgres.grant("the application").await.unwrap();
+    }
+    for (to, side) in [("100%", Side::Dynamo), ("0%", Side::Postgres), ("100%", Side::Dynamo)] {
+        migration.phase("cutover", &["--to", to]).await.unwrap();
+        for row in [profile(to, None), log(), session(to)] {
+            assert_eq!(writer.put(&row).await.unwrap(), side);
+        }
+        assert_eq!(reader.logs(USER).await.unwrap().len(), 1);
+        assert_eq!(writer.delete(&session(to)).await.unwrap(), side);
+        // All that was told, the writer told.
+        assert_eq!(sessions(&mut migration).await, (vec![], 0));
+    }
+    // Who goes altogether is brought back by the writer.
+    let gone = profile("gone", None);
+    assert_eq!(writer.delete(&gone).await.unwrap(), Side::Postgres);
+    assert_level(&migration).await;
+    // What the cutover's functions may do is nobody else's.
+    client
+        .batch_execute("CREATE ROLE stranger; GRANT USAGE ON SCHEMA tidemark_migration TO stranger; SET ROLE stranger")
+        .await
+        .unwrap();
+    for call in [
+        "advance_epoch('hand', 0, NULL)",
+        "apply_change('hand', 1, 'user', '{}', NULL)",
+        "record_change('hand', 'user', NULL, NULL)",
+    ] {
+        let refused = client.batch_execute(&format!("SELECT tidemark_migration.{call}")).await.unwrap_err();
+        assert_eq!(refused.code().map(|code| code.code()), Some("42501"), "{call}");
+    }
+}
