@@ -1,21 +1,13 @@
 //! Load the room, bring it up to now, apply, persist on condition, tell everybody.
 
-use std::time::Duration;
-
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
-use store::StoreError;
 use store::game::{Freshness, Listener, Live, PersistOutcome, StoredLine, spectators};
+use store::{Retry, StoreError};
 
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::outgoing::{OutgoingMessages, stored_line};
 use crate::protocol::{BUSY, GAME_NOT_FOUND, MessageProblem};
 use crate::sockets::Sockets;
-
-/// How often somebody who was slower decides again. Ten players guess at once, and each try is some milliseconds.
-const TRIES_MAX: u32 = 12;
-
-/// The longest wait before the next try, milliseconds, for each try that was in vain.
-const WAIT_MS_MAX: u64 = 10;
 
 /// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of twenty turns.
 const REVEALS_MAX: u32 = 200;
@@ -111,17 +103,19 @@ impl<S: Sockets> GameRoom<S> {
         request: &PlayRequest<'_>,
         now_ms: u64,
     ) -> Result<PlayOutcome, Failure> {
-        let (mut tries, mut reveals) = (0, 0);
+        let (mut retry, mut reveals) = (Retry::new(), 0);
         let mut earlier_effects = Vec::new();
         let (mut has_changed, mut has_taken_allowance) = (false, false);
-        while tries < TRIES_MAX && reveals < REVEALS_MAX {
+        while reveals < REVEALS_MAX {
             let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
             let words = self.words_of(&live.room).await?;
             let Live { room, secret, listeners } = live;
             let Ok(before) = Game::assemble(room, secret, words) else {
-                // Somebody wrote while the query ran.
-                tries += 1;
-                continue;
+                // Another request wrote the room while the query ran.
+                if retry.wait().await {
+                    continue;
+                }
+                break;
             };
             let asker = match request.asker {
                 Some(connection_id) => Some(asking_participant(&listeners, connection_id)?),
@@ -145,10 +139,10 @@ impl<S: Sockets> GameRoom<S> {
                 match persisted {
                     Ok(PersistOutcome::Yes) => has_changed = true,
                     Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => {
-                        tries += 1;
-                        let wait_ms = fastrand::u64(..=WAIT_MS_MAX * u64::from(tries));
-                        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
-                        continue;
+                        if retry.wait().await {
+                            continue;
+                        }
+                        break;
                     }
                     Err(error) => return Err(error.into()),
                 }
@@ -162,7 +156,7 @@ impl<S: Sockets> GameRoom<S> {
             let spectators = spectators(&listeners);
             return Ok(PlayOutcome { game: after, listeners, spectators, asker, has_changed, effects, refusal });
         }
-        tracing::warn!(%game_id, tries, reveals, "a decision was overtaken each time");
+        tracing::warn!(%game_id, reveals, "a decision was overtaken each time");
         Err(BUSY.into())
     }
 

@@ -38,7 +38,7 @@ impl StoreError {
     }
 
     /// Other transactions held an item each time.
-    pub(crate) fn conflict() -> Self {
+    pub fn conflict() -> Self {
         Self::Busy("TransactionConflict".to_owned())
     }
 
@@ -87,9 +87,7 @@ pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<Transaction
 }
 
 /// The answer to a conditional write; `None` when its condition did not hold.
-pub(crate) fn unless_condition_failed<T, E>(
-    answer: Result<T, SdkError<E, HttpResponse>>,
-) -> Result<Option<T>, StoreError>
+pub fn unless_condition_failed<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> Result<Option<T>, StoreError>
 where
     E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
 {

@@ -7,10 +7,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 /// An item, or the key of one.
 pub type Item = HashMap<String, AttributeValue>;
 
-pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
+/// A text attribute.
+pub fn s(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
-pub(crate) fn n(number: impl ToString) -> AttributeValue {
+/// A number attribute.
+pub fn n(number: impl ToString) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }

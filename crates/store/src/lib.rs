@@ -19,6 +19,8 @@ pub mod shop;
 mod table;
 
 pub use error::StoreError;
-pub use item::Item;
+pub use error::unless_condition_failed;
+pub use item::{Item, n, s};
+pub use retry::{Retry, backoff, patient_backoff};
 pub use series::{Direction, DirectionError, Page};
 pub use table::{BATCH_GET_MAX, BATCH_WRITE_MAX, Table, TransactionOutcome};

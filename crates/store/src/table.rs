@@ -67,7 +67,7 @@ impl Table {
     }
 
     /// The client, for requests that are not about this table's items.
-    pub(crate) fn client(&self) -> &Client {
+    pub fn client(&self) -> &Client {
         &self.client
     }
 

@@ -1,7 +1,5 @@
 //! Making a game, and taking a seat in one.
 
-use std::time::Duration;
-
 use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Refusal, Room};
 use game_room::protocol::RoomMessage;
 use jiff::Timestamp;
@@ -9,16 +7,12 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{INTERNAL, Problem, busy};
 use lambda_kit::ticket::Ticket;
 use serde_json::json;
-use store::StoreError;
 use store::game::{Allowance, Freshness, Listener, Live, PersistOutcome, Role, may_spectate, spectators};
+use store::{Retry, StoreError};
 
 use crate::body::{CheckedGame, NewGameBody, NewSeatBody};
 use crate::problems::{GAME_NOT_FOUND, refused, store_problem};
 use crate::{Api, millisecond};
-
-/// How often a seat is asked for again because others were faster, and how long that waits at most, for each try in vain.
-const TRIES_MAX: u32 = 10;
-const WAIT_MS_MAX: u64 = 10;
 
 /// `POST /games`.
 pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
@@ -49,11 +43,14 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     let player_id = known.unwrap_or_else(|| PlayerId((api.new_id)()));
     let client = api.client(request);
     api.take_allowance(client, Allowance::Tickets, now).await?;
-    for attempt in 1..=TRIES_MAX {
-        let (before, listeners) = match load_game(api, game_id).await? {
-            Some(loaded) => loaded,
-            // Somebody wrote while it was read.
-            None => continue,
+    let mut retry = Retry::new();
+    loop {
+        let Some((before, listeners)) = load_game(api, game_id).await? else {
+            // Another request wrote the game while it was read.
+            if retry.wait().await {
+                continue;
+            }
+            return Err(busy());
         };
         if before.room.kicked.contains(&player_id) {
             return Err(refused(Refusal::Kicked));
@@ -77,14 +74,11 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
             Ok(PersistOutcome::Yes) => {
                 return Ok(ticket_reply(api, 201, &after, player_id, role, name.as_str(), spectators(&listeners), now));
             }
-            Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => {
-                let wait_ms = (api.random_u64)() % (WAIT_MS_MAX * u64::from(attempt));
-                tokio::time::sleep(Duration::from_millis(wait_ms)).await;
-            }
+            Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) if retry.wait().await => {}
+            Ok(PersistOutcome::Lost) | Err(StoreError::Busy(_)) => return Err(busy()),
             Err(error) => return Err(store_problem(error)),
         }
     }
-    Err(busy())
 }
 
 /// The game as it stands, and who gets its messages; `None` when its parts are of different moments.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
+use backon::Retryable;
 use domain::clicks::{Chunk, SequenceNumber, VisitFirstSeen, chunks};
 use jiff::{SignedDuration, Timestamp};
 use store::StoreError;
-use store::Table;
 use store::clicks::{
     Checkpoints, CommitError, FirstSeenCache, FirstSeenRecords, Quarantine, ShardCheckpoint, StatLayout,
 };
+use store::{Table, patient_backoff};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
@@ -19,11 +19,6 @@ use crate::batch::Batch;
 /// How often a batch starts over because its checkpoint moved. Once is a lost reply or a second delivery; more is a mapping that
 /// runs several batches of a shard at once.
 const CHECKPOINT_TRIES_MAX: u32 = 5;
-
-/// The most tries of one step. The pauses between them add up to half a minute, unless the deadline cuts them short.
-const STEP_TRIES_MAX: usize = 12;
-const STEP_DELAY_MIN: Duration = Duration::from_millis(25);
-const STEP_DELAY_MAX: Duration = Duration::from_secs(5);
 
 /// Counts batches, and remembers between them which first-seen records exist.
 #[derive(Debug)]
@@ -119,12 +114,13 @@ impl Aggregator {
         counted: &mut BatchOutcome<'_>,
     ) -> Result<(), CommitError> {
         for chunk in chunks {
-            let first_seen =
-                (|| self.record_first_seen(shard, *reached, &chunk)).retry(backoff()).when(StoreError::is_transient);
+            let first_seen = (|| self.record_first_seen(shard, *reached, &chunk))
+                .retry(patient_backoff())
+                .when(StoreError::is_transient);
             let visits_first_seen = with_deadline(deadline, first_seen).await?;
             let delta = chunk.delta(shard.id(), *reached, &visits_first_seen);
             let commit = (|| self.checkpoints.commit(shard, *reached, chunk.through, &delta, now))
-                .retry(backoff())
+                .retry(patient_backoff())
                 .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()));
             with_deadline(deadline, commit).await?;
             *reached = Some(chunk.through);
@@ -169,15 +165,6 @@ impl Aggregator {
         }
         Ok(())
     }
-}
-
-/// Jittered, growing delays.
-fn backoff() -> ExponentialBuilder {
-    ExponentialBuilder::new()
-        .with_jitter()
-        .with_min_delay(STEP_DELAY_MIN)
-        .with_max_delay(STEP_DELAY_MAX)
-        .with_max_times(STEP_TRIES_MAX)
 }
 
 /// Gives a step up at the deadline, so that the answer can still tell what was counted. A request that is given up may have

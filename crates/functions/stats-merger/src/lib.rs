@@ -8,16 +8,12 @@ use std::time::Duration;
 use lambda_runtime::Diagnostic;
 use metrics::{counter, gauge};
 use serde::Serialize;
-use store::StoreError;
 use store::clicks::{CommitError, Merger, UnmergedSums};
-use tokio::time::{Instant, sleep};
+use store::{Retry, StoreError};
+use tokio::time::Instant;
 
 /// A run begins no shard after this long: the template's timeout is a minute, and so is the schedule.
 const RUN_TIME_MAX: Duration = Duration::from_secs(40);
-
-/// How often a shard is tried in a run, and the longest wait before the second try; it doubles with each further one.
-const TRIES_MAX: u32 = 8;
-const WAIT_MS: u64 = 20;
 
 /// What a run has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -75,8 +71,8 @@ pub async fn handle(merger: &Merger) -> Result<Report, MergeError> {
 /// Whether all that a shard keeps could be merged.
 async fn merge_shard(merger: &Merger, unmerged: UnmergedSums, end: Instant) -> Result<bool, StoreError> {
     let (shard, mut waiting) = (unmerged.shard.clone(), Some(unmerged));
-    for attempt in 0..TRIES_MAX {
-        let Some(unmerged) = waiting else { return Ok(true) };
+    let mut retry = Retry::new();
+    while let Some(unmerged) = waiting {
         if Instant::now() > end {
             return Ok(false);
         }
@@ -85,11 +81,13 @@ async fn merge_shard(merger: &Merger, unmerged: UnmergedSums, end: Instant) -> R
             Err(CommitError::CheckpointMoved) => merger.read(&shard).await?,
             Err(CommitError::Store(error)) if error.is_transient() => {
                 // The total is everybody's, and may be held; and whether it took effect is for the next look to say.
-                sleep(Duration::from_millis(fastrand::u64(..=WAIT_MS << attempt))).await;
+                if !retry.wait().await {
+                    return Ok(false);
+                }
                 merger.read(&shard).await?
             }
             Err(CommitError::Store(error)) => return Err(error),
         };
     }
-    Ok(waiting.is_none())
+    Ok(true)
 }

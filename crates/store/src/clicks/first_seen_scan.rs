@@ -10,8 +10,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::first_seen::{FirstSeenKey, FirstSeenRecords, MONTH, REQUESTS_MAX, Slot, decode_record, slot_of};
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, first_seen_partition, is_first_seen_partition, key};
-use super::repair::operator_backoff;
-use crate::{BATCH_GET_MAX, StoreError};
+use crate::{BATCH_GET_MAX, StoreError, patient_backoff};
 
 /// Claims that stand.
 #[derive(Debug, Default)]
@@ -78,7 +77,7 @@ impl FirstSeenRecords {
         let taken = stream::iter(&first_seen_records).map(|(key, visitors)| async move {
             let entries: Vec<_> = visitors.iter().map(|(slot, _)| (*slot, first_seen)).collect();
             let record_item =
-                (|| self.write(key, &entries)).retry(operator_backoff()).when(StoreError::is_transient).await?;
+                (|| self.write(key, &entries)).retry(patient_backoff()).when(StoreError::is_transient).await?;
             let standing: HashMap<_, _> = decode_record(&record_item).collect();
             let taken = visitors.iter().filter(|(slot, _)| standing.get(slot) != Some(&first_seen));
             Ok::<Vec<Visitor>, StoreError>(taken.map(|(_, visitor)| Visitor::clone(visitor)).collect())

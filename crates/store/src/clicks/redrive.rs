@@ -13,8 +13,7 @@ use super::image::ClickImage;
 use super::keys::key;
 use super::quarantine::{Quarantine, QuarantineEnding, QuarantinedRecord};
 use super::recount::in_no_shard;
-use super::repair::operator_backoff;
-use crate::{StoreError, Table};
+use crate::{StoreError, Table, patient_backoff};
 
 /// What became of a record that was redriven.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +46,7 @@ impl Redriver {
 
     /// Counts the click that a record tells of, unless that has been done.
     pub async fn redrive(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
-        (|| self.try_once(kept, now)).retry(operator_backoff()).when(StoreError::is_transient).await
+        (|| self.try_once(kept, now)).retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
     /// Has a record's click count no more, whatever becomes of the record: for clicks that somebody has put anew, and that the stream has brought.
@@ -71,7 +70,7 @@ impl Redriver {
                     .map(|()| RedriveOutcome::Ended(QuarantineEnding::Dismissed)),
             }
         };
-        end.retry(operator_backoff()).when(StoreError::is_transient).await
+        end.retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
     async fn try_once(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {

@@ -4,16 +4,14 @@
 //! happen is that it is added twice. So all repairs go by one checkpoint, which moves with each of their transactions, and only from where it
 //! was when the error was measured. `docs/decisions/0008-repairing-beside-the-stream.md` has the argument.
 
-use std::time::Duration;
-
-use backon::{ExponentialBuilder, Retryable};
+use backon::Retryable;
 use domain::clicks::{Correction, FirstSeen, SequenceNumber, corrections};
 use jiff::Timestamp;
 
 use super::checkpoints::{Checkpoints, CommitError, ShardCheckpoint};
 use super::first_seen::FirstSeenRecords;
 use super::recount::Measurement;
-use crate::Table;
+use crate::{Table, patient_backoff};
 
 /// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
 /// less the checkpoint.
@@ -80,7 +78,7 @@ impl Repairer {
         for corrections in corrections(&measured.differences, &taken, lowers).chunks(REPAIR_STATS_MAX) {
             let to = SequenceNumber::behind(from);
             (|| self.checkpoints.add(&shard, from, to, corrections.iter().copied(), None, now))
-                .retry(operator_backoff())
+                .retry(patient_backoff())
                 .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()))
                 .await?;
             from = Some(to);
@@ -98,13 +96,4 @@ impl From<CommitError> for RepairError {
             CommitError::Store(error) => Self::Store(error),
         }
     }
-}
-
-/// How an operator's requests are repeated: the pauses add up to some ten seconds.
-pub(super) fn operator_backoff() -> ExponentialBuilder {
-    ExponentialBuilder::new()
-        .with_jitter()
-        .with_min_delay(Duration::from_millis(50))
-        .with_max_delay(Duration::from_secs(3))
-        .with_max_times(8)
 }

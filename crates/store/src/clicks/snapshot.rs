@@ -11,9 +11,8 @@ use super::checkpoints::ShardCheckpoint;
 use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SORT, checkpoint_partition, key};
 use super::reader::Stat;
 use super::recount::{Recounter, pages, sorted_between};
-use super::repair::operator_backoff;
 use super::unmerged;
-use crate::StoreError;
+use crate::{StoreError, patient_backoff};
 
 /// How often everything is read until what moved is known, and how long to wait in between.
 const SNAPSHOT_TRIES_MAX: usize = 50;
@@ -68,7 +67,7 @@ impl Recounter {
         let mut moving = BTreeSet::new();
         let mut before = self.items(stream_arn, scope).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let moment = (|| self.at_once(&moving)).retry(operator_backoff()).when(StoreError::is_transient).await?;
+            let moment = (|| self.at_once(&moving)).retry(patient_backoff()).when(StoreError::is_transient).await?;
             let mut after = self.items(stream_arn, scope).await?;
             let keys = before.keys().chain(after.keys());
             let moved: BTreeSet<_> = keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect();

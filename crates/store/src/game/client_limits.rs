@@ -1,11 +1,11 @@
 //! How many games and seats a client address has taken.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use domain::game::ClientTag;
 use domain::game::rate_limit::{NEW_GAMES, RateLimit, TICKETS};
 use serde::Deserialize;
 
 use super::keys::{PARTITION_KEY, TTL, client, expires, key, n};
+use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 
 /// How often a request that meets another one of the same address tries again. One address that is faster than that is too fast.
@@ -80,12 +80,8 @@ impl ClientLimits {
                     .expression_attribute_names("#until", "until")
                     .expression_attribute_values(":read", n(row.until)),
             };
-            match put.send().await {
-                Ok(_) => return Ok(None),
-                Err(error) => match error.as_service_error() {
-                    Some(PutItemError::ConditionalCheckFailedException(_)) => {}
-                    _ => return Err(error.into()),
-                },
+            if unless_condition_failed(put.send().await)?.is_some() {
+                return Ok(None);
             }
         }
         Ok(Some(what.rate_limit().every_ms))

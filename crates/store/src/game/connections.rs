@@ -3,8 +3,6 @@
 //! A connection that has not said hello is an item of its own partition, and no part of its game: sockets that are opened and stay
 //! silent cost the game nothing, however many there are.
 
-use std::time::Duration;
-
 use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
 use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
 use serde::Deserialize;
@@ -16,13 +14,8 @@ use super::keys::{
 use super::listeners::{LISTENERS_MAX, Listener, MessageKind, Role, slot_for};
 use super::rows::player_id;
 use crate::error::unless_condition_failed;
+use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
-
-/// How often a hello that meets another one tries again: spectators who come at once take each other's slots.
-const TRIES_MAX: u32 = 8;
-
-/// The longest wait before the next try, milliseconds, for each try that was in vain.
-const WAIT_MS_MAX: u64 = 10;
 
 /// Whom a connection belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +167,8 @@ impl Connections {
         now_ms: u64,
     ) -> Result<GreetOutcome, StoreError> {
         let mut listeners = listeners.to_vec();
-        for attempt in 1..=TRIES_MAX {
+        let mut retry = Retry::new();
+        loop {
             let Some((slot, taken)) = slot_for(&listeners, room, connection_id, who) else {
                 return Ok(GreetOutcome::NoPlace);
             };
@@ -190,10 +184,11 @@ impl Connections {
             if self.get(connection_id).await?.is_none() {
                 return Ok(GreetOutcome::Ended);
             }
-            tokio::time::sleep(Duration::from_millis(fastrand::u64(..=WAIT_MS_MAX * u64::from(attempt)))).await;
+            if !retry.wait().await {
+                return Err(StoreError::Busy("other connections took the slot each time".to_owned()));
+            }
             listeners = self.listeners(who.game_id).await?;
         }
-        Err(StoreError::Busy("others take the places without end".to_owned()))
     }
 
     async fn listeners(&self, game_id: GameId) -> Result<Vec<Listener>, StoreError> {

@@ -10,11 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{ARCHIVE_TTL_S, PARTITION_KEY, ROUND_PREFIX, SORT_KEY, TTL, expires, game, key, n, round, s, score};
 use crate::error::unless_condition_failed;
+use crate::retry::Retry;
 use crate::row_reader::RowReader;
 use crate::{StoreError, Table};
-
-/// How often a round is read again because another writer was faster.
-const TRIES_MAX: u32 = 8;
 
 /// A turn that is over, as its reveal showed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,7 +205,8 @@ impl Rounds {
     pub async fn add(&self, ended: &EndedTurn<'_>) -> Result<(), StoreError> {
         let Some(turn) = PlayedTurn::of(ended) else { return Ok(()) };
         let started_at_ms = ended.room.playing().map_or(ended.at_ms, |playing| playing.round_started_at_ms);
-        for _ in 0..TRIES_MAX {
+        let mut retry = Retry::new();
+        loop {
             let read = self.get(ended.room.id, ended.id.round()).await?;
             let revision = read.as_ref().map(|round| round.revision);
             let round = read.unwrap_or_else(|| Round::new(ended.room, ended.id.round(), started_at_ms));
@@ -215,8 +214,10 @@ impl Rounds {
             if self.put(ended.room.id, &round, revision).await? {
                 return Ok(());
             }
+            if !retry.wait().await {
+                return Err(StoreError::Busy(format!("other writers changed round {} each time", ended.id.round())));
+            }
         }
-        Err(StoreError::Busy(format!("round {} changes without end", ended.id.round())))
     }
 
     async fn get(&self, game_id: GameId, number: u8) -> Result<Option<Round>, StoreError> {

@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde_json::json;
-use store::StoreError;
+use store::{StoreError, Table};
 
 use crate::run::{LineReader, LineWriter, Run, RunFolderArgument};
 use crate::terminal::progress_bar;
@@ -95,11 +94,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let start = Instant::now();
     let now = Timestamp::now().as_second();
     let expected = expected(&run, &items)?;
-    let client = table.client().await;
+    let target = table.open().await;
     let bar = progress_bar(items.count(), "items");
     let check = Mutex::new((expected, ScanResult::default(), MarkerPairs::new(now)));
     let segments = (0..i32::from(parallel)).map(|segment| {
-        scan(&client, &table.table, segment, parallel.into(), |item| {
+        scan(&target, segment, parallel.into(), |item| {
             bar.inc(1);
             let mut check = check.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let (expected, found, markers) = &mut *check;
@@ -147,16 +146,10 @@ fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<()
 }
 
 /// Reads a segment of the table, consistently.
-async fn scan(
-    client: &Client,
-    table: &str,
-    segment: i32,
-    segments: i32,
-    mut take: impl FnMut(Attributes),
-) -> Result<(), Failure> {
+async fn scan(table: &Table, segment: i32, segments: i32, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
     let mut start = None;
     loop {
-        let page = client.scan().table_name(table).consistent_read(true).segment(segment).total_segments(segments);
+        let page = table.scan().consistent_read(true).segment(segment).total_segments(segments);
         let page = page.set_exclusive_start_key(start).send().await.map_err(StoreError::from)?;
         page.items.unwrap_or_default().into_iter().for_each(&mut take);
         start = page.last_evaluated_key;

@@ -67,9 +67,10 @@ pub struct TargetTable {
 }
 
 impl TargetTable {
-    /// A client of where it is.
-    pub async fn client(&self) -> aws_sdk_dynamodb::Client {
-        aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await)
+    /// The table where it is.
+    pub async fn open(&self) -> store::Table {
+        let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await);
+        store::Table::new(client, &self.table)
     }
 }
 

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use aws_sdk_dynamodb::Client;
 use clap::Args;
 use futures::future::try_join_all;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::StoreError;
+use store::{StoreError, Table};
 
 use crate::cutover::run_state::check_not_dual;
 use crate::run::{FileDigest, LineReader, Run, RunFolderArgument};
@@ -79,10 +78,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let run = Run::open(&folder)?;
     check_not_dual(&run)?;
     let items = Items::of(&run)?;
-    let client = table.client().await;
+    let target = table.open().await;
     let begun: Option<Progress> = run.read(PROGRESS)?;
     let begun = begun.filter(|begun| begun.table == table.table && begun.files == items.files);
-    let is_empty = is_empty(&client, &table.table).await?;
+    let is_empty = is_empty(&target).await?;
     if dry_run {
         return dry_run_report(&run, &items, begun.as_ref(), is_empty, rate);
     }
@@ -103,7 +102,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let before = progress.loaded.values().sum::<u64>();
     let bar = progress_bar(items.count(), "items");
     bar.set_position(before);
-    let writer = Writer::new(client, &table.table);
+    let writer = Writer::new(target);
     let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
@@ -116,8 +115,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-async fn is_empty(client: &Client, table: &str) -> Result<bool, Failure> {
-    let answer = client.scan().table_name(table).limit(1).consistent_read(true).send().await;
+async fn is_empty(table: &Table) -> Result<bool, Failure> {
+    let answer = table.scan().limit(1).consistent_read(true).send().await;
     let answer = answer.map_err(StoreError::from)?;
     Ok(answer.items().is_empty() && answer.last_evaluated_key().is_none())
 }

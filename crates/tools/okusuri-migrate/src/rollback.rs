@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use futures::future::try_join_all;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::json;
-use store::StoreError;
+use store::{StoreError, Table, unless_condition_failed};
 
 use crate::cutover::run_state::{self, Stage};
 use crate::cutover::{PREFIX, Phase, Plan, Postgres, Side, Sides};
@@ -92,7 +91,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             (users, told) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
-    let client = arguments.table.client().await;
+    let table = arguments.table.open().await;
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
     let segments = i32::from(arguments.segments);
@@ -101,7 +100,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         bar.set_position(0);
         let cleared = (0..segments).map(|segment| {
             let bar = &bar;
-            clear(&client, &arguments, (segment, segments), what, &counts, move |items| bar.inc(items))
+            clear(&table, &arguments, (segment, segments), what, &counts, move |items| bar.inc(items))
         });
         try_join_all(cleared).await?;
     }
@@ -126,14 +125,14 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usi
 
 /// Goes through a segment of the table, and removes what is the migration's.
 async fn clear(
-    client: &Client,
+    table: &Table,
     arguments: &Arguments,
     (segment, segments): (i32, i32),
     what: RemovalPass,
     counts: &Counts,
     seen: impl Fn(u64),
 ) -> Result<(), Failure> {
-    let scan = client.scan().table_name(&arguments.table.table).segment(segment).total_segments(segments);
+    let scan = table.scan().segment(segment).total_segments(segments);
     let scan = scan
         .projection_expression("PK, SK, UpdatedAt, #version, #as_of")
         .expression_attribute_names("#version", VERSION)
@@ -146,8 +145,8 @@ async fn clear(
         stream::iter(items)
             .map(|item| async move {
                 match what {
-                    RemovalPass::Cutover => remove_cutover_item(client, arguments, &item, counts).await,
-                    RemovalPass::Items => remove(client, arguments, &item, counts).await,
+                    RemovalPass::Cutover => remove_cutover_item(table, arguments, &item, counts).await,
+                    RemovalPass::Items => remove(table, arguments, &item, counts).await,
                 }
             })
             .buffer_unordered(REMOVED_AT_ONCE)
@@ -162,7 +161,7 @@ fn text(item: &Attributes, name: &str) -> String {
 }
 
 async fn remove_cutover_item(
-    client: &Client,
+    table: &Table,
     arguments: &Arguments,
     item: &Attributes,
     counts: &Counts,
@@ -170,14 +169,14 @@ async fn remove_cutover_item(
     if text(item, "PK").starts_with(PREFIX) {
         counts.cutover_items.fetch_add(1, Ordering::Relaxed);
         if !arguments.dry_run {
-            let request = client.delete_item().table_name(&arguments.table.table).set_key(Some(key(item)));
+            let request = table.delete_item(key(item));
             request.send().await.map_err(StoreError::from)?;
         }
     }
     Ok(())
 }
 
-async fn remove(client: &Client, arguments: &Arguments, item: &Attributes, counts: &Counts) -> Result<(), Failure> {
+async fn remove(table: &Table, arguments: &Arguments, item: &Attributes, counts: &Counts) -> Result<(), Failure> {
     let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
     let Some(version) = item.get(VERSION).cloned() else {
         if !text(item, "PK").starts_with(PREFIX) {
@@ -200,19 +199,16 @@ async fn remove(client: &Client, arguments: &Arguments, item: &Attributes, count
         count(&counts.removed);
         return Ok(());
     }
-    let request = client.delete_item().table_name(&arguments.table.table).set_key(Some(key(item)));
+    let request = table.delete_item(key(item));
     // Somebody may have written it since it was read: then it is not the migration's any more.
     let request = request
         .condition_expression("#version = :version AND (attribute_not_exists(#as_of) OR #as_of = UpdatedAt)")
         .expression_attribute_names("#version", VERSION)
         .expression_attribute_names("#as_of", AS_OF)
         .expression_attribute_values(":version", version);
-    match request.send().await {
-        Ok(_) => drop(count(&counts.removed)),
-        Err(error) if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) => {
-            named();
-        }
-        Err(error) => return Err(StoreError::from(error).into()),
+    match unless_condition_failed(request.send().await)? {
+        Some(_) => drop(count(&counts.removed)),
+        None => named(),
     }
     Ok(())
 }

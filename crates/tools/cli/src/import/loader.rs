@@ -1,9 +1,8 @@
 //! Loading one line, once.
 
 use std::fmt::Display;
-use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
+use backon::Retryable;
 use domain::Moment;
 use domain::journal::Entry;
 use domain::shop::{Activity, ProductForm};
@@ -14,14 +13,9 @@ use store::shop::{
     Activities, ChangeError, ChangeOutcome, HistoryRowRefusal, LedgerQuery, PriceOutcome, PriceRefusal, PriceRequest,
     Prices, Products, PutProduct, RecordOutcome, Reused, Stock, StockChangeRefusal, StockRequest,
 };
-use store::{Direction, StoreError};
+use store::{Direction, StoreError, patient_backoff};
 
 use super::row::ImportRow;
-
-/// How often a line is tried while the database asks for patience, beyond the SDK's own tries. About a minute.
-const TRIES_MAX: usize = 8;
-const WAIT: Duration = Duration::from_millis(200);
-const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +74,8 @@ impl Loader {
 
     /// Loads a line, and has patience where the database asks for it.
     pub(super) async fn load(&self, row: &ImportRow) -> Result<Loaded, LoadError> {
-        let patience = ExponentialBuilder::default().with_min_delay(WAIT).with_max_delay(WAIT_MAX).with_jitter();
         let load = || self.load_now(row);
-        load.retry(patience.with_max_times(TRIES_MAX)).when(|error| matches!(error, LoadError::Failed(_, true))).await
+        load.retry(patient_backoff()).when(|error| matches!(error, LoadError::Failed(_, true))).await
     }
 
     async fn load_now(&self, row: &ImportRow) -> Result<Loaded, LoadError> {

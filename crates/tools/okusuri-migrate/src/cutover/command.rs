@@ -214,7 +214,7 @@ pub(crate) async fn sides(
         None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
         None => return Err(FailureKind::RunIncomplete.because("the run has no items, which tell what rows become")),
     };
-    let dynamo = Dynamo::new(table.client().await, &table.table, &plan.run);
+    let dynamo = Dynamo::new(table.open().await, &plan.run);
     Ok(Sides::new(postgres, dynamo, how.options(as_of)?))
 }
 

@@ -9,17 +9,12 @@
 //! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a row that is gone |
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
+use backon::Retryable;
 use domain::UserId;
-use store::StoreError;
 use store::okusuri::{Key, Logs};
+use store::{StoreError, Table, TransactionOutcome, n, patient_backoff, s, unless_condition_failed};
 
 use super::item_writes::ItemWrites;
 use super::outbox_entry::OutboxEntry;
@@ -42,16 +37,12 @@ const SHARDS: u8 = 16;
 /// The last of 16 digits.
 const VERSION_MAX: u64 = 9_999_999_999_999_999;
 
-/// How often a request is tried while another transaction holds one of its items.
-const TRIES: u32 = 30;
-
 type Attributes = HashMap<String, AttributeValue>;
 
 /// DynamoDB as the cutover sees it.
 #[derive(Debug, Clone)]
 pub struct Dynamo {
-    client: Client,
-    table: String,
+    table: Table,
     run: String,
 }
 
@@ -75,14 +66,6 @@ pub(super) enum DynamoWrite {
     Taken(Key),
 }
 
-fn s(text: impl Into<String>) -> AttributeValue {
-    AttributeValue::S(text.into())
-}
-
-fn n(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
-}
-
 fn number<T: std::str::FromStr + Default>(item: &Attributes, name: &str) -> T {
     let number = item.get(name).and_then(|value| value.as_n().ok());
     number.and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -92,21 +75,18 @@ fn text<'a>(item: &'a Attributes, name: &str) -> &'a str {
     item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
-fn built<T, E: std::fmt::Display>(built: Result<T, E>) -> Result<T, Failure> {
-    built.map_err(|error| FailureKind::TableRefused.because(error))
+fn refused(error: impl std::fmt::Display) -> Failure {
+    FailureKind::TableRefused.because(error)
 }
 
-fn failed<E>(error: SdkError<E, aws_sdk_dynamodb::config::http::HttpResponse>) -> Failure
-where
-    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
-{
-    StoreError::from(error).into()
+fn failed(error: impl Into<StoreError>) -> Failure {
+    error.into().into()
 }
 
 impl Dynamo {
     /// Okusuri's table, in the cutover of that id.
-    pub fn new(client: Client, table: &str, run: &str) -> Self {
-        Self { client, table: table.to_owned(), run: run.to_owned() }
+    pub fn new(table: Table, run: &str) -> Self {
+        Self { table, run: run.to_owned() }
     }
 
     fn ownership_key(&self, user: &str) -> Attributes {
@@ -128,16 +108,14 @@ impl Dynamo {
     /// From here on this side may be told.
     pub(super) async fn enable_replication(&self) -> Result<(), Failure> {
         for shard in 0..SHARDS {
-            let request =
-                self.client.put_item().table_name(&self.table).set_item(Some(self.replication_flag_key(shard)));
-            request.send().await.map_err(failed)?;
+            self.table.put_item(self.replication_flag_key(shard)).send().await.map_err(failed)?;
         }
         Ok(())
     }
 
     /// A user's ownership on this side.
     pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(self.ownership_key(user)));
+        let request = self.table.get_item(self.ownership_key(user));
         let item = request.consistent_read(true).send().await.map_err(failed)?.item;
         Ok(item.as_ref().map_or_else(Ownership::default, ownership))
     }
@@ -145,51 +123,31 @@ impl Dynamo {
     /// The ownerships of at most 100 users.
     pub(super) async fn ownerships(&self, users: &[String]) -> Result<BTreeMap<String, Ownership>, Failure> {
         let mut found: BTreeMap<_, _> = users.iter().map(|user| (user.clone(), Ownership::default())).collect();
-        let mut keys: Vec<_> = users.iter().map(|user| self.ownership_key(user)).collect();
-        for _ in 0..TRIES {
-            if keys.is_empty() {
-                return Ok(found);
+        let keys = users.iter().map(|user| self.ownership_key(user)).collect();
+        for item in self.table.batch_get(keys, true).await? {
+            if let Some((_, user)) = text(&item, "PK").split_once("#OWNERSHIP#") {
+                found.insert(user.to_owned(), ownership(&item));
             }
-            let of_table = built(KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build())?;
-            let answer = self.client.batch_get_item().request_items(&self.table, of_table).send().await;
-            let answer = answer.map_err(failed)?;
-            for item in answer.responses.unwrap_or_default().remove(&self.table).unwrap_or_default() {
-                if let Some((_, user)) = text(&item, "PK").split_once("#OWNERSHIP#") {
-                    found.insert(user.to_owned(), ownership(&item));
-                }
-            }
-            let rest = answer.unprocessed_keys.unwrap_or_default().remove(&self.table);
-            keys = rest.map(|rest| rest.keys).unwrap_or_default();
         }
-        Err(FailureKind::TableUnreachable.because("ownerships stay unread"))
+        Ok(found)
     }
 
     /// Raises an ownership's epoch from this one by one, at this version if one is given.
     pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
         // Two movers may be at it, or the ownership may have gone on since it was read: whoever comes second changes nothing.
         let mut condition = "(Epoch = :from OR (:from = :zero AND attribute_not_exists(Epoch)))".to_owned();
-        let mut request = self.client.update_item();
+        let mut request = self.table.update_item(self.ownership_key(user));
         if let Some(at) = at {
             condition.push_str(" AND (Version = :at OR (:at = :zero AND attribute_not_exists(Version)))");
             request = request.expression_attribute_values(":at", n(at));
         }
         let request = request
-            .table_name(&self.table)
-            .set_key(Some(self.ownership_key(user)))
             .update_expression("SET Epoch = :to, Version = if_not_exists(Version, :zero)")
             .condition_expression(condition)
             .expression_attribute_values(":from", n(from))
             .expression_attribute_values(":to", n(from + 1))
             .expression_attribute_values(":zero", n(0));
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error.as_service_error().is_some_and(|error| error.is_conditional_check_failed_exception()) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(failed(error)),
-        }
+        Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
     /// Makes a change: all of it, and what it rests on, in one transaction. One of very many items is begun in several, each under the same condition.
@@ -221,8 +179,8 @@ impl Dynamo {
 
     /// The service keeps a summary of a user's logs, which will not be that of what is written now.
     async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
-        let user = built(UserId::new(user))?;
-        Ok(Logs::new(&store::Table::new(self.client.clone(), &self.table)).forget_summary(&user).await?)
+        let user = UserId::new(user).map_err(refused)?;
+        Ok(Logs::new(&self.table).forget_summary(&user).await?)
     }
 
     async fn transact(
@@ -233,35 +191,21 @@ impl Dynamo {
         let own = all.len();
         let (keys, actions): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
         all.extend(actions);
-        let mut patience = Duration::from_millis(5);
-        for _ in 0..TRIES {
-            let sent = self.client.transact_write_items().set_transact_items(Some(all.clone())).send().await;
-            let Err(error) = sent else { return Ok(DynamoWrite::Written) };
-            let reasons = match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(why)) => why.cancellation_reasons(),
-                Some(TransactWriteItemsError::TransactionInProgressException(_)) => &[],
-                _ => return Err(failed(error)),
-            };
-            let failed_at =
-                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ConditionalCheckFailed");
-            match reasons.iter().position(failed_at) {
-                Some(at) if at < own => return Ok(DynamoWrite::Stale),
-                Some(at) => {
-                    let key = keys.get(at - own).cloned();
-                    return key.map(DynamoWrite::Taken).ok_or_else(|| failed(error));
-                }
-                None => {}
+        // A canceled transaction that met another one, and a throttled table, are tried again.
+        let sent = || async {
+            match self.table.transact(all.clone()).await? {
+                TransactionOutcome::Conflict => Err(StoreError::conflict()),
+                outcome => Ok(outcome),
             }
-            let is_refused =
-                |reason: &aws_sdk_dynamodb::types::CancellationReason| reason.code() == Some("ValidationError");
-            if reasons.iter().any(is_refused) {
-                return Err(failed(error));
+        };
+        match sent.retry(patient_backoff()).when(StoreError::is_transient).await? {
+            TransactionOutcome::ConditionFailed { action, .. } if action < own => Ok(DynamoWrite::Stale),
+            TransactionOutcome::ConditionFailed { action, .. } => {
+                let key = keys.get(action - own).cloned();
+                key.map(DynamoWrite::Taken).ok_or_else(|| refused("a condition failed that was not asked for"))
             }
-            // Another transaction holds an item, or the table is busy.
-            tokio::time::sleep(patience.mul_f64(0.5 + fastrand::f64())).await;
-            patience = (patience * 2).min(Duration::from_millis(200));
+            TransactionOutcome::Written | TransactionOutcome::Conflict => Ok(DynamoWrite::Written),
         }
-        Err(FailureKind::TableUnreachable.because("the items stay busy"))
     }
 
     /// The condition that a fence means, and its values.
@@ -282,12 +226,12 @@ impl Dynamo {
 
     fn check(&self, user: &str, fence: Fence<'_>) -> Result<TransactWriteItem, Failure> {
         let (condition, values) = Self::condition(fence);
-        let check = ConditionCheck::builder()
-            .table_name(&self.table)
-            .set_key(Some(self.ownership_key(user)))
+        let check = self
+            .table
+            .condition_check(self.ownership_key(user))
             .condition_expression(condition)
             .set_expression_attribute_values(Some(values));
-        Ok(TransactWriteItem::builder().condition_check(built(check.build())?).build())
+        Ok(TransactWriteItem::builder().condition_check(check.build().map_err(refused)?).build())
     }
 
     fn raise(&self, user: &str, fence: Fence<'_>) -> Result<Vec<TransactWriteItem>, Failure> {
@@ -297,52 +241,52 @@ impl Dynamo {
             Fence::Replicated(version) => version,
         };
         values.extend([(":next".to_owned(), n(version)), (":zero".to_owned(), n(0))]);
-        let ownership = Update::builder()
-            .table_name(&self.table)
-            .set_key(Some(self.ownership_key(user)))
+        let ownership = self
+            .table
+            .update(self.ownership_key(user))
             .update_expression("SET Version = :next, Epoch = if_not_exists(Epoch, :zero)")
             .condition_expression(condition)
             .set_expression_attribute_values(Some(values));
-        let mut actions = vec![TransactWriteItem::builder().update(built(ownership.build())?).build()];
+        let mut actions = vec![TransactWriteItem::builder().update(ownership.build().map_err(refused)?).build()];
         if matches!(fence, Fence::Replicated(1)) {
             // After a rollback has removed the ownerships, a user without one is not a new one. Only a first change asks, so this is no hot item.
-            let gate = ConditionCheck::builder()
-                .table_name(&self.table)
-                .set_key(Some(self.replication_flag_key(bucket(user) % SHARDS)))
+            let gate = self
+                .table
+                .condition_check(self.replication_flag_key(bucket(user) % SHARDS))
                 .condition_expression("attribute_exists(PK)");
-            actions.push(TransactWriteItem::builder().condition_check(built(gate.build())?).build());
+            actions.push(TransactWriteItem::builder().condition_check(gate.build().map_err(refused)?).build());
         }
         if let Fence::Own(_, entry) = fence {
             let mut item = self.outbox_key(user, version);
             item.insert("Source".to_owned(), s(entry.table.name()));
-            if let Some((name, row)) = built(entry.kept())? {
+            if let Some((name, row)) = entry.kept().map_err(refused)? {
                 item.insert(name.to_owned(), s(row));
             }
-            let put = Put::builder().table_name(&self.table).set_item(Some(item));
-            actions.push(TransactWriteItem::builder().put(built(put.build())?).build());
+            let put = self.table.put(item);
+            actions.push(TransactWriteItem::builder().put(put.build().map_err(refused)?).build());
         }
         Ok(actions)
     }
 
     fn put(&self, user: &str, key: &Key, item: &Item) -> Result<TransactWriteItem, Failure> {
-        let mut put = Put::builder().table_name(&self.table).set_item(Some(item.attributes.clone()));
+        let mut put = self.table.put(item.attributes.clone());
         if let Some((condition, values)) = of_others(user, key) {
             put = put.condition_expression(condition).set_expression_attribute_values(Some(values));
         }
-        Ok(TransactWriteItem::builder().put(built(put.build())?).build())
+        Ok(TransactWriteItem::builder().put(put.build().map_err(refused)?).build())
     }
 
     fn delete(&self, user: &str, key: &Key) -> Result<TransactWriteItem, Failure> {
-        let mut delete = Delete::builder().table_name(&self.table).set_key(Some(key.item()));
+        let mut delete = self.table.delete(key.item());
         if let Some((condition, values)) = of_others(user, key) {
             delete = delete.condition_expression(condition).set_expression_attribute_values(Some(values));
         }
-        Ok(TransactWriteItem::builder().delete(built(delete.build())?).build())
+        Ok(TransactWriteItem::builder().delete(delete.build().map_err(refused)?).build())
     }
 
     /// The first changes of a user that PostgreSQL may not have, in their order.
     pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
-        let request = self.client.query().table_name(&self.table).consistent_read(true).limit(50);
+        let request = self.table.query().consistent_read(true).limit(50);
         let answer = request
             .key_condition_expression("PK = :partition AND SK BETWEEN :first AND :last")
             .expression_attribute_values(":partition", s(self.outbox_partition(bucket(user) % SHARDS)))
@@ -368,7 +312,7 @@ impl Dynamo {
 
     /// PostgreSQL has it.
     pub(super) async fn remove_outbox_entry(&self, user: &str, version: u64) -> Result<(), Failure> {
-        let request = self.client.delete_item().table_name(&self.table).set_key(Some(self.outbox_key(user, version)));
+        let request = self.table.delete_item(self.outbox_key(user, version));
         request.send().await.map_err(failed)?;
         Ok(())
     }
@@ -391,7 +335,7 @@ impl Dynamo {
     }
 
     async fn query(&self, partition: &str) -> Result<Vec<Attributes>, Failure> {
-        let request = self.client.query().table_name(&self.table).consistent_read(true);
+        let request = self.table.query().consistent_read(true);
         let request =
             request.key_condition_expression("PK = :partition").expression_attribute_values(":partition", s(partition));
         let mut pages = request.into_paginator().items().send();
@@ -404,7 +348,7 @@ impl Dynamo {
 
     /// One item.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Attributes>, Failure> {
-        let request = self.client.get_item().table_name(&self.table).set_key(Some(key.item())).consistent_read(true);
+        let request = self.table.get_item(key.item()).consistent_read(true);
         Ok(request.send().await.map_err(failed)?.item)
     }
 }

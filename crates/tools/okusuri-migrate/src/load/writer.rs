@@ -1,13 +1,10 @@
 //! How items are put: new ones 25 at a time, and what is there already one by one, on the condition that it is not newer.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementErrorCodeEnum, BatchStatementRequest, ReturnValue};
-use backon::{ExponentialBuilder, Retryable};
-use store::StoreError;
+use backon::Retryable;
+use store::{StoreError, Table, patient_backoff, unless_condition_failed};
 
 use crate::Failure;
 use crate::transform::{AS_OF, VERSION, key_of};
@@ -17,11 +14,6 @@ pub(super) const ITEMS_MAX: usize = 25;
 
 /// What a batch may have together, bytes, far below the 16 MB of a request.
 const BATCH_UNITS_MAX: u64 = 4 * 1024;
-
-/// How often a request is sent while the database asks for patience, beyond the SDK's own tries. Some minutes.
-const TRIES_MAX: usize = 12;
-const WAIT: Duration = Duration::from_millis(100);
-const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// An item to put.
 #[derive(Debug)]
@@ -52,13 +44,12 @@ pub(super) enum PutOutcome {
 /// Puts items.
 #[derive(Debug)]
 pub(super) struct Writer {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Writer {
-    pub(super) fn new(client: Client, table: &str) -> Self {
-        Self { client, table: table.to_owned() }
+    pub(super) fn new(table: Table) -> Self {
+        Self { table }
     }
 
     /// Puts items, and tells of each what became of it.
@@ -90,14 +81,14 @@ impl Writer {
         let statements = items.iter().map(|item| {
             let (names, values): (Vec<_>, Vec<_>) = item.attributes.iter().unzip();
             let fields: Vec<_> = names.iter().map(|name| format!("'{name}': ?")).collect();
-            let table = &self.table;
+            let table = self.table.name();
             let statement = format!("INSERT INTO \"{table}\" VALUE {{{}}}", fields.join(", "));
             let values = values.into_iter().cloned().collect();
             BatchStatementRequest::builder().statement(statement).set_parameters(Some(values)).build()
         });
         let statements = statements.collect::<Result<_, _>>();
         let statements = statements.map_err(|error| StoreError::Refused(error.to_string()))?;
-        let answer = self.client.batch_execute_statement().set_statements(Some(statements)).send().await?;
+        let answer = self.table.client().batch_execute_statement().set_statements(Some(statements)).send().await?;
         let answers = answer.responses.unwrap_or_default();
         if answers.len() != items.len() {
             let answers = answers.len();
@@ -122,11 +113,7 @@ impl Writer {
     }
 
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
-        let mut request = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item.attributes.clone()))
+        let mut request = self.table.put_item(item.attributes.clone())
             .return_values(ReturnValue::AllOld)
             // Stops a back-fill from overwriting what is newer: an item that the application has made (it has no version), that it has changed
             // since (`UpdatedAt` is no longer what was migrated), or that was migrated of a later state of its row.
@@ -138,22 +125,18 @@ impl Writer {
         if let Some(version) = item.attributes.get(VERSION) {
             request = request.expression_attribute_values(":version", version.clone());
         }
-        match request.send().await {
-            Ok(answer) if answer.attributes.is_none() => Ok(PutOutcome::New),
-            Ok(_) => Ok(PutOutcome::Known),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(PutOutcome::Kept),
-                _ => Err(error.into()),
-            },
-        }
+        Ok(match unless_condition_failed(request.send().await)? {
+            Some(answer) if answer.attributes.is_none() => PutOutcome::New,
+            Some(_) => PutOutcome::Known,
+            None => PutOutcome::Kept,
+        })
     }
 }
 
-/// Again and again, later and later, while there is hope.
+/// Retries a request while the table is throttled or unreachable.
 async fn with_retries<T, F>(request: impl FnMut() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    let waits = ExponentialBuilder::default().with_min_delay(WAIT).with_max_delay(WAIT_MAX).with_max_times(TRIES_MAX);
-    request.retry(waits.with_jitter()).when(StoreError::is_transient).await
+    request.retry(patient_backoff()).when(StoreError::is_transient).await
 }
