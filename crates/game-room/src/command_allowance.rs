@@ -7,7 +7,7 @@ use store::game::{Listener, MessageKind};
 
 use crate::game_room::{Failure, GameRoom, lock, remember};
 use crate::play::PlayRequest;
-use crate::protocol::MessageProblem;
+use crate::protocol::refusal_problem;
 use crate::sockets::Sockets;
 
 /// How much an instance takes at a time, of a burst.
@@ -32,7 +32,7 @@ impl<S: Sockets> GameRoom<S> {
             *left -= 1;
             return Ok(());
         }
-        let too_fast = |wait_ms| Failure::from(MessageProblem::from(Refusal::TooFast(wait_ms)));
+        let too_fast = |wait_ms| Failure::from(refusal_problem(Refusal::TooFast(wait_ms)));
         let share = (limit.burst / SHARE).max(1);
         let until_ms = limit.take(listener.until_ms(what), share, now_ms).map_err(too_fast)?;
         if !self.connections.take(room.id, listener, what, until_ms).await? {

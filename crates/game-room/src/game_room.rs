@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use domain::game::{Command, GameId, Room, Word};
+use lambda_kit::problem::{Problem, store_problem};
 use store::StoreError;
 use store::Table;
 use store::game::{Chat, Connection, Connections, Rooms, Strokes};
 
 use crate::fan_out::{Delivery, deliver};
 use crate::protocol::{
-    ClientMessage, Echo, GAME_NOT_FOUND, HELLO_FIRST, MessageProblem, RefusedMessage, SLOW_DOWN, ServerMessage, decode,
+    ClientMessage, Echo, GAME_NOT_FOUND, HELLO_FIRST, RefusedMessage, SLOW_DOWN, ServerMessage, decode,
 };
 use crate::rate_limiter::{Budget, CONNECTION, RateLimitVerdict, RateLimiter, SPECTATORS};
 use crate::sockets::Sockets;
@@ -53,7 +54,7 @@ impl MessageOutcome {
     pub(crate) const DONE: Self = Self { status: 200, outcome: "done" };
 
     fn dropped() -> Self {
-        Self { status: SLOW_DOWN.status, outcome: SLOW_DOWN.name }
+        Self { status: SLOW_DOWN.status(), outcome: SLOW_DOWN.name() }
     }
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Asker<'a> {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Its sender is told.
-    Problem(MessageProblem),
+    Problem(Problem),
     /// The connection has been replaced, or has ended.
     NotConnected,
     /// The connection says anything but hello, for too long.
@@ -85,15 +86,15 @@ pub(crate) enum Failure {
     RateLimited,
 }
 
-impl From<MessageProblem> for Failure {
-    fn from(problem: MessageProblem) -> Self {
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Problem(error.into())
+        Self::Problem(store_problem(&error, error.is_transient()))
     }
 }
 
@@ -142,7 +143,7 @@ impl<S: Sockets> GameRoom<S> {
                 if let Err(error) = self.connections.disconnect(connection_id, &connection).await {
                     tracing::warn!(%error, "a connection that was closed could not be forgotten");
                 }
-                MessageOutcome { status: 409, outcome: HELLO_FIRST.name }
+                MessageOutcome { status: 409, outcome: HELLO_FIRST.name() }
             }
             Err(Failure::RateLimited) => MessageOutcome::dropped(),
         }
@@ -221,8 +222,8 @@ impl<S: Sockets> GameRoom<S> {
     }
 
     async fn refuse(&self, connection_id: &str, refused: RefusedMessage) -> MessageOutcome {
-        let handled = MessageOutcome { status: refused.problem.status, outcome: refused.problem.name };
-        let is_over = handled.outcome == GAME_NOT_FOUND.name;
+        let handled = MessageOutcome { status: refused.problem.status(), outcome: refused.problem.name() };
+        let is_over = handled.outcome == GAME_NOT_FOUND.name();
         let messages: Vec<Bytes> = vec![ServerMessage::from(refused).encode()];
         deliver(&self.sockets, vec![Delivery { is_last: is_over, ..Delivery::new(connection_id, messages) }]).await;
         handled

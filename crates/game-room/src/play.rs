@@ -1,12 +1,13 @@
 //! Load the room, bring it up to now, apply, persist on condition, tell everybody.
 
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
+use lambda_kit::problem::BUSY;
 use store::game::{Freshness, Listener, Live, PersistOutcome, StoredLine, spectators};
 use store::{Retry, StoreError};
 
 use crate::game_room::{Asker, Failure, GameRoom};
 use crate::outgoing::{OutgoingMessages, stored_line};
-use crate::protocol::{BUSY, GAME_NOT_FOUND, MessageProblem};
+use crate::protocol::{GAME_NOT_FOUND, refusal_problem};
 use crate::sockets::Sockets;
 
 /// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of twenty turns.
@@ -52,7 +53,7 @@ impl<S: Sockets> GameRoom<S> {
         let played = self.play(asker.game_id, &request, asker.now_ms).await?;
         let refusal = played.refusal;
         self.broadcast(played, request.asker, asker.now_ms).await?;
-        refusal.map_or(Ok(()), |refusal| Err(MessageProblem::from(refusal).into()))
+        refusal.map_or(Ok(()), |refusal| Err(refusal_problem(refusal).into()))
     }
 
     /// Brings a game up to now and up to who is here, and tells everybody what has changed.
@@ -189,7 +190,7 @@ impl<S: Sockets> GameRoom<S> {
         });
         let next = match (new_game, asker) {
             (Some(id), Some(asker)) => {
-                Some(game.rematch(id, asker.id(), (self.random_u64)(), now_ms).map_err(MessageProblem::from)?)
+                Some(game.rematch(id, asker.id(), (self.random_u64)(), now_ms).map_err(refusal_problem)?)
             }
             _ => None,
         };

@@ -4,6 +4,7 @@
 //! other: whoever next has something to do with the game finds the two apart and puts the room right.
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
+use lambda_kit::problem::Problem;
 use store::StoreError;
 use store::game::{Connection, Freshness, GreetOutcome, Listener, may_spectate};
 
@@ -11,7 +12,7 @@ use crate::fan_out::{Delivery, deliver};
 use crate::game_room::{Asker, Failure, GameRoom, MessageOutcome};
 use crate::outgoing::room_for;
 use crate::play::{PlayOutcome, PlayRequest};
-use crate::protocol::{Echo, GAME_NOT_FOUND, MessageProblem, RefusedMessage, ServerMessage};
+use crate::protocol::{Echo, GAME_NOT_FOUND, RefusedMessage, ServerMessage, refusal_problem};
 use crate::sockets::Sockets;
 
 /// How many lines of the chat a newcomer gets: the seed's number.
@@ -23,14 +24,16 @@ impl<S: Sockets> GameRoom<S> {
         let Asker { connection_id, game_id, now_ms } = asker;
         let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
         if let Some(refusal) = place_refusal(&live.room, &live.listeners, &connection.who()) {
-            return self.reject_connection(connection_id, connection, refusal.into()).await;
+            return self.reject_connection(connection_id, connection, refusal_problem(refusal)).await;
         }
         let is_new = live.listeners.iter().all(|listener| listener.connection_id != connection_id);
         if is_new {
             match self.connections.greet(connection_id, connection, &live.listeners, &live.room, now_ms).await? {
                 GreetOutcome::Yes => {}
                 GreetOutcome::NoPlace => {
-                    return self.reject_connection(connection_id, connection, Refusal::TooManySpectators.into()).await;
+                    return self
+                        .reject_connection(connection_id, connection, refusal_problem(Refusal::TooManySpectators))
+                        .await;
                 }
                 GreetOutcome::Ended => return Err(Failure::NotConnected),
             }
@@ -72,7 +75,7 @@ impl<S: Sockets> GameRoom<S> {
     pub async fn disconnected(&self, connection_id: &str, now_ms: u64) -> MessageOutcome {
         match self.handle_disconnect(connection_id, now_ms).await {
             Ok(outcome) => MessageOutcome { status: 200, outcome },
-            Err(Failure::Problem(problem)) => MessageOutcome { status: problem.status, outcome: problem.name },
+            Err(Failure::Problem(problem)) => MessageOutcome { status: problem.status(), outcome: problem.name() },
             Err(Failure::NotConnected | Failure::HelloTimeout(_) | Failure::RateLimited) => MessageOutcome::DONE,
         }
     }
@@ -118,7 +121,7 @@ impl<S: Sockets> GameRoom<S> {
         &self,
         connection_id: &str,
         connection: &Connection,
-        problem: MessageProblem,
+        problem: Problem,
     ) -> Result<(), Failure> {
         let refused = RefusedMessage { problem, echo: Echo { action: Some("hello".to_owned()), ..Echo::default() } };
         let messages = vec![ServerMessage::from(refused).encode()];

@@ -3,7 +3,10 @@
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use lambda_runtime::Error;
 use secrecy::SecretString;
+
+use crate::env::required;
 
 /// Configuration from the environment, as Lambda sets it: region, credentials, and endpoints where they are overridden.
 pub async fn config() -> SdkConfig {
@@ -42,6 +45,23 @@ pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, Secre
         .map_err(|error| SecretError::Unavailable { arn: arn.to_owned(), source: Box::new(error.into()) })?;
     let secret = answer.secret_string.ok_or_else(|| SecretError::NotAString(arn.to_owned()))?;
     check_length(secret, arn)
+}
+
+/// The secrets of an API whose lists have cursors and whose writes take the staff's token.
+#[derive(Debug)]
+pub struct StaffSecrets {
+    /// The key that signs cursors.
+    pub cursor_key: SecretString,
+    /// The staff's bearer token.
+    pub staff_token: SecretString,
+}
+
+impl StaffSecrets {
+    /// Reads the secrets that `CURSOR_KEY_SECRET_ARN` and `STAFF_TOKEN_SECRET_ARN` name.
+    pub async fn from_env(config: &SdkConfig) -> Result<Self, Error> {
+        let (cursor_key, staff_token) = (required("CURSOR_KEY_SECRET_ARN")?, required("STAFF_TOKEN_SECRET_ARN")?);
+        Ok(Self { cursor_key: secret(config, &cursor_key).await?, staff_token: secret(config, &staff_token).await? })
+    }
 }
 
 fn check_length(secret: String, arn: &str) -> Result<SecretString, SecretError> {

@@ -9,6 +9,7 @@ pub mod client_address;
 pub mod csv_cell;
 pub mod cursor;
 pub mod env;
+pub mod fields;
 pub mod http;
 pub mod id;
 pub mod json_object;

@@ -11,7 +11,7 @@ use crate::http::Reply;
 pub const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
 /// An answer that says what went wrong.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     status: u16,
     name: &'static str,
@@ -55,10 +55,25 @@ impl Problem {
         self.name
     }
 
+    /// The whole type.
+    pub fn type_uri(&self) -> String {
+        format!("{TYPE_PREFIX}{}", self.name)
+    }
+
+    /// What all problems of this kind are called.
+    pub fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// What is wrong in this case, if it is said.
+    pub fn detail_text(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
     /// The members of the problem.
     pub fn to_json(&self) -> Value {
         let mut body = json!({
-            "type": format!("{TYPE_PREFIX}{}", self.name),
+            "type": self.type_uri(),
             "title": self.title,
             "status": self.status,
         });
@@ -113,8 +128,9 @@ pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer 
 pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
 /// The database asks for patience; the request can be sent again as it is.
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
-/// What a client learns of a store that busy_or_internal: to try again where that may help, and nothing else.
-pub fn busy_or_internal(is_transient: bool) -> Problem {
+/// Logs a failed request to DynamoDB. The client learns only whether it may try again.
+pub fn store_problem(error: &dyn std::error::Error, is_transient: bool) -> Problem {
+    tracing::error!(%error, "a request to DynamoDB failed");
     if is_transient { busy() } else { INTERNAL }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::journal::EntryId;
 use domain::shop::{Action, Activity, ActivityTimeError, ProductId};
 use domain::{Attributes, Moment, UserId};
+use lambda_kit::fields::{required_text, text};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -60,16 +61,12 @@ pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() 
         return Err(INVALID_BODY.detail("an activity is an object"));
     }
     let new: NewActivity = serde_json::from_value(body).map_err(|error| INVALID_BODY.detail(error))?;
-    let action =
-        text(new.action.as_ref(), &INVALID_ACTION)?.ok_or_else(|| INVALID_ACTION.detail("`action` is needed"))?;
-    let action = Action::new(action).map_err(|error| INVALID_ACTION.detail(error))?;
-    let product_id = text(new.product_id.as_ref(), &INVALID_PRODUCT_ID)?.map(ProductId::new).transpose();
+    let action = required_text("action", new.action, &INVALID_ACTION, Action::new)?;
+    let product_id = text("productId", new.product_id, &INVALID_PRODUCT_ID, ProductId::new)?;
     let pairs = new.attributes.map(serde_json::from_value::<BTreeMap<String, String>>).transpose();
     let pairs = pairs.map_err(|_| INVALID_ATTRIBUTES.detail("must be an object of strings"))?.unwrap_or_default();
-    let occurred_at = text(new.occurred_at.as_ref(), &INVALID_TIME)?.map(Moment::parse).transpose();
-    let occurred_at = occurred_at.map_err(|error| INVALID_TIME.detail(error))?;
-    let id = text(new.id.as_ref(), &INVALID_ACTIVITY_ID)?.map(str::parse::<EntryId>).transpose();
-    let id = id.map_err(|error| INVALID_ACTIVITY_ID.detail(error))?;
+    let occurred_at = text("occurredAt", new.occurred_at, &INVALID_TIME, Moment::parse)?;
+    let id = text("id", new.id, &INVALID_ACTIVITY_ID, str::parse::<EntryId>)?;
 
     let made_at = id.map(|id| Moment::new(id.at())).transpose().map_err(|error| INVALID_ACTIVITY_ID.detail(error))?;
     let at = occurred_at.or(made_at).unwrap_or(now);
@@ -80,7 +77,7 @@ pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() 
     Ok(Activity {
         user_id: user_id.clone(),
         action,
-        product_id: product_id.map_err(|error| INVALID_PRODUCT_ID.detail(error))?,
+        product_id,
         attributes: Attributes::new(pairs).map_err(|error| INVALID_ATTRIBUTES.detail(error))?,
         at,
         id: match id {
@@ -88,14 +85,6 @@ pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() 
             None => EntryId::new(new_id()).map_err(|_| INTERNAL)?,
         },
     })
-}
-
-fn text<'a>(member: Option<&'a Value>, problem: &Problem) -> Result<Option<&'a str>, Problem> {
-    match member {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(problem.clone().detail("must be a string")),
-    }
 }
 
 /// An activity as clients see it.

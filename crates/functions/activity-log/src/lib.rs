@@ -102,8 +102,7 @@ fn moment(now: Timestamp) -> Result<Moment, Problem> {
     Moment::new(now).map_err(|_| INTERNAL)
 }
 
-/// What a client learns of a store that failed.
+/// What a client learns of a failed request to DynamoDB.
 fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    problem::busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }

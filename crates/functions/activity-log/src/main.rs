@@ -3,7 +3,8 @@
 use activity_log::{ActivityLog, Config, handle};
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
-use lambda_kit::{aws, http, telemetry};
+use lambda_kit::aws::{self, StaffSecrets};
+use lambda_kit::{http, telemetry};
 use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -14,8 +15,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = Table::new(Client::new(&sdk), &config.table);
     // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
     config.suffixes = config.suffixes.remembered(&table).await?;
-    let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
-    let log =
-        ActivityLog::new(&table, &config, aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
+    let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
+    let log = ActivityLog::new(&table, &config, cursor_key, staff_token);
     http::run(|request| handle(&log, request, Timestamp::now())).await
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use domain::UserId;
 use domain::clicks::ClickCount;
+use lambda_kit::fields::required_text;
 use lambda_kit::json_object::JsonObject;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
@@ -63,11 +64,7 @@ impl<'de> Deserialize<'de> for Body {
 
 impl NewClick {
     pub(crate) fn check(self) -> Result<CheckedClick, Problem> {
-        let user_id = match self.user_id {
-            Some(serde_json::Value::String(text)) => UserId::new(text).map_err(|why| INVALID_USER_ID.detail(why))?,
-            Some(_) => return Err(INVALID_USER_ID.detail("must be a string")),
-            None => return Err(INVALID_USER_ID.detail("`userId` is needed")),
-        };
+        let user_id = required_text("userId", self.user_id, &INVALID_USER_ID, |text| UserId::new(text))?;
         let count = match self.click_count {
             None => ClickCount::default(),
             Some(value) => {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::clicks::{Click, ClickTime};
 use futures::stream::{self, StreamExt};
-use lambda_kit::problem::{IDEMPOTENCY_KEY_REUSED, Problem, busy, busy_or_internal};
+use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, Problem, busy};
 use store::StoreError;
 use store::clicks::{ClickWriter, PutClick, StoredClick};
 
@@ -157,6 +157,5 @@ async fn place_in_later_slot(
 }
 
 fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a click could not be stored");
-    busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use domain::game::{
     CUSTOM_WORDS_MAX, Language, OutOfBounds, PlayerCount, PlayerName, RoundCount, Settings, TimeLimit, Word, WordSource,
 };
+use game_room::protocol::{INVALID_SETTINGS, WORD_SOURCES};
+use lambda_kit::fields::required_text;
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use store::game::Role;
 
-use crate::problems::{INVALID_NAME, INVALID_ROLE, INVALID_SETTINGS, INVALID_WORDS};
+use crate::problems::{INVALID_NAME, INVALID_ROLE, INVALID_WORDS};
 
 /// The largest body: 100 words of 50 characters take 30 KB, escaped.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
-
-const WORD_SOURCES: [(&str, WordSource); 3] =
-    [("built-in", WordSource::BuiltIn), ("custom", WordSource::Custom), ("both", WordSource::Both)];
 
 /// The body of `POST /games`.
 #[derive(Debug, Deserialize)]
@@ -47,15 +45,10 @@ pub(crate) struct CheckedGame {
     pub(crate) words: Arc<[Word]>,
 }
 
-/// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
-fn members<T: DeserializeOwned>(object: Map<String, Value>, problem: Problem) -> Result<T, Problem> {
-    serde_json::from_value(Value::Object(object)).map_err(|error| problem.detail(error))
-}
-
 impl NewGameBody {
     /// The members of a request's body.
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        members(request.json(BODY_BYTES_MAX)?, INVALID_BODY)
+        request.json(BODY_BYTES_MAX)
     }
 
     pub(crate) fn check(self) -> Result<CheckedGame, Problem> {
@@ -75,7 +68,7 @@ impl NewGameBody {
 impl NewSeatBody {
     /// The members of a request's body.
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        members(request.json(BODY_BYTES_MAX)?, INVALID_BODY)
+        request.json(BODY_BYTES_MAX)
     }
 
     pub(crate) fn check(self) -> Result<(PlayerName, Role), Problem> {
@@ -91,11 +84,7 @@ impl NewSeatBody {
 }
 
 fn name(value: Option<Value>) -> Result<PlayerName, Problem> {
-    match value {
-        Some(Value::String(text)) => PlayerName::new(&text).map_err(|why| INVALID_NAME.detail(why)),
-        Some(_) => Err(INVALID_NAME.detail("must be a string")),
-        None => Err(INVALID_NAME.detail("`name` is needed")),
-    }
+    required_text("name", value, &INVALID_NAME, PlayerName::new)
 }
 
 fn words(value: Option<Value>, language: Language) -> Result<Arc<[Word]>, Problem> {
@@ -124,7 +113,7 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
     }
     let wanted: Wanted = match value {
         None => Wanted::default(),
-        Some(Value::Object(object)) => members(object, INVALID_SETTINGS)?,
+        Some(value @ Value::Object(_)) => serde_json::from_value(value).map_err(|why| INVALID_SETTINGS.detail(why))?,
         Some(_) => return Err(INVALID_SETTINGS.detail("must be an object")),
     };
     let default = Settings::default();
@@ -133,8 +122,8 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
         None if has_words => WordSource::Both,
         None => default.words,
         Some(value) => {
-            let source = WORD_SOURCES.iter().find(|(name, _)| Some(*name) == value.as_str());
-            source.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be `built-in`, `custom` or `both`"))?.1
+            let source = WORD_SOURCES.iter().find(|(_, name)| Some(*name) == value.as_str());
+            source.ok_or_else(|| INVALID_SETTINGS.detail("`words` must be `built-in`, `custom` or `both`"))?.0
         }
     };
     let hints = match wanted.hints {

@@ -5,12 +5,11 @@ use lambda_kit::problem::{self, INTERNAL, Problem};
 use store::StoreError;
 
 pub(crate) const INVALID_NAME: Problem = Problem::new(400, "invalid-name", "The name is not valid");
-pub(crate) const INVALID_SETTINGS: Problem = Problem::new(400, "invalid-settings", "The settings are not valid");
 pub(crate) const INVALID_WORDS: Problem = Problem::new(400, "invalid-words", "The words are not valid");
 pub(crate) const INVALID_ROLE: Problem = Problem::new(400, "invalid-role", "The role is not valid");
 pub(crate) const OTHER_PLAYER: Problem = Problem::new(403, "other-player", "The token is another player's");
 const KICKED: Problem = Problem::new(403, "kicked", "You were voted out of this game");
-pub(crate) const GAME_NOT_FOUND: Problem = Problem::new(404, "game-not-found", "There is no such game");
+pub(crate) use game_room::protocol::GAME_NOT_FOUND;
 pub(crate) const DRAWING_NOT_FOUND: Problem = Problem::new(404, "drawing-not-found", "There is no such drawing");
 const GAME_FULL: Problem = Problem::new(409, "game-full", "All seats are taken");
 const TOO_MANY_SPECTATORS: Problem = Problem::new(409, "too-many-spectators", "Too many look on");
@@ -26,8 +25,7 @@ pub(crate) fn too_many(wait_ms: u64) -> Problem {
 
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a request to DynamoDB failed");
-    problem::busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }
 
 /// What the rules have against a new game or a new seat.

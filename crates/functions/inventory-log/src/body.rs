@@ -1,14 +1,12 @@
 //! Bodies: of a movement of goods, and of a new reservation. Members are checked one by one, so that a problem names its member.
 
-use std::fmt::Display;
-
 use domain::ShortText;
 use domain::shop::{ChangeType, HoldTime, OrderId, Quantity, StockMovement};
+use lambda_kit::fields::{invalid, missing, required_text, text};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::problems::INVALID_QUANTITY;
 
@@ -54,64 +52,36 @@ pub(crate) struct NewReservation {
 
 impl NewMovement {
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        let body: MovementBody = members(request)?;
-        let change_type: ChangeType = needed("type", body.r#type, |text| text.parse())?;
+        let body: MovementBody = request.json(BODY_BYTES_MAX)?;
+        let change_type: ChangeType = required_text("type", body.r#type, &INVALID_BODY, |text| text.parse())?;
         let movement = StockMovement::new(change_type, number(body.quantity)?);
         Ok(Self {
             movement: movement.map_err(|why| INVALID_QUANTITY.detail(why))?,
-            reason: text("reason", body.reason, ShortText::new)?,
-            order_id: text("orderId", body.order_id, OrderId::new)?,
-            changed_by: text("changedBy", body.changed_by, ShortText::new)?,
+            reason: text("reason", body.reason, &INVALID_BODY, ShortText::new)?,
+            order_id: text("orderId", body.order_id, &INVALID_BODY, OrderId::new)?,
+            changed_by: text("changedBy", body.changed_by, &INVALID_BODY, ShortText::new)?,
         })
     }
 }
 
 impl NewReservation {
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        let body: ReservationBody = members(request)?;
+        let body: ReservationBody = request.json(BODY_BYTES_MAX)?;
         let hold_time = match body.expires_in_seconds {
             None => HoldTime::default(),
             Some(value) => HoldTime::new(value.as_i64().unwrap_or_default())
-                .map_err(|why| INVALID_BODY.detail(format!("`expiresInSeconds` {why}")))?,
+                .map_err(|why| invalid("expiresInSeconds", &INVALID_BODY, why))?,
         };
         Ok(Self {
-            order_id: needed("orderId", body.order_id, OrderId::new)?,
+            order_id: required_text("orderId", body.order_id, &INVALID_BODY, OrderId::new)?,
             quantity: Quantity::new(number(body.quantity)?).map_err(|why| INVALID_QUANTITY.detail(why))?,
             hold_time,
         })
     }
 }
 
-/// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
-fn members<T: DeserializeOwned>(request: &Request) -> Result<T, Problem> {
-    let object: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
-    serde_json::from_value(Value::Object(object)).map_err(|error| INVALID_BODY.detail(error))
-}
-
 /// A quantity. A fraction is none, and neither is one that is spelled as text.
 fn number(value: Option<Value>) -> Result<i64, Problem> {
-    let value = value.ok_or_else(|| INVALID_QUANTITY.detail("`quantity` is needed"))?;
-    value.as_i64().ok_or_else(|| INVALID_QUANTITY.detail("must be a whole number"))
-}
-
-fn text<T, E: Display>(
-    name: &str,
-    value: Option<Value>,
-    check: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<Option<T>, Problem> {
-    match value {
-        None => Ok(None),
-        Some(Value::String(text)) => {
-            check(&text).map(Some).map_err(|why| INVALID_BODY.detail(format!("`{name}`: {why}")))
-        }
-        Some(_) => Err(INVALID_BODY.detail(format!("`{name}` must be a string"))),
-    }
-}
-
-fn needed<T, E: Display>(
-    name: &str,
-    value: Option<Value>,
-    check: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<T, Problem> {
-    text(name, value, check)?.ok_or_else(|| INVALID_BODY.detail(format!("`{name}` is needed")))
+    let value = value.ok_or_else(|| missing("quantity", &INVALID_QUANTITY))?;
+    value.as_i64().ok_or_else(|| invalid("quantity", &INVALID_QUANTITY, "must be a whole number"))
 }

@@ -4,7 +4,6 @@
 //! `price-history` tells it.
 
 mod body;
-mod config;
 mod problems;
 mod reservations;
 mod stock;
@@ -22,7 +21,6 @@ use store::shop::{Products, Reservations, Stock};
 use uuid::Uuid;
 
 pub use body::BODY_BYTES_MAX;
-pub use config::Config;
 pub use stock::{LIMIT_DEFAULT, LIMIT_MAX};
 
 /// The header with what a client calls its request.

@@ -19,8 +19,7 @@ const RESERVATION_EXPIRED: Problem = Problem::new(409, "reservation-expired", "T
 
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a request to DynamoDB failed");
-    problem::busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }
 
 /// Why a change was not made.

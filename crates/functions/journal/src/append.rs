@@ -1,12 +1,12 @@
 //! `POST /journal/{stream}`.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::time::Duration;
 
 use domain::Attributes;
 use domain::journal::{Entry, EntryId, JournalStream, Message};
 use jiff::Timestamp;
+use lambda_kit::fields::invalid;
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_TIME, INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
 use serde::Deserialize;
@@ -40,8 +40,8 @@ pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Rep
         None => EntryId::new((journals.new_id)()).map_err(|_| INTERNAL)?,
     };
     let Body { message, attributes } = request.json(BODY_BYTES_MAX)?;
-    let message = Message::new(message).map_err(|why| invalid("message", why))?;
-    let attributes = Attributes::new(attributes).map_err(|why| invalid("attributes", why))?;
+    let message = Message::new(message).map_err(|why| invalid("message", &INVALID_ENTRY, why))?;
+    let attributes = Attributes::new(attributes).map_err(|why| invalid("attributes", &INVALID_ENTRY, why))?;
     let entry = Entry { stream, id, message, attributes };
     match journals.writer.append(&entry, now).await.map_err(store_problem)? {
         AppendOutcome::New => Ok(Reply::json(201, &entry_json(&entry))),
@@ -58,8 +58,4 @@ fn client_entry_id(key: &str, now: Timestamp) -> Result<EntryId, Problem> {
         return Err(IDEMPOTENCY_KEY_TIME.detail("its time is more than 5 minutes ahead of the server's"));
     }
     Ok(id)
-}
-
-fn invalid(member: &str, why: impl Display) -> Problem {
-    INVALID_ENTRY.detail(format!("`{member}`: {why}"))
 }

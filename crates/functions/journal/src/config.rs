@@ -17,10 +17,6 @@ pub struct Config {
     pub retention: Retention,
     /// `JOURNAL_PUBLIC_STREAMS`: whom anybody may read, separated by commas; none unless set.
     pub public: BTreeSet<JournalStream>,
-    /// `CURSOR_KEY_SECRET_ARN`.
-    pub cursor_key_arn: String,
-    /// `STAFF_TOKEN_SECRET_ARN`.
-    pub staff_token_arn: String,
 }
 
 impl Config {
@@ -39,8 +35,6 @@ impl Config {
                     names.map(|name| JournalStream::new(name).ok()).collect()
                 },
             )?,
-            cursor_key_arn: required("CURSOR_KEY_SECRET_ARN")?,
-            staff_token_arn: required("STAFF_TOKEN_SECRET_ARN")?,
         })
     }
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{NOT_FOUND, Problem, busy_or_internal};
+use lambda_kit::problem::{self, NOT_FOUND, Problem};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use store::StoreError;
@@ -74,8 +74,7 @@ fn entry_json(entry: &Entry) -> Value {
     })
 }
 
-/// What a client learns of a store that failed.
+/// What a client learns of a failed request to DynamoDB.
 fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "the journal's table failed");
-    busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }

@@ -2,7 +2,8 @@
 
 use aws_sdk_dynamodb::Client;
 use journal::{Config, Journals, handle};
-use lambda_kit::{aws, http, telemetry};
+use lambda_kit::aws::{self, StaffSecrets};
+use lambda_kit::{http, telemetry};
 use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,8 +14,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = Table::new(Client::new(&sdk), &config.table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::journal::connect(&table).await?;
-    let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
-    let (cursor_key, staff_token) = (aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
+    let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
     let journals = Journals::new(&table, config, cursor_key, staff_token);
     http::run(|request| handle(&journals, request)).await
 }

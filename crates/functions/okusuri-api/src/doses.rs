@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::okusuri::rows::{self, DoseMark};
 use store::okusuri::{DayDoses, DoseKey};
 
@@ -75,8 +75,7 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
     let now = (okusuri.now)();
-    let body: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
-    let body: DoseBody = serde_json::from_value(Value::Object(body)).map_err(|error| INVALID_BODY.detail(error))?;
+    let body: DoseBody = request.json(BODY_BYTES_MAX)?;
     let recorded = body.recorded(now)?;
     check_loggable(name.date, signed_in.today(now)).map_err(date_problem)?;
     let marked = okusuri.doses.mark(&signed_in.id, &name, recorded, now).await.map_err(medicine_problem)?;

@@ -7,7 +7,7 @@ use lambda_kit::http::{Reply, Request, invalid_parameter};
 use lambda_kit::page::{Listing, limit};
 use lambda_kit::problem::{INTERNAL, INVALID_BODY, Problem};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::Direction;
 use store::okusuri::rows::MedicationLog;
 use store::okusuri::{LogEntry, LogRange, LogWriteOutcome};
@@ -43,9 +43,7 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<String>>
 pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
-    // A list would do for serde as well, and for nobody who reads the documentation.
-    let body: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
-    let body: LogBody = serde_json::from_value(Value::Object(body)).map_err(|error| INVALID_BODY.detail(error))?;
+    let body: LogBody = request.json(BODY_BYTES_MAX)?;
     let note = body.note.map(|note| note.as_deref().map_or(Ok(None), Note::new)).transpose();
     let note = note.map_err(|why| INVALID_BODY.detail(format!("`note` {why}")))?;
     check_loggable(date, signed_in.today((okusuri.now)())).map_err(date_problem)?;

@@ -43,8 +43,7 @@ pub(crate) const LAST_WAY_IN: Problem = Problem::new(409, "last-way-in", "Nothin
 
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a request to DynamoDB failed");
-    problem::busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }
 
 /// Why a day cannot be logged.

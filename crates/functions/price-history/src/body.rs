@@ -1,14 +1,12 @@
 //! Bodies: of a product, and of a new price. Members are checked one by one, so that a problem names its member.
 
-use std::fmt::Display;
-
 use domain::ShortText;
 use domain::shop::{Amount, Currency, Money, ProductForm, StockCount};
+use lambda_kit::fields::{invalid, missing, required_text, text};
 use lambda_kit::http::Request;
 use lambda_kit::problem::{INVALID_BODY, Problem};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::problems::{INVALID_CURRENCY, INVALID_PRICE};
 
@@ -55,60 +53,43 @@ pub(crate) struct NewPrice {
 
 impl NewProduct {
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        let body: ProductBody = members(request)?;
+        let body: ProductBody = request.json(BODY_BYTES_MAX)?;
         let price = match (body.price, body.currency) {
             (None, None) => None,
             (price, currency) => Some(money(price, currency)?),
         };
-        let name = text("name", body.name)?.ok_or_else(|| INVALID_BODY.detail("`name` is needed"))?;
+        let name = required_text("name", body.name, &INVALID_BODY, ShortText::new)?;
         let stock = counted("stock", body.stock)?;
         let low_stock_threshold = counted("lowStockThreshold", body.low_stock_threshold)?;
-        let archived =
-            body.archived.map(|value| value.as_bool().ok_or_else(|| wrong("archived", "must be true or false")));
+        let archived = body
+            .archived
+            .map(|value| value.as_bool().ok_or_else(|| invalid("archived", &INVALID_BODY, "must be true or false")));
         let form = ProductForm { name, price, stock, low_stock_threshold, archived: archived.transpose()? };
-        Ok(Self { form, changed_by: text("changedBy", body.changed_by)? })
+        Ok(Self { form, changed_by: text("changedBy", body.changed_by, &INVALID_BODY, ShortText::new)? })
     }
 }
 
 impl NewPrice {
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
-        let body: PriceBody = members(request)?;
+        let body: PriceBody = request.json(BODY_BYTES_MAX)?;
         Ok(Self {
             price: money(body.price, body.currency)?,
-            reason: text("reason", body.reason)?,
-            changed_by: text("changedBy", body.changed_by)?,
+            reason: text("reason", body.reason, &INVALID_BODY, ShortText::new)?,
+            changed_by: text("changedBy", body.changed_by, &INVALID_BODY, ShortText::new)?,
         })
     }
 }
 
-/// Reads the members of an object. A list would do for serde as well, and for nobody who reads the documentation.
-fn members<T: DeserializeOwned>(request: &Request) -> Result<T, Problem> {
-    let object: Map<String, Value> = request.json(BODY_BYTES_MAX)?;
-    serde_json::from_value(Value::Object(object)).map_err(|error| INVALID_BODY.detail(error))
-}
-
 /// Whole minor units of a currency. A fraction is no price, and neither is one that is spelled as text.
 fn money(price: Option<Value>, currency: Option<Value>) -> Result<Money, Problem> {
-    let price = price.ok_or_else(|| INVALID_PRICE.detail("`price` is needed"))?;
+    let price = price.ok_or_else(|| missing("price", &INVALID_PRICE))?;
     let amount = Amount::new(price.as_u64().unwrap_or(u64::MAX)).map_err(|why| INVALID_PRICE.detail(why))?;
-    let currency = currency.ok_or_else(|| INVALID_CURRENCY.detail("`currency` is needed"))?;
+    let currency = currency.ok_or_else(|| missing("currency", &INVALID_CURRENCY))?;
     let currency = Currency::new(currency.as_str().unwrap_or_default());
     Ok(Money { amount, currency: currency.map_err(|why| INVALID_CURRENCY.detail(why))? })
 }
 
 fn counted(name: &str, value: Option<Value>) -> Result<Option<StockCount>, Problem> {
     let counted = value.map(|value| StockCount::new(value.as_i64().unwrap_or(-1))).transpose();
-    counted.map_err(|why| wrong(name, why))
-}
-
-fn text(name: &str, value: Option<Value>) -> Result<Option<ShortText>, Problem> {
-    match value {
-        None => Ok(None),
-        Some(Value::String(text)) => ShortText::new(&text).map(Some).map_err(|why| wrong(name, why)),
-        Some(_) => Err(wrong(name, "must be a string")),
-    }
-}
-
-fn wrong(name: &str, why: impl Display) -> Problem {
-    INVALID_BODY.detail(format!("`{name}` {why}"))
+    counted.map_err(|why| invalid(name, &INVALID_BODY, why))
 }

@@ -3,7 +3,6 @@
 //! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it: the staff's token opens both.
 
 mod body;
-mod config;
 mod prices;
 mod problems;
 mod products;
@@ -20,7 +19,6 @@ use store::shop::{Prices, Products};
 use uuid::Uuid;
 
 pub use body::BODY_BYTES_MAX;
-pub use config::Config;
 
 /// Items of a page that does not say how many.
 pub const LIMIT_DEFAULT: u16 = 25;

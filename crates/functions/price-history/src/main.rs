@@ -1,20 +1,20 @@
 //! `price-history`: `/products`, `/products/{productId}` and its prices.
 
 use aws_sdk_dynamodb::Client;
-use lambda_kit::{aws, http, telemetry};
-use price_history::{Config, Shop, handle};
+use lambda_kit::aws::{self, StaffSecrets};
+use lambda_kit::{env, http, telemetry};
+use price_history::{Shop, handle};
 use store::Table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
-    let config = Config::from_env()?;
+    let table = env::required("SHOP_TABLE")?;
     let sdk = aws::config().await;
-    let table = Table::new(Client::new(&sdk), &config.table);
+    let table = Table::new(Client::new(&sdk), table);
     // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
     store::shop::connect(&table).await?;
-    let (cursor_key, staff_token) = (&config.cursor_key_arn, &config.staff_token_arn);
-    let (cursor_key, staff_token) = (aws::secret(&sdk, cursor_key).await?, aws::secret(&sdk, staff_token).await?);
+    let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
     let shop = Shop::new(&table, cursor_key, staff_token);
     http::run(|request| handle(&shop, request)).await
 }

@@ -16,8 +16,7 @@ const PRODUCT_EXISTS: Problem = Problem::new(409, "product-exists", "The product
 
 /// What a client learns of a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a request to DynamoDB failed");
-    problem::busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }
 
 /// Why a change was not made.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use lambda_kit::bearer::AccessToken;
 use lambda_kit::cursor::Cursors;
 use lambda_kit::http::{Reply, Request};
-use lambda_kit::problem::{NOT_FOUND, Problem, busy_or_internal};
+use lambda_kit::problem::{self, NOT_FOUND, Problem};
 use secrecy::SecretString;
 use store::StoreError;
 use store::Table;
@@ -59,6 +59,5 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
 
 /// What a client learns of a failed read.
 fn store_problem(error: StoreError) -> Problem {
-    tracing::error!(%error, "a read failed");
-    busy_or_internal(error.is_transient())
+    problem::store_problem(&error, error.is_transient())
 }

@@ -9,13 +9,14 @@ use domain::game::{
     Choice, Command, Language, LineId, OutOfBounds, PlayerCount, PlayerId, RoundCount, Settings, Talk, TimeLimit,
     TurnId, Word,
 };
+use lambda_kit::problem::Problem;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::drawing::{BatchMessage, OpMessage};
 use super::problem::{
     Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_SETTINGS, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE,
-    MessageProblem, RefusedMessage, UNKNOWN_ACTION, WRONG_PROTOCOL,
+    RefusedMessage, UNKNOWN_ACTION, WRONG_PROTOCOL,
 };
 use super::room::WORD_SOURCES;
 use super::{MESSAGE_BYTES_MAX, PROTOCOL};
@@ -161,7 +162,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) 
 /// Reads a message, or says what is wrong with it and which one it was.
 #[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
 pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
-    let refuse = |problem: MessageProblem, echo: Echo| RefusedMessage { problem, echo };
+    let refuse = |problem: Problem, echo: Echo| RefusedMessage { problem, echo };
     if text.len() > MESSAGE_BYTES_MAX {
         let problem = MESSAGE_TOO_LARGE.detail(format!("at most {MESSAGE_BYTES_MAX} bytes"));
         return Err(refuse(problem, Echo::default()));
@@ -178,7 +179,7 @@ pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
     }
 }
 
-fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, MessageProblem> {
+fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, Problem> {
     Ok(match action.ok_or_else(|| INVALID_MESSAGE.detail("`action` is needed, a text"))? {
         "hello" => match fields::<Hello>(text)?.protocol {
             PROTOCOL => ClientMessage::Hello,
@@ -227,17 +228,13 @@ fn read(action: Option<&str>, text: &str) -> Result<ClientMessage, MessageProble
     })
 }
 
-fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageProblem> {
+fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|error| INVALID_MESSAGE.detail(error))
 }
 
 impl ChosenSettings {
-    fn check(self) -> Result<Settings, MessageProblem> {
-        fn within<T>(
-            name: &str,
-            number: i64,
-            new: impl Fn(u16) -> Result<T, OutOfBounds>,
-        ) -> Result<T, MessageProblem> {
+    fn check(self) -> Result<Settings, Problem> {
+        fn within<T>(name: &str, number: i64, new: impl Fn(u16) -> Result<T, OutOfBounds>) -> Result<T, Problem> {
             // No bound lies near these: what does not fit is out of bounds as well.
             let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
             new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))

@@ -1,9 +1,10 @@
 //! Strokes on their way. One flat shape for all operations, which is read without a detour.
 
 use domain::game::drawing::{Batch, Op, Pen, Tool};
+use lambda_kit::problem::Problem;
 use serde::{Deserialize, Serialize};
 
-use super::problem::{INVALID_DRAWING, INVALID_MESSAGE, MessageProblem};
+use super::problem::{INVALID_DRAWING, INVALID_MESSAGE};
 
 /// Some operations under their number in the turn.
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,9 +49,9 @@ enum ToolMessage {
 }
 
 impl TryFrom<BatchMessage> for Batch {
-    type Error = MessageProblem;
+    type Error = Problem;
 
-    fn try_from(batch: BatchMessage) -> Result<Self, MessageProblem> {
+    fn try_from(batch: BatchMessage) -> Result<Self, Problem> {
         let ops = batch.ops.into_iter().map(Op::try_from).collect::<Result<_, _>>()?;
         Self::new(batch.seq, ops).map_err(|why| INVALID_DRAWING.detail(why))
     }
@@ -63,9 +64,9 @@ impl From<&Batch> for BatchMessage {
 }
 
 impl TryFrom<OpMessage> for Op {
-    type Error = MessageProblem;
+    type Error = Problem;
 
-    fn try_from(op: OpMessage) -> Result<Self, MessageProblem> {
+    fn try_from(op: OpMessage) -> Result<Self, Problem> {
         let needs = |what: &str| INVALID_MESSAGE.detail(format!("an op is without {what}"));
         let id = op.id;
         Ok(match op.op {

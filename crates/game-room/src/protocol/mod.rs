@@ -8,8 +8,9 @@ mod server;
 
 pub use client::{ClientMessage, decode};
 pub(crate) use drawing::BatchMessage;
+pub(crate) use problem::refusal_problem;
 pub use problem::*;
-pub use room::RoomMessage;
+pub use room::{RoomMessage, WORD_SOURCES};
 pub(crate) use server::{Ink, ServerMessage};
 
 /// The version that is spoken here.

@@ -139,8 +139,8 @@ impl RoomMessage {
     }
 }
 
-/// Where words come from, in the protocol's words.
-pub(super) const WORD_SOURCES: [(WordSource, &str); 3] =
+/// Where a game's words come from, and how the protocol and the API spell it.
+pub const WORD_SOURCES: [(WordSource, &str); 3] =
     [(WordSource::BuiltIn, "built-in"), (WordSource::Custom, "custom"), (WordSource::Both, "both")];
 
 fn word_source_name(source: WordSource) -> &'static str {

@@ -204,7 +204,8 @@ fn system_text(text: SystemText) -> &'static str {
 impl From<RefusedMessage> for ServerMessage<'_> {
     fn from(refused: RefusedMessage) -> Self {
         let (problem, echo) = (refused.problem, refused.echo);
-        let error = ErrorMessage { r#type: problem.urn(), title: problem.title, detail: problem.detail };
+        let detail = problem.detail_text().map(str::to_owned);
+        let error = ErrorMessage { r#type: problem.type_uri(), title: problem.title(), detail };
         Self::Error { error, action: echo.action, id: echo.id, turn_id: echo.turn_id }
     }
 }
