@@ -21,16 +21,16 @@ BINARIES ?=
 DATA ?= keep
 # Where `make screenshots` puts its pictures.
 SCREENSHOTS ?= target/screenshots
-# How many histories `make sim` plays, or the one (the seed is also `make attack`'s); and whose counting: tidemark, seed-handler, claim-per-record, ...
+# How many histories `make sim` plays, or the one (the seed is also `make attack`'s); and which implementation: tidemark, usual-handler, idempotency-layer, ...
 SEEDS ?= 1000
 SEED ?=
-SUBJECT ?= tidemark
+IMPLEMENTATION ?= tidemark
 # How long `make soak` hurts the stack.
 MINUTES ?= 10
 # Where `make sim` has it count to: sums or buffers.
 LAYOUT ?= sums
-# Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-markers, ...
-WEAKENED ?=
+# Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-idempotency-markers, ...
+WEAKNESS ?=
 # How many random requests `make attack` makes for each operation and attacker, and for how long `make fuzz` fuzzes each target, in seconds.
 EXAMPLES ?= 50
 SECONDS ?= 60
@@ -68,13 +68,13 @@ test-deploy: page ## Test the template, and deploy and delete stages on an AWS t
 	scripts/test-deploy
 
 sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --subject $(SUBJECT) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --implementation $(IMPLEMENTATION) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17 to play one again
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or SEED=17 to play one again
-	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKENED),--weakened $(WEAKENED)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 soak: ## Hurt the whole stack under traffic, and look whether every promise was kept: MINUTES=10, SEED=17
 	@$(MAKE) --no-print-directory binaries MORE=soak

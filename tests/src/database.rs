@@ -16,12 +16,12 @@ use uuid::Uuid;
 const ELSEWHERE: &str = "TIDEMARK_DYNAMODB_URL";
 
 /// The URL of the engine that tests run on, unless it is the embedded one.
-pub(crate) fn elsewhere() -> Option<String> {
+pub(crate) fn external_engine_url() -> Option<String> {
     std::env::var(ELSEWHERE).ok().filter(|url| !url.is_empty())
 }
 
 /// Somebody whom no other test is: what keeps tests apart that run on one engine at the same time.
-pub(crate) fn nobody_else() -> Identity {
+pub(crate) fn unique_identity() -> Identity {
     Identity { access_key_id: format!("test{}", Uuid::now_v7().simple()), ..Identity::local() }
 }
 
@@ -58,8 +58,8 @@ impl Database {
 
     /// Starts an engine and creates the tables of `template.yaml`.
     pub async fn start() -> Result<Self> {
-        let (url, identity, engine) = match elsewhere() {
-            Some(url) => (url, nobody_else(), None),
+        let (url, identity, engine) = match external_engine_url() {
+            Some(url) => (url, unique_identity(), None),
             None => {
                 let engine = Engine::start(Options::default()).await?;
                 (engine.url(), Identity::local(), Some(engine))

@@ -1,9 +1,9 @@
 //! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
 
-pub mod books;
 pub mod browser;
 mod database;
-pub mod foreign;
+pub mod foreign_client;
+pub mod game_table;
 pub mod games;
 pub mod journal;
 pub mod migration;
@@ -15,18 +15,18 @@ mod postgres;
 pub mod push;
 pub mod samples;
 pub mod shop;
+pub mod shop_records;
 mod sockets;
 mod stack;
-pub mod table;
 
 use std::path::{Path, PathBuf};
 
 pub use database::Database;
+pub use game_table::GameTable;
 pub use migration::Migration;
 pub use postgres::Postgres;
 pub use sockets::FakeSockets;
 pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Stack, binary};
-pub use table::Table;
 
 /// The root of the checkout.
 pub fn repository() -> PathBuf {

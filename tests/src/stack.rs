@@ -16,7 +16,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::database::{elsewhere, nobody_else};
+use crate::database::{external_engine_url, unique_identity};
 use crate::push::VAPID_KEY;
 
 /// How long anything may take that happens by itself, on the slowest machine that should still pass.
@@ -84,7 +84,7 @@ impl Stack {
     /// Starts a stack with some flags beside those that every test needs.
     pub async fn with(flags: &[&str]) -> Result<Self> {
         let data = tempfile::tempdir()?;
-        let identity = if elsewhere().is_some() { nobody_else() } else { Identity::local() };
+        let identity = if external_engine_url().is_some() { unique_identity() } else { Identity::local() };
         Self::in_folder(data, identity, [0, 0], flags).await
     }
 
@@ -101,7 +101,7 @@ impl Stack {
             .args(["--health-token", HEALTH_TOKEN, "--data-dir"])
             .arg(data.path())
             .args(flags)
-            .args(elsewhere().map(|url| format!("--dynamodb-url={url}")))
+            .args(external_engine_url().map(|url| format!("--dynamodb-url={url}")))
             .current_dir(crate::repository())
             .stdout(Stdio::piped())
             .stderr(File::create(&log)?);

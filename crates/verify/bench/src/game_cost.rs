@@ -5,8 +5,8 @@ use store::game::CHAT_LINES_MAX;
 
 use crate::Effort;
 use crate::game_drawing::Hand;
-use crate::game_play::{PLAYERS, Parts, Played, Skill, play};
-use crate::game_seed;
+use crate::game_original_design;
+use crate::game_play::{GamePhases, GameUsage, PLAYERS, Skill, play};
 use crate::report::{Better, Row};
 
 const SECTION: &str = "Cost of a game on AWS: 10 players, 10 rounds, 100 turns of at most 80 s";
@@ -28,19 +28,19 @@ const MEMORY_GB: f64 = 0.5;
 const MESSAGE_S: f64 = 0.030;
 const BATCH_S: f64 = 0.100;
 
-impl Parts {
+impl GamePhases {
     /// A whole game, of such rounds as these.
-    fn whole(&self) -> Played {
+    fn whole(&self) -> GameUsage {
         let times = f64::from(ROUNDS) / f64::from(self.rounds);
         let whole = self.opening.plus(1.0, &self.turns.plus(times - 1.0, &self.turns).plus(1.0, &self.closing));
         // What was played stays below the lines that a game keeps; each one beyond is deleted, for a unit.
         let deleted =
             (whole.lines - CHAT_LINES_MAX as f64).max(0.0) - (self.turns.lines - CHAT_LINES_MAX as f64).max(0.0);
-        Played { write_units: whole.write_units + deleted, ..whole }
+        GameUsage { write_units: whole.write_units + deleted, ..whole }
     }
 }
 
-impl Played {
+impl GameUsage {
     /// With so many times the other on top.
     fn plus(&self, times: f64, other: &Self) -> Self {
         Self {
@@ -82,7 +82,7 @@ pub(crate) async fn rows(effort: Effort) -> anyhow::Result<Vec<Row>> {
     let own = play(effort.game_rounds, Skill::Friends).await?.whole();
     let longest = play(effort.game_rounds, Skill::Strangers).await?.whole();
     let hand = Hand::new(80_000);
-    let seed = Played { write_units: game_seed::write_units(&hand, own.draws, own.turns), ..own };
+    let seed = GameUsage { write_units: game_original_design::write_units(&hand, own.draws, own.turns), ..own };
     let count = |what: &str, unit, value| Row::count(SECTION, what, unit, value);
     Ok(vec![
         count("messages in and out", "", own.messages()).at_most(MESSAGES_MAX),

@@ -64,7 +64,7 @@ pub(crate) enum Skill {
 
 /// What a part of a game has consumed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Played {
+pub(crate) struct GameUsage {
     pub(crate) turns: f64,
     /// From the browsers, and so invocations of `ws-message`.
     pub(crate) messages_in: f64,
@@ -83,7 +83,7 @@ pub(crate) struct Played {
 
 /// Counts what is posted.
 #[derive(Debug, Clone, Default)]
-struct Counted(Arc<Counts>);
+struct CountingSockets(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -91,7 +91,7 @@ struct Counts {
     bytes: AtomicU64,
 }
 
-impl Sockets for Counted {
+impl Sockets for CountingSockets {
     async fn post(&self, _: &str, message: Bytes) -> Result<(), PostError> {
         self.0.messages.fetch_add(message.len().div_ceil(MESSAGE_BYTES) as u64, Ordering::Relaxed);
         self.0.bytes.fetch_add(message.len() as u64, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl Sockets for Counted {
 }
 
 /// What happens in a drawing, and when.
-enum Act {
+enum PlayerAction {
     Draw(usize),
     /// A chunk: of the batches up to this one.
     Save(usize),
@@ -112,9 +112,9 @@ enum Act {
     Solve(u8),
 }
 
-struct Table {
-    room: GameRoom<Counted>,
-    posted: Counted,
+struct GameTable {
+    room: GameRoom<CountingSockets>,
+    posted: CountingSockets,
     meter: Arc<Meter>,
     /// Looks at the game past the meter.
     rooms: Rooms,
@@ -129,24 +129,24 @@ struct Table {
     archived_at_ms: u64,
     pinged_at_ms: u64,
     taken_at_ms: u64,
-    played: Played,
+    played: GameUsage,
 }
 
 /// The parts of a game.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct GamePhases {
     pub(crate) rounds: u16,
     /// Up to the start.
-    pub(crate) opening: Played,
-    pub(crate) turns: Played,
+    pub(crate) opening: GameUsage,
+    pub(crate) turns: GameUsage,
     /// Everybody leaves, and the game gets its end.
-    pub(crate) closing: Played,
+    pub(crate) closing: GameUsage,
 }
 
 /// Plays a game of so many rounds to its end.
-pub(crate) async fn play(rounds: u16, skill: Skill) -> Result<Parts> {
+pub(crate) async fn play(rounds: u16, skill: Skill) -> Result<GamePhases> {
     let engine = Engine::start(Options::default()).await?;
-    let mut table = Table::open(&engine, rounds, skill).await?;
+    let mut table = GameTable::open(&engine, rounds, skill).await?;
     for seat in 1..PLAYERS {
         table.send(seat, json!({"action": "ready", "ready": true})).await?;
     }
@@ -169,10 +169,10 @@ pub(crate) async fn play(rounds: u16, skill: Skill) -> Result<Parts> {
     table.pass_to(table.now_ms + WINDOW_MS).await?;
     let closing = table.take();
     engine.shutdown().await;
-    Ok(Parts { rounds, opening, turns, closing })
+    Ok(GamePhases { rounds, opening, turns, closing })
 }
 
-impl Table {
+impl GameTable {
     /// A game whose seats are taken and whose players are here.
     async fn open(engine: &Engine, rounds: u16, skill: Skill) -> Result<Self> {
         let declared = stack::table("GameTable")?;
@@ -213,7 +213,7 @@ impl Table {
             game = after;
         }
         let limit_ms = u64::from(settings.time_limit.get()) * 1_000;
-        let posted = Counted::default();
+        let posted = CountingSockets::default();
         let mut table = Self {
             room: GameRoom::new(&store::Table::new(client.clone(), table_name), posted.clone(), || 7),
             posted,
@@ -230,7 +230,7 @@ impl Table {
             archived_at_ms: BEGIN_MS,
             pinged_at_ms: BEGIN_MS,
             taken_at_ms: BEGIN_MS,
-            played: Played::default(),
+            played: GameUsage::default(),
         };
         let connections = Connections::new(&store::Table::new(client, table_name));
         for seat in 0..PLAYERS {
@@ -243,11 +243,11 @@ impl Table {
     }
 
     /// What was consumed since the last call.
-    fn take(&mut self) -> Played {
+    fn take(&mut self) -> GameUsage {
         let consumed = self.meter.take();
         let Counts { messages, bytes } = &*self.posted.0;
         let since_ms = std::mem::replace(&mut self.taken_at_ms, self.now_ms);
-        Played {
+        GameUsage {
             messages_out: messages.swap(0, Ordering::Relaxed) as f64,
             bytes_out: bytes.swap(0, Ordering::Relaxed) as f64,
             write_units: consumed.write_units,
@@ -330,18 +330,18 @@ impl Table {
             };
             self.pass_to(begin_ms + after_ms).await?;
             match act {
-                Act::Draw(place) => {
+                PlayerAction::Draw(place) => {
                     drawn = place + 1;
                     let ops = self.hand.batches[*place].1.clone();
                     self.send(drawer, json!({"action": "draw", "turnId": turn_id, "seq": drawn, "ops": ops})).await?;
                     self.played.draws += 1.0;
                 }
-                Act::Save(up_to) => {
+                PlayerAction::Save(up_to) => {
                     self.save(drawer, &turn_id, &mut chunk, saved..*up_to).await?;
                     saved = *up_to;
                 }
-                Act::Guess(seat) => self.say(*seat, "ぬゔぺぢゆ").await?,
-                Act::Solve(seat) => {
+                PlayerAction::Guess(seat) => self.say(*seat, "ぬゔぺぢゆ").await?,
+                PlayerAction::Solve(seat) => {
                     self.say(*seat, &answer).await?;
                     live = self.live().await?;
                 }
@@ -371,9 +371,9 @@ impl Table {
     }
 
     /// All that happens if nothing ends the drawing early, by the time after its begin.
-    fn acts(&mut self, drawer: u8) -> Vec<(u64, Act)> {
-        let draws = self.hand.batches.iter().enumerate().map(|(place, (at_ms, _))| (*at_ms, Act::Draw(place)));
-        let saves = self.hand.saves.iter().map(|(at_ms, up_to)| (*at_ms, Act::Save(*up_to)));
+    fn acts(&mut self, drawer: u8) -> Vec<(u64, PlayerAction)> {
+        let draws = self.hand.batches.iter().enumerate().map(|(place, (at_ms, _))| (*at_ms, PlayerAction::Draw(place)));
+        let saves = self.hand.saves.iter().map(|(at_ms, up_to)| (*at_ms, PlayerAction::Save(*up_to)));
         let mut acts: Vec<_> = draws.chain(saves).collect();
         for seat in (0..PLAYERS).filter(|seat| *seat != drawer) {
             let later_ms = -SOLVE_MEAN_MS * (1.0 - self.rng.f64()).ln();
@@ -383,10 +383,10 @@ impl Table {
             };
             let mut at_ms = FIRST_GUESS_MS + self.rng.u64(..10_000);
             while at_ms < solves_at_ms.min(self.limit_ms) {
-                acts.push((at_ms, Act::Guess(seat)));
+                acts.push((at_ms, PlayerAction::Guess(seat)));
                 at_ms += self.rng.u64(5_000..15_000);
             }
-            acts.push((solves_at_ms, Act::Solve(seat)));
+            acts.push((solves_at_ms, PlayerAction::Solve(seat)));
         }
         acts.retain(|(at_ms, _)| *at_ms < self.limit_ms);
         acts.sort_by_key(|(at_ms, _)| *at_ms);

@@ -3,25 +3,25 @@
 
 mod activities;
 mod chart;
+mod click_cost;
 mod cpu;
 mod events;
 mod functions;
 mod game_cost;
 mod game_drawing;
+mod game_original_design;
 mod game_party;
 mod game_play;
 mod game_relay;
-mod game_seed;
 mod game_stream;
-mod hot;
+mod hot_day;
 mod journal;
 mod migrate;
 mod okusuri;
-mod refusal;
 mod report;
 mod size;
 mod stack;
-mod units;
+mod stock_refusal;
 mod wire;
 
 use std::path::{Path, PathBuf};
@@ -48,18 +48,18 @@ struct Arguments {
     out: PathBuf,
     /// Only these; all by default.
     #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Part>,
+    only: Vec<BenchSection>,
     /// One short round of everything: it shows that each row is there, and its times mean nothing.
     #[arg(long)]
     quick: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
-    Units,
-    Hot,
+enum BenchSection {
+    ClickCost,
+    HotDay,
     Activities,
-    Refusal,
+    StockRefusal,
     Journal,
     Migrate,
     Okusuri,
@@ -149,23 +149,23 @@ async fn main() -> Result<()> {
     let folders = Folders { functions: absolute(&functions)?, node: absolute(&node)?, work: absolute(&out)? };
 
     let mut rows: Vec<Row> = Vec::new();
-    for part in Part::value_variants().iter().filter(|part| only.is_empty() || only.contains(part)) {
-        eprintln!("measuring: {part:?}");
-        rows.extend(match part {
-            Part::Units => units::rows().await?,
-            Part::Hot => hot::rows().await?,
-            Part::Activities => activities::rows().await?,
-            Part::Refusal => refusal::rows().await?,
-            Part::Journal => journal::rows().await?,
-            Part::Migrate => migrate::rows(&folders, effort).await?,
-            Part::Okusuri => okusuri::rows().await?,
-            Part::GameCost => game_cost::rows(effort).await?,
-            Part::Size => size::rows(&folders)?,
-            Part::Cpu => cpu::rows(effort)?,
-            Part::Functions => functions::rows(&folders, effort).await?,
-            Part::Stack => stack::rows(&folders, effort).await?,
-            Part::GameRelay => game_relay::rows(&folders, effort).await?,
-            Part::GameCrowd => game_relay::crowd_rows(&folders, effort).await?,
+    for section in BenchSection::value_variants().iter().filter(|section| only.is_empty() || only.contains(section)) {
+        eprintln!("measuring: {section:?}");
+        rows.extend(match section {
+            BenchSection::ClickCost => click_cost::rows().await?,
+            BenchSection::HotDay => hot_day::rows().await?,
+            BenchSection::Activities => activities::rows().await?,
+            BenchSection::StockRefusal => stock_refusal::rows().await?,
+            BenchSection::Journal => journal::rows().await?,
+            BenchSection::Migrate => migrate::rows(&folders, effort).await?,
+            BenchSection::Okusuri => okusuri::rows().await?,
+            BenchSection::GameCost => game_cost::rows(effort).await?,
+            BenchSection::Size => size::rows(&folders)?,
+            BenchSection::Cpu => cpu::rows(effort)?,
+            BenchSection::Functions => functions::rows(&folders, effort).await?,
+            BenchSection::Stack => stack::rows(&folders, effort).await?,
+            BenchSection::GameRelay => game_relay::rows(&folders, effort).await?,
+            BenchSection::GameCrowd => game_relay::crowd_rows(&folders, effort).await?,
         });
     }
     println!("{}", report::table(&rows));

@@ -135,8 +135,8 @@ async fn batches(items: &[Item]) -> Result<f64> {
     let (engine, table) = empty().await?;
     let client = stack::client(&engine);
     let start = Instant::now();
-    let lanes = items.chunks(items.len().div_ceil(PARALLEL)).map(|lane| put(&client, &table, lane));
-    try_join_all(lanes).await?;
+    let writers = items.chunks(items.len().div_ceil(PARALLEL)).map(|share| put(&client, &table, share));
+    try_join_all(writers).await?;
     let took = start.elapsed();
     engine.shutdown().await;
     Ok(items.len() as f64 / took.as_secs_f64())

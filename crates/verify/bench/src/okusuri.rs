@@ -204,12 +204,18 @@ impl Other {
         local::tables::ensure(&direct, &table).await?;
         let user = format!("USER#{USER}");
         let mut items = vec![
-            seed_item(&user, "PROFILE", "user", &[("name", "Ann"), ("email", EMAIL)], &[("Email", EMAIL)]),
-            seed_item(&user, &format!("SESSION#{TOKEN}"), "session", &[("token", TOKEN)], &[("Token", TOKEN)]),
+            original_design_item(&user, "PROFILE", "user", &[("name", "Ann"), ("email", EMAIL)], &[("Email", EMAIL)]),
+            original_design_item(
+                &user,
+                &format!("SESSION#{TOKEN}"),
+                "session",
+                &[("token", TOKEN)],
+                &[("Token", TOKEN)],
+            ),
         ];
         items.extend(logs(days).zip(1..).map(|(log, n)| {
             let sort = format!("MEDICATION#{}#{n}", log.date);
-            seed_item(&user, &sort, "medication_log", &[("hasBleeding", &log.has_bleeding.to_string())], &[])
+            original_design_item(&user, &sort, "medication_log", &[("hasBleeding", &log.has_bleeding.to_string())], &[])
         }));
         for some in items.chunks(25) {
             let put = |item: &HashMap<_, _>| PutRequest::builder().set_item(Some(item.clone())).build();
@@ -265,7 +271,7 @@ fn key(partition: &str, sort: &str) -> HashMap<String, AttributeValue> {
 }
 
 /// An item as the documents spell it: everything of the entity in a map, and times twice.
-fn seed_item(
+fn original_design_item(
     partition: &str,
     sort: &str,
     kind: &str,

@@ -45,7 +45,7 @@ pub(crate) fn client(engine: &Engine) -> aws_sdk_dynamodb::Client {
     local::dynamodb::client(&engine.url(), &Identity::local())
 }
 
-/// The stream of a table: a lane is one of its shards.
+/// The stream of a table: a checkpoint belongs to one of its shards.
 pub(crate) async fn stream(client: &aws_sdk_dynamodb::Client, table: &str) -> Result<String> {
     let described = client.describe_table().table_name(table).send().await?.table;
     described.and_then(|table| table.latest_stream_arn).with_context(|| format!("{table} has no stream"))

@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 use crate::bucket::Bucket;
 use crate::limits::{
-    API_REQUESTS_PER_S, CLAIMS_AT_ONCE, CONCURRENCY, NEW_PER_HUNDRED, NEW_TABLE_WRITE_UNITS_PER_S,
+    API_REQUESTS_PER_S, CONCURRENCY, FIRST_SEEN_WRITES_AT_ONCE, NEW_PER_HUNDRED, NEW_TABLE_WRITE_UNITS_PER_S,
     PARTITION_WRITE_UNITS_PER_S, POLL_MS, REQUEST_MS, TABLE_WRITE_UNITS_PER_S, TEMPLATE_API_RATE, TEMPLATE_BATCH,
     TRANSACTION_MS, WRITER_LIST_MS, WRITER_MS,
 };
@@ -48,8 +48,8 @@ pub struct Setting {
     pub table_units: f64,
     /// `ClickDateShards`.
     pub date_shards: u32,
-    /// `StatLayout: lanes`.
-    pub lanes_keep: bool,
+    /// `StatLayout: buffers`.
+    pub is_buffered: bool,
     /// `MaximumBatchingWindowInSeconds`, in milliseconds.
     pub window_ms: u64,
     /// Stacks among which users are spread.
@@ -67,7 +67,7 @@ impl Default for Setting {
             warm_units: NEW_TABLE_WRITE_UNITS_PER_S,
             table_units: TABLE_WRITE_UNITS_PER_S,
             date_shards: 1,
-            lanes_keep: false,
+            is_buffered: false,
             window_ms: 0,
             stacks: 1,
         }
@@ -89,15 +89,15 @@ pub enum Limit {
     Partitions,
     /// One day's partitions of the index, whose back-pressure refuses the table's write.
     Day,
-    /// The statistics that all lanes add to: conflicts, and a partition.
+    /// The statistics that all shards add to: conflicts, and a partition.
     Statistics,
-    /// The lanes, which share a partition key.
-    Lanes,
+    /// The checkpoints, which share a partition key.
+    Checkpoints,
 }
 
 /// What a load came to.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct ClickLoadOutcome {
     /// Clicks stored.
     pub stored: u64,
     /// Batches counted.
@@ -121,7 +121,7 @@ struct Shard {
 }
 
 /// Plays `rate` clicks a second of one stack.
-pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Outcome {
+pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> ClickLoadOutcome {
     let mut rng = Rng::with_seed(seed);
     let partitions = (setting.warm_units / PARTITION_WRITE_UNITS_PER_S).ceil().max(1.0) as usize;
     let mut throttle = Bucket::new(setting.api_rate);
@@ -130,8 +130,8 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
     let mut table_partitions = vec![Bucket::new(PARTITION_WRITE_UNITS_PER_S); partitions];
     let mut day = vec![Bucket::new(PARTITION_WRITE_UNITS_PER_S); setting.date_shards as usize];
     let mut total = Bucket::new(PARTITION_WRITE_UNITS_PER_S);
-    // Lanes are written again and again under sort keys that stay, so a hot partition of them is split in two.
-    let mut lanes = [Bucket::new(PARTITION_WRITE_UNITS_PER_S); 2];
+    // Checkpoints are written again and again under sort keys that stay, so a hot partition of them is split in two.
+    let mut checkpoint_partitions = [Bucket::new(PARTITION_WRITE_UNITS_PER_S); 2];
     let mut total_held_until_ms = 0;
     let stagger = |index: usize| index as u64 * POLL_MS / partitions as u64;
     let mut shards: Vec<_> = (0..partitions)
@@ -143,7 +143,7 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
     let mut writers_until = vec![0_u32; writer_steps];
     let (mut writers, mut counting) = (0_u32, 0_u32);
 
-    let mut outcome = Outcome::default();
+    let mut outcome = ClickLoadOutcome::default();
     let mut refuse = |limit: Limit, clicks: u64| *outcome.refused.entry(limit).or_default() += clicks;
     let mut due = 0.0;
     let (mut stored, mut batches, mut instances_max) = (0, 0, 0);
@@ -153,7 +153,7 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
         for bucket in [&mut throttle, &mut account, &mut table, &mut total] {
             bucket.refill(seconds);
         }
-        for bucket in table_partitions.iter_mut().chain(&mut day).chain(&mut lanes) {
+        for bucket in table_partitions.iter_mut().chain(&mut day).chain(&mut checkpoint_partitions) {
             bucket.refill(seconds);
         }
         let ending = step as usize % writer_steps;
@@ -205,13 +205,13 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
                 if at_ms > now_ms {
                     continue;
                 }
-                let (limit, is_in) = if setting.lanes_keep {
-                    let lane = &mut lanes[rng.usize(..2)];
-                    let is_in = lane.has_room();
+                let (limit, is_in) = if setting.is_buffered {
+                    let partition = &mut checkpoint_partitions[rng.usize(..2)];
+                    let is_in = partition.has_room();
                     if is_in {
-                        lane.take(measured.keep_units);
+                        partition.take(measured.buffer_units);
                     }
-                    (Limit::Lanes, is_in)
+                    (Limit::Checkpoints, is_in)
                 } else {
                     let is_in = total.has_room() && total_held_until_ms <= now_ms;
                     if is_in {
@@ -225,7 +225,7 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
                     batches += 1;
                     counting -= 1;
                     shard.batch = None;
-                    shard.free_at_ms = now_ms + if setting.lanes_keep { REQUEST_MS } else { TRANSACTION_MS };
+                    shard.free_at_ms = now_ms + if setting.is_buffered { REQUEST_MS } else { TRANSACTION_MS };
                 } else {
                     let pause_ms = (BACKOFF_MS << tries.min(8)).min(BACKOFF_MS_MAX);
                     let at_ms = now_ms + pause_ms + rng.u64(..=pause_ms);
@@ -247,23 +247,23 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Out
             shard.next_poll_ms = now_ms + POLL_MS.max(setting.window_ms);
             let new = clicks * NEW_PER_HUNDRED / 100;
             for _ in 0..new {
-                table_partitions[rng.usize(..partitions)].take(measured.claim_units);
+                table_partitions[rng.usize(..partitions)].take(measured.first_seen_units);
             }
-            // The lane, the markers that are there, the claims in rounds.
-            let claims_ms = new.div_ceil(CLAIMS_AT_ONCE) * REQUEST_MS;
-            shard.batch = Some((clicks, now_ms + 2 * REQUEST_MS + claims_ms, 0));
+            // The checkpoint, the first-seen records that are there, the new ones in rounds.
+            let first_seen_ms = new.div_ceil(FIRST_SEEN_WRITES_AT_ONCE) * REQUEST_MS;
+            shard.batch = Some((clicks, now_ms + 2 * REQUEST_MS + first_seen_ms, 0));
         }
     }
 
     let late: u64 = shards.iter().map(|shard| shard.waiting + shard.batch.map_or(0, |(clicks, ..)| clicks)).sum();
     let late = late.saturating_sub((rate * LAG_MS_MAX as f64 / 1_000.0) as u64);
     if late > 0 {
-        refuse(if setting.lanes_keep { Limit::Lanes } else { Limit::Statistics }, late);
+        refuse(if setting.is_buffered { Limit::Checkpoints } else { Limit::Statistics }, late);
     }
     let bearable = rate * SECONDS as f64 * REFUSED_SHARE_MAX;
     let worst = outcome.refused.iter().max_by_key(|(_, refused)| **refused);
     outcome.reached = worst.filter(|(_, refused)| **refused as f64 > bearable).map(|(limit, _)| *limit);
-    Outcome { stored, batches, instances_max, ..outcome }
+    ClickLoadOutcome { stored, batches, instances_max, ..outcome }
 }
 
 /// How many clicks of one second a day takes before the first is refused, when the second's units are all there: what the bench counts on

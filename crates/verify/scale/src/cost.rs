@@ -1,9 +1,9 @@
 //! What a load costs in a month.
 
-use crate::clicks::{Outcome, Setting};
+use crate::clicks::{ClickLoadOutcome, Setting};
 use crate::limits::{
-    CLAIMS_AT_ONCE, CLICK_BYTES, LOG_BYTES, MONTH_S, NEW_PER_HUNDRED, REQUEST_MS, TRANSACTION_MS, WRITER_LIST_MS,
-    WRITER_MS,
+    CLICK_BYTES, FIRST_SEEN_WRITES_AT_ONCE, LOG_BYTES, MONTH_S, NEW_PER_HUNDRED, REQUEST_MS, TRANSACTION_MS,
+    WRITER_LIST_MS, WRITER_MS,
 };
 use crate::measured::Measured;
 use crate::price;
@@ -29,21 +29,21 @@ pub struct Cost {
 
 impl Cost {
     /// Of `rate` clicks a second, day and night.
-    pub fn of(rate: f64, setting: &Setting, outcome: &Outcome, measured: &Measured) -> Self {
+    pub fn of(rate: f64, setting: &Setting, outcome: &ClickLoadOutcome, measured: &Measured) -> Self {
         let clicks = rate * MONTH_S;
         let requests = 1.0 / setting.clicks_per_request as f64;
         let batches = outcome.batches as f64 / outcome.stored as f64;
         let batch = 1.0 / batches;
         let new = NEW_PER_HUNDRED as f64 / 100.0;
-        let commit = if setting.lanes_keep { measured.keep_units } else { measured.commit_units };
-        // Each lane is folded once a minute.
-        let lanes = f64::from(setting.stacks) * setting.warm_units / 1_000.0;
-        let folds = if setting.lanes_keep { lanes / 60.0 / rate * measured.fold_units } else { 0.0 };
-        let write_units = 2.0 + new * measured.claim_units + batches * commit + folds;
+        let commit = if setting.is_buffered { measured.buffer_units } else { measured.commit_units };
+        // Each buffer is merged once a minute.
+        let shards = f64::from(setting.stacks) * setting.warm_units / 1_000.0;
+        let merges = if setting.is_buffered { shards / 60.0 / rate * measured.merge_units } else { 0.0 };
+        let write_units = 2.0 + new * measured.first_seen_units + batches * commit + merges;
         let read_units = measured.read_units + batches;
         let writer_s = (if setting.clicks_per_request == 1 { WRITER_MS } else { WRITER_LIST_MS }) as f64 / 1_000.0;
-        let claims_ms = (batch * new / CLAIMS_AT_ONCE as f64).ceil() * REQUEST_MS as f64;
-        let aggregator_s = ((2 * REQUEST_MS + TRANSACTION_MS) as f64 + claims_ms) / 1_000.0;
+        let first_seen_ms = (batch * new / FIRST_SEEN_WRITES_AT_ONCE as f64).ceil() * REQUEST_MS as f64;
+        let aggregator_s = ((2 * REQUEST_MS + TRANSACTION_MS) as f64 + first_seen_ms) / 1_000.0;
         let gb_seconds = requests * writer_s * WRITER_GB + batches * aggregator_s * AGGREGATOR_GB;
         let invocations = requests + batches;
         let dollars = [

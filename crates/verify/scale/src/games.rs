@@ -61,7 +61,7 @@ pub enum Limit {
 
 /// What a load came to: the most of any second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Outcome {
+pub struct GameLoadOutcome {
     /// What was reached first, if anything.
     pub reached: Option<Limit>,
     /// Messages in.
@@ -75,7 +75,7 @@ pub struct Outcome {
 }
 
 /// Plays `count` games for two turns.
-pub fn play(count: u32, setting: &Setting, game: &Game, seed: u64) -> Outcome {
+pub fn play(count: u32, setting: &Setting, game: &Game, seed: u64) -> GameLoadOutcome {
     let mut rng = Rng::with_seed(seed);
     let turn_s = game.minutes * 60.0 / TURNS;
     let drawing_s = turn_s - CHOOSING_S - REVEAL_S;
@@ -90,7 +90,7 @@ pub fn play(count: u32, setting: &Setting, game: &Game, seed: u64) -> Outcome {
     let in_flight_per_s = setting.concurrency * 1_000.0 / MESSAGE_MS as f64;
     let mut buckets = [setting.api_rate, setting.account_rate, in_flight_per_s, setting.warm_units].map(Bucket::new);
     let mut refused = [0.0; 4];
-    let (mut all, mut outcome, mut second) = (0.0, Outcome::default(), [0.0; 2]);
+    let (mut all, mut outcome, mut second) = (0.0, GameLoadOutcome::default(), [0.0; 2]);
     let step_s = STEP_MS as f64 / 1_000.0;
     for step in 0..SECONDS * 1_000 / STEP_MS {
         let now_s = step as f64 * step_s;

@@ -3,12 +3,12 @@
 //! It is a model and runs none of the functions: what it knows of them is in [`Measured`], and what it assumes in [`limits`]. `docs/capacity.md` says
 //! what that is worth.
 
-pub mod attack;
+pub mod abuse_cost;
 mod bucket;
 pub mod clicks;
 pub mod cost;
 pub mod games;
-pub mod ladder;
+pub mod limit_steps;
 pub mod limits;
 mod measured;
 pub mod price;

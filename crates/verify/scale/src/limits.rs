@@ -32,8 +32,8 @@ pub const TEMPLATE_API_RATE: f64 = 2_000.0;
 pub const TEMPLATE_BATCH: u64 = 1_000;
 /// The store's: the most partitions of a day.
 pub const DATE_SHARDS_MAX: u32 = 100;
-/// The function's: claims that are under way at once.
-pub const CLAIMS_AT_ONCE: u64 = 32;
+/// The function's: first-seen records that are written at once.
+pub const FIRST_SEEN_WRITES_AT_ONCE: u64 = 32;
 
 /// Assumed: one request to DynamoDB and its answer, within a region.
 pub const REQUEST_MS: u64 = 5;

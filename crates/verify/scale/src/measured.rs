@@ -18,14 +18,14 @@ const GAME_MINUTES: f64 = 127.0;
 /// Figures of the bench.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Write units of a batch's transaction: lane, day, month and total, and their places in the index.
+    /// Write units of a batch's transaction: checkpoint, day, month and total, and their places in the index.
     pub commit_units: f64,
-    /// Write units of a batch that the lane keeps.
-    pub keep_units: f64,
-    /// Write units of folding what one lane keeps: a transaction of the same four items as a batch's.
-    pub fold_units: f64,
+    /// Write units of a batch that is buffered.
+    pub buffer_units: f64,
+    /// Write units of merging what one shard has buffered: a transaction of the same four items as a batch's.
+    pub merge_units: f64,
     /// Write units for a visitor who is new to the day.
-    pub claim_units: f64,
+    pub first_seen_units: f64,
     /// Read units for a click.
     pub read_units: f64,
     /// Clicks of one second that a day takes, by its date shards: 1, 4 and 10.
@@ -67,9 +67,9 @@ impl Measured {
         let none_new = batch("none new: writes")?;
         Ok(Self {
             commit_units: none_new * BATCH_CLICKS,
-            keep_units: batch("none new, kept by the lane: writes")? * BATCH_CLICKS,
-            fold_units: value(CLICK, "folding what a lane keeps, each time: writes")?,
-            claim_units: (batch("all new: writes")? - none_new) * BATCH_CLICKS / BATCH_USERS,
+            buffer_units: batch("none new, buffered: writes")? * BATCH_CLICKS,
+            merge_units: value(CLICK, "merging what a shard has buffered, each time: writes")?,
+            first_seen_units: (batch("all new: writes")? - none_new) * BATCH_CLICKS / BATCH_USERS,
             read_units: batch("10 % new: reads")?,
             hot_day: [
                 value(HOT_DAY, "1 date shard")?,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::cost::Cost;
-use crate::ladder::{self, Climbed, Rung, number};
+use crate::limit_steps::{self, LimitStep, SustainedLoad, number};
 use crate::limits::MONTH_S;
 use crate::measured::Measured;
 
@@ -17,19 +17,19 @@ pub fn markers(name: &str) -> (String, String) {
 
 /// Every table, by name.
 pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
-    let climbed: Vec<(f64, Climbed)> = RATES.map(|rate| (rate, ladder::clicks(rate, measured))).into();
-    let games: Vec<_> = GAMES.map(|count| (count, ladder::games(count, measured))).into();
+    let loads: Vec<(f64, SustainedLoad)> = RATES.map(|rate| (rate, limit_steps::clicks(rate, measured))).into();
+    let games: Vec<_> = GAMES.map(|count| (count, limit_steps::games(count, measured))).into();
     let mut limits = String::from("| clicks a second | is reached | from, a second | cure |\n|---|---|---|---|\n");
-    for (rate, Climbed { rungs, .. }) in &climbed {
-        rows(&mut limits, &number(*rate), rungs);
+    for (rate, SustainedLoad { steps, .. }) in &loads {
+        rows(&mut limits, &number(*rate), steps);
     }
     let mut click = String::from(
-        "| clicks a second | clicks a batch | write units | read units | invocations | instances at once | lanes |\n|---|---|---|---|---|---|---|\n",
+        "| clicks a second | clicks a batch | write units | read units | invocations | instances at once | shards |\n|---|---|---|---|---|---|---|\n",
     );
     let mut money = String::from(
         "| clicks a second | API | functions | reads and writes | a month's clicks stored | logs | a month | a million clicks |\n|---|---|---|---|---|---|---|---|\n",
     );
-    for (rate, Climbed { setting, outcome, .. }) in &climbed {
+    for (rate, SustainedLoad { setting, outcome, .. }) in &loads {
         let cost = Cost::of(*rate, setting, outcome, measured);
         let stacks = f64::from(setting.stacks);
         let _ = writeln!(
@@ -51,8 +51,8 @@ pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
     let mut game_load = String::from(
         "| games at once | messages in a second | and posts | instances | write units a second | an hour | a month, day and night |\n|---|---|---|---|---|---|---|\n",
     );
-    for (count, (rungs, outcome)) in &games {
-        rows(&mut game_limits, &number(f64::from(*count)), rungs);
+    for (count, (steps, outcome)) in &games {
+        rows(&mut game_limits, &number(f64::from(*count)), steps);
         let an_hour = f64::from(*count) * measured.game.dollars / measured.game.minutes * 60.0;
         let _ = writeln!(
             game_load,
@@ -71,15 +71,15 @@ pub fn all(measured: &Measured) -> Vec<(&'static str, String)> {
         ("money", money),
         ("game limits", game_limits),
         ("games", game_load),
-        ("attack on the game", crate::attack::game()),
+        ("attack on the game", crate::abuse_cost::game()),
     ]
 }
 
-fn rows(table: &mut String, load: &str, rungs: &[Rung]) {
-    if rungs.is_empty() {
+fn rows(table: &mut String, load: &str, steps: &[LimitStep]) {
+    if steps.is_empty() {
         let _ = writeln!(table, "| {load} | nothing | | |");
     }
-    for (index, Rung { limit, from, cure }) in rungs.iter().enumerate() {
+    for (index, LimitStep { limit, from, cure }) in steps.iter().enumerate() {
         let load = if index == 0 { load } else { "" };
         let _ = writeln!(table, "| {load} | {limit} | {} | {cure} |", number(two_digits(*from)));
     }

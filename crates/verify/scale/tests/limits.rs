@@ -29,7 +29,7 @@ fn vast() -> Setting {
         warm_units: 50_000.0,
         table_units: 1e9,
         date_shards: 100,
-        lanes_keep: true,
+        is_buffered: true,
         ..Setting::default()
     }
 }
@@ -45,8 +45,8 @@ fn each_limit_is_reached_by_whoever_has_too_little_of_it_and_by_nobody_else() {
         (Limit::TableQuota, Setting { table_units: 19_000.0, ..vast() }),
         (Limit::Partitions, Setting { warm_units: 18_000.0, ..vast() }),
         (Limit::Day, Setting { date_shards: 18, ..vast() }),
-        (Limit::Statistics, Setting { lanes_keep: false, warm_units: 400_000.0, ..vast() }),
-        (Limit::Lanes, Setting { warm_units: 1_300_000.0, ..vast() }),
+        (Limit::Statistics, Setting { is_buffered: false, warm_units: 400_000.0, ..vast() }),
+        (Limit::Checkpoints, Setting { warm_units: 1_300_000.0, ..vast() }),
     ];
     for (limit, setting) in poor {
         assert_eq!(play(20_000.0, &setting, &measured, 1).reached, Some(limit));

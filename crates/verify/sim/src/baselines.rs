@@ -15,8 +15,8 @@ use crate::table::TABLE;
 /// One instance.
 pub(crate) struct Baseline {
     pub(crate) client: Client,
-    /// Whether each record's id is claimed before it is counted.
-    pub(crate) claims: bool,
+    /// Whether an idempotency record is written for each stream record before it is counted.
+    pub(crate) is_idempotent: bool,
 }
 
 impl Baseline {
@@ -29,7 +29,7 @@ impl Baseline {
             let image = record.change.new_image.filter(|_| record.event_name == "INSERT");
             let (Some(image), Ok(place)) = (image, number.parse()) else { continue };
             let Ok(Some(click)) = image.click(place) else { continue };
-            if self.claims && !self.claim(&format!("CLAIM#{shard}#{number}")).await? {
+            if self.is_idempotent && !self.record_first_delivery(&format!("IDEMPOTENCY#{shard}#{number}")).await? {
                 continue;
             }
             let (day, clicks) = (click.date.to_string(), click.count);
@@ -41,9 +41,10 @@ impl Baseline {
     }
 
     /// Whether this is the first time that the record is seen.
-    async fn claim(&self, id: &str) -> anyhow::Result<bool> {
+    async fn record_first_delivery(&self, id: &str) -> anyhow::Result<bool> {
         let s = |text: &str| AttributeValue::S(text.to_owned());
-        let put = self.client.put_item().table_name(TABLE).item("userId", s(id)).item("createDateTime", s("claim"));
+        let put =
+            self.client.put_item().table_name(TABLE).item("userId", s(id)).item("createDateTime", s("idempotency"));
         match put.condition_expression("attribute_not_exists(userId)").send().await {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {

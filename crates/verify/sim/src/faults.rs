@@ -86,9 +86,9 @@ faults! {
 
 /// How likely each fault is in one history.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Weather(BTreeMap<Fault, f64>);
+pub(crate) struct FaultRates(BTreeMap<Fault, f64>);
 
-impl Weather {
+impl FaultRates {
     /// One history in sixteen is calm; in the others each kind is in the air or not, more or less.
     pub(crate) fn draw(rng: &mut fastrand::Rng) -> Self {
         if rng.u8(..16) == 0 {

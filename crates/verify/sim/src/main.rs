@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, ValueEnum};
-use tidemark_sim::{Embedded, Layout, Outcome, Subject, Tally, Weakness, play, play_game, play_shop};
+use tidemark_sim::{Embedded, HistoryOutcome, Implementation, Layout, Tally, Weakness, play, play_game, play_shop};
 
 /// Plays random histories of clicks and faults, and recounts.
 #[derive(Debug, Parser)]
@@ -20,20 +20,20 @@ struct Options {
     #[arg(long)]
     seed: Option<u64>,
     /// Whose counting is put to the test.
-    #[arg(long, value_enum, default_value_t = Subject::Tidemark)]
-    subject: Subject,
+    #[arg(long, value_enum, default_value_t = Implementation::Tidemark)]
+    implementation: Implementation,
     /// Where it counts to.
     #[arg(long, value_enum, default_value_t = Layout::Sums)]
     layout: Layout,
     /// Plays the drawing game instead.
-    #[arg(long, conflicts_with = "subject")]
+    #[arg(long, conflicts_with = "implementation")]
     games: bool,
     /// Sends a crowd to one product of the shop instead.
-    #[arg(long, conflicts_with_all = ["subject", "games"])]
+    #[arg(long, conflicts_with_all = ["implementation", "games"])]
     shop: bool,
     /// With `--shop`: which rule of the shop is weakened, to see that it is noticed.
     #[arg(long, value_enum, requires = "shop")]
-    weakened: Option<Weakness>,
+    weakness: Option<Weakness>,
 }
 
 /// What all histories came to.
@@ -42,7 +42,7 @@ struct Sum {
     seeds: u64,
     clicks: u64,
     faults: Tally,
-    folds: u64,
+    merges: u64,
     /// Histories that ended with a wrong number.
     wrong: u64,
     miscounts: usize,
@@ -77,9 +77,9 @@ fn main() -> anyhow::Result<ExitCode> {
     let is_right = if options.games {
         games(seeds, is_traced)?
     } else if options.shop {
-        shops(seeds, is_traced, options.weakened)?
+        shops(seeds, is_traced, options.weakness)?
     } else {
-        histories(seeds, is_traced, options.subject, options.layout)?
+        histories(seeds, is_traced, options.implementation, options.layout)?
     };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -110,24 +110,29 @@ fn on_all_processors(
 }
 
 /// Plays histories of clicks, and says whether none was miscounted.
-fn histories(seeds: RangeInclusive<u64>, is_traced: bool, subject: Subject, layout: Layout) -> anyhow::Result<bool> {
+fn histories(
+    seeds: RangeInclusive<u64>,
+    is_traced: bool,
+    implementation: Implementation,
+    layout: Layout,
+) -> anyhow::Result<bool> {
     let last = *seeds.end();
     let sum = Mutex::new(Sum::default());
     on_all_processors(seeds, |seed| {
-        let outcome = play(seed, subject, layout, Box::new(Embedded::new()?), is_traced);
+        let outcome = play(seed, implementation, layout, Box::new(Embedded::new()?), is_traced);
         // Whoever holds the lock writes whole lines.
         let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, subject, layout)))?;
-        report(&outcome, subject, layout);
+        let outcome = outcome.inspect_err(|_| println!("{}", replay(seed, implementation, layout)))?;
+        report(&outcome, implementation, layout);
         add(&mut sum, &outcome, last);
         Ok(())
     })?;
-    let Sum { seeds, clicks, faults, folds, wrong, miscounts } =
+    let Sum { seeds, clicks, faults, merges, wrong, miscounts } =
         sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let folds = if layout == Layout::Buffers { format!(", folds {folds}") } else { String::new() };
+    let merges = if layout == Layout::Buffers { format!(", merges {merges}") } else { String::new() };
     let wrong = if wrong > 0 { format!(" in {wrong} seeds") } else { String::new() };
     println!(
-        "seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}){folds}, miscounts {miscounts}{wrong}",
+        "seeds {seeds}, clicks {clicks}, faults {} (by kind: {faults}){merges}, miscounts {miscounts}{wrong}",
         faults.total()
     );
     Ok(miscounts == 0)
@@ -166,13 +171,13 @@ fn games(seeds: RangeInclusive<u64>, is_traced: bool) -> anyhow::Result<bool> {
 }
 
 /// Sends crowds to the shop, and says whether every promise was kept.
-fn shops(seeds: RangeInclusive<u64>, is_traced: bool, weakened: Option<Weakness>) -> anyhow::Result<bool> {
+fn shops(seeds: RangeInclusive<u64>, is_traced: bool, weakness: Option<Weakness>) -> anyhow::Result<bool> {
     let sum = Mutex::new(ShopSum::default());
     on_all_processors(seeds, |seed| {
-        let weak = weakened.and_then(|weak| weak.to_possible_value());
-        let weak = weak.map_or_else(String::new, |value| format!(" WEAKENED={}", value.get_name()));
+        let weak = weakness.and_then(|weak| weak.to_possible_value());
+        let weak = weak.map_or_else(String::new, |value| format!(" WEAKNESS={}", value.get_name()));
         let replay = format!("seed {seed} fails; to play it again, told line by line: make sim-shop SEED={seed}{weak}");
-        let outcome = play_shop(seed, weakened, Box::new(Embedded::new()?), is_traced);
+        let outcome = play_shop(seed, weakness, Box::new(Embedded::new()?), is_traced);
         let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = outcome.inspect_err(|_| println!("{replay}"))?;
         outcome.trace.iter().for_each(|line| println!("{line}"));
@@ -201,11 +206,11 @@ fn shops(seeds: RangeInclusive<u64>, is_traced: bool, weakened: Option<Weakness>
     Ok(broken == 0)
 }
 
-fn add(sum: &mut Sum, outcome: &Outcome, last: u64) {
+fn add(sum: &mut Sum, outcome: &HistoryOutcome, last: u64) {
     sum.seeds += 1;
     sum.clicks += outcome.clicks;
     sum.faults.add(&outcome.faults);
-    sum.folds += outcome.folds;
+    sum.merges += outcome.merges;
     sum.wrong += u64::from(!outcome.miscounts.is_empty());
     sum.miscounts += outcome.miscounts.len();
     if sum.seeds.is_multiple_of(1_000) && sum.seeds < last {
@@ -214,7 +219,7 @@ fn add(sum: &mut Sum, outcome: &Outcome, last: u64) {
 }
 
 /// The trace, if there is one, and what is wrong.
-fn report(outcome: &Outcome, subject: Subject, layout: Layout) {
+fn report(outcome: &HistoryOutcome, implementation: Implementation, layout: Layout) {
     for line in &outcome.trace {
         println!("{line}");
     }
@@ -222,16 +227,17 @@ fn report(outcome: &Outcome, subject: Subject, layout: Layout) {
         println!("seed {}: {miscount}", outcome.seed);
     }
     if !outcome.miscounts.is_empty() {
-        println!("{}", replay(outcome.seed, subject, layout));
+        println!("{}", replay(outcome.seed, implementation, layout));
     }
 }
 
 /// How to play one history again.
-fn replay(seed: u64, subject: Subject, layout: Layout) -> String {
-    let subject = match subject.to_possible_value().filter(|_| subject != Subject::Tidemark) {
-        Some(value) => format!(" SUBJECT={}", value.get_name()),
+fn replay(seed: u64, implementation: Implementation, layout: Layout) -> String {
+    let implementation = match implementation.to_possible_value().filter(|_| implementation != Implementation::Tidemark)
+    {
+        Some(value) => format!(" IMPLEMENTATION={}", value.get_name()),
         None => String::new(),
     };
     let layout = if layout == Layout::Buffers { " LAYOUT=buffers" } else { "" };
-    format!("seed {seed} fails; to play it again, told line by line: make sim SEED={seed}{subject}{layout}")
+    format!("seed {seed} fails; to play it again, told line by line: make sim SEED={seed}{implementation}{layout}")
 }

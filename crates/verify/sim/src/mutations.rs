@@ -21,22 +21,22 @@ use tokio::sync::Mutex;
 
 use crate::table::TABLE;
 
-/// How often a batch starts over because its lane moved.
-const LANE_TRIES_MAX: usize = 5;
+/// How often a batch starts over because its checkpoint moved.
+const CHECKPOINT_TRIES_MAX: usize = 5;
 
 /// Which rule is weakened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Unweakened,
-    LaneAlone,
+    ShardAlone,
     SkippingCache,
-    CheckpointApart,
+    CheckpointOutsideTransaction,
 }
 
 /// One instance.
 pub(crate) struct Mutant {
     rule: Rule,
-    lanes: Checkpoints,
+    checkpoints: Checkpoints,
     first_seen_records: FirstSeenRecords,
     known: Mutex<FirstSeenCache>,
     commits: AtomicU64,
@@ -44,17 +44,17 @@ pub(crate) struct Mutant {
 
 impl Mutant {
     pub(crate) fn new(client: Client, rule: Rule) -> Self {
-        let (lanes, first_seen_records) = (
+        let (checkpoints, first_seen_records) = (
             Checkpoints::new(&store::Table::new(client.clone(), TABLE)),
             FirstSeenRecords::new(&store::Table::new(client, TABLE)),
         );
-        Self { rule, lanes, first_seen_records, known: Mutex::default(), commits: AtomicU64::new(0) }
+        Self { rule, checkpoints, first_seen_records, known: Mutex::default(), commits: AtomicU64::new(0) }
     }
 
     pub(crate) async fn handle(&self, event: &str, now: Timestamp) -> anyhow::Result<Value> {
         let event: StreamEvent = serde_json::from_str(event)?;
         let (stream, shard) = (event.event_source_arn.as_deref(), event.shard_id.as_deref());
-        let lane = ShardCheckpoint::new(stream.unwrap_or_default(), shard.unwrap_or_default());
+        let shard = ShardCheckpoint::new(stream.unwrap_or_default(), shard.unwrap_or_default());
         let records: Vec<StreamRecord<'_, ClickImage<'_>>> =
             event.records.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect();
         let clicks = records.iter().filter(|record| record.event_name == "INSERT").filter_map(|record| {
@@ -62,47 +62,49 @@ impl Mutant {
             record.change.new_image.as_ref()?.click(number).ok().flatten()
         });
         let clicks: Vec<StreamClick<'_>> = clicks.collect();
-        for _ in 0..LANE_TRIES_MAX {
-            match self.count(&lane, &clicks, now).await {
+        for _ in 0..CHECKPOINT_TRIES_MAX {
+            match self.count(&shard, &clicks, now).await {
                 Ok(()) => return Ok(serde_json::to_value(StreamReply::new(&event, None))?),
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
-        anyhow::bail!("the lane keeps moving")
+        anyhow::bail!("the checkpoint keeps moving")
     }
 
     async fn count(
         &self,
-        lane: &ShardCheckpoint,
+        shard: &ShardCheckpoint,
         clicks: &[StreamClick<'_>],
         now: Timestamp,
     ) -> Result<(), CommitError> {
-        let mut checkpoint = self.lanes.checkpoint(lane).await?;
+        let mut checkpoint = self.checkpoints.checkpoint(shard).await?;
         let new = clicks.iter().copied().filter(|click| checkpoint.is_none_or(|at| click.sequence_number > at));
         let new: Vec<_> = new.collect();
         let Some(through) = new.last().map(|click| click.sequence_number) else { return Ok(()) };
         for chunk in chunks(new, through) {
-            // Up to where own claims are taken for counted: by what is known without asking, and by what is added.
+            // Up to where first-seen records of this shard are taken for counted: by what is known without asking, and by what is added.
             let (known_to, added_to) = match self.rule {
-                Rule::Unweakened | Rule::CheckpointApart => (checkpoint, checkpoint),
-                Rule::LaneAlone => (None, None),
+                Rule::Unweakened | Rule::CheckpointOutsideTransaction => (checkpoint, checkpoint),
+                Rule::ShardAlone => (None, None),
                 Rule::SkippingCache => (Some(greatest_number()), checkpoint),
             };
             let standing = {
                 let mut known = self.known.lock().await;
-                self.first_seen_records.record(&mut known, lane.id(), known_to, &chunk.visits).await?
+                self.first_seen_records.record(&mut known, shard.id(), known_to, &chunk.visits).await?
             };
-            let delta = chunk.delta(lane.id(), added_to, &standing);
-            if self.rule == Rule::CheckpointApart {
-                self.lanes.commit(lane, checkpoint, chunk.through, &StatDelta::default(), now).await?;
-                // A lane that nobody else has makes a transaction of the sums alone.
+            let delta = chunk.delta(shard.id(), added_to, &standing);
+            if self.rule == Rule::CheckpointOutsideTransaction {
+                self.checkpoints.commit(shard, checkpoint, chunk.through, &StatDelta::default(), now).await?;
+                // A shard of its own makes a transaction of the sums alone.
                 let commit = self.commits.fetch_add(1, Ordering::Relaxed);
-                let alone =
-                    ShardCheckpoint::new(lane.stream_arn(), format!("{}/{}/{commit}", lane.shard_id(), chunk.through));
-                self.lanes.commit(&alone, None, chunk.through, &delta, now).await?;
+                let alone = ShardCheckpoint::new(
+                    shard.stream_arn(),
+                    format!("{}/{}/{commit}", shard.shard_id(), chunk.through),
+                );
+                self.checkpoints.commit(&alone, None, chunk.through, &delta, now).await?;
             } else {
-                self.lanes.commit(lane, checkpoint, chunk.through, &delta, now).await?;
+                self.checkpoints.commit(shard, checkpoint, chunk.through, &delta, now).await?;
             }
             checkpoint = Some(chunk.through);
         }
@@ -110,8 +112,12 @@ impl Mutant {
     }
 }
 
-/// A redrive that forgets: a lane of its own each time instead of the click's.
-pub(crate) async fn redrive_unmarked(client: Client, kept: &QuarantinedRecord, now: Timestamp) -> anyhow::Result<()> {
+/// A redrive that forgets: a shard of its own each time instead of the click's.
+pub(crate) async fn redrive_non_idempotent(
+    client: Client,
+    kept: &QuarantinedRecord,
+    now: Timestamp,
+) -> anyhow::Result<()> {
     let Some((user_id, time)) = kept.click_key() else { return Ok(()) };
     let s = |text: &str| AttributeValue::S(text.to_owned());
     let request = client.get_item().table_name(TABLE).key("userId", s(&user_id)).key("createDateTime", s(&time));
@@ -119,21 +125,21 @@ pub(crate) async fn redrive_unmarked(client: Client, kept: &QuarantinedRecord, n
     let first = SequenceNumber::behind(None);
     let image = ClickImage::from(&item);
     let Ok(Some(click)) = image.click(first) else { return Ok(()) };
-    let lane = ShardCheckpoint::new("operator", format!("redrive#{}", fastrand::u64(..)));
+    let shard = ShardCheckpoint::new("operator", format!("redrive#{}", fastrand::u64(..)));
     for chunk in chunks([click], first) {
         let first_seen_records = FirstSeenRecords::new(&store::Table::new(client.clone(), TABLE));
         let standing =
-            first_seen_records.record(&mut FirstSeenCache::default(), lane.id(), None, &chunk.visits).await?;
-        let delta = chunk.delta(lane.id(), None, &standing);
+            first_seen_records.record(&mut FirstSeenCache::default(), shard.id(), None, &chunk.visits).await?;
+        let delta = chunk.delta(shard.id(), None, &standing);
         Checkpoints::new(&store::Table::new(client.clone(), TABLE))
-            .commit(&lane, None, chunk.through, &delta, now)
+            .commit(&shard, None, chunk.through, &delta, now)
             .await?;
     }
     Ok(())
 }
 
-/// A folder that adds in one request and takes away in another.
-pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
+/// A merger that adds in one request and takes away in another.
+pub(crate) async fn merge_in_two_requests(client: Client) -> anyhow::Result<u64> {
     let waiting = Merger::new(&store::Table::new(client.clone(), TABLE)).list().await?;
     let s = |text: &str| AttributeValue::S(text.to_owned());
     for kept in &waiting {
@@ -162,8 +168,8 @@ pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
         if gone.is_empty() {
             continue;
         }
-        // A lane that nobody else has makes a transaction of the sums alone.
-        let alone = ShardCheckpoint::new("folds", fastrand::u64(..).to_string());
+        // A shard of its own makes a transaction of the sums alone.
+        let alone = ShardCheckpoint::new("merges", fastrand::u64(..).to_string());
         Checkpoints::new(&store::Table::new(client.clone(), TABLE))
             .commit(&alone, None, SequenceNumber::behind(None), &delta, Timestamp::UNIX_EPOCH)
             .await?;
@@ -178,7 +184,7 @@ pub(crate) async fn fold_apart(client: Client) -> anyhow::Result<u64> {
     Ok(waiting.len() as u64)
 }
 
-/// A place that no lane ever passes.
+/// A sequence number that no checkpoint passes.
 fn greatest_number() -> SequenceNumber {
     SequenceNumber::from_bytes([u8::MAX; 17])
 }

@@ -12,9 +12,9 @@ use store::clicks::{
 };
 
 use crate::faults::Fault;
-use crate::ledger::{Error, Ledger, scope_of};
-use crate::mutations::redrive_unmarked;
-use crate::subject::Subject;
+use crate::implementation::Implementation;
+use crate::mutations::redrive_non_idempotent;
+use crate::stat_errors::{StatError, StatErrors, scope_of};
 use crate::wire::Wire;
 use crate::world::{Sim, World};
 
@@ -30,20 +30,20 @@ const REST_MS: std::ops::Range<u64> = 200..8_000;
 /// An operator, and what is known of the damage.
 pub(crate) struct Operator {
     sim: Sim,
-    subject: Subject,
-    ledger: Ledger,
+    implementation: Implementation,
+    stat_errors: StatErrors,
     /// What recounts said that they should not have.
     wrong: Vec<String>,
 }
 
 impl Operator {
-    pub(crate) fn new(sim: Sim, subject: Subject) -> Self {
-        Self { sim, subject, ledger: Ledger::default(), wrong: Vec::new() }
+    pub(crate) fn new(sim: Sim, implementation: Implementation) -> Self {
+        Self { sim, implementation, stat_errors: StatErrors::default(), wrong: Vec::new() }
     }
 
     /// Works as long as clicks are to come.
     pub(crate) async fn run(mut self) -> anyhow::Result<Self> {
-        while self.subject.has_operator() && self.sim.with(|world| world.is_open) {
+        while self.implementation.has_operator() && self.sim.with(|world| world.is_open) {
             self.sim.pause(REST_MS).await;
             if self.sim.with(|world| world.is_out()) {
                 continue;
@@ -76,7 +76,7 @@ impl Operator {
 
     /// When all has been counted that ever will be, sets right what is left, and says what was wrong with any recount.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<Vec<String>> {
-        if !self.subject.has_operator() {
+        if !self.implementation.has_operator() {
             return Ok(Vec::new());
         }
         let gives_up = self.gives_up();
@@ -84,7 +84,7 @@ impl Operator {
             self.sim.with(|world| world.stream.forget(&mut world.rng));
         }
         let wire = Wire::new(self.sim.clone());
-        redrive_all(wire.clone(), self.subject, Timestamp::UNIX_EPOCH).await?;
+        redrive_all(wire.clone(), self.implementation, Timestamp::UNIX_EPOCH).await?;
         for _ in 0..LAST_REPAIRS_MAX {
             let measured = recounter(&wire).check(RecountScope::All, |_| {}).await?;
             self.judge(RecountScope::All, Some(&measured));
@@ -92,8 +92,9 @@ impl Operator {
                 break;
             }
             // Where nobody wrote too much into a statistic, nothing may be too much.
-            let repaired = repair(&wire, self.subject, measured.clone(), !gives_up, Timestamp::UNIX_EPOCH).await?;
-            self.ledger.repaired(RecountScope::All, &measured, &repaired.corrections);
+            let repaired =
+                repair(&wire, self.implementation, measured.clone(), !gives_up, Timestamp::UNIX_EPOCH).await?;
+            self.stat_errors.repaired(RecountScope::All, &measured, &repaired.corrections);
         }
         Ok(std::mem::take(&mut self.wrong))
     }
@@ -109,7 +110,7 @@ impl Operator {
 
     fn judge(&mut self, scope: RecountScope, measured: Option<&Measurement>) {
         if let Some(measured) = measured.filter(|_| !self.gives_up()) {
-            self.wrong.extend(self.ledger.judge(scope, measured));
+            self.wrong.extend(self.stat_errors.judge(scope, measured));
         }
     }
 
@@ -125,8 +126,8 @@ impl Operator {
     }
 
     async fn redrive(&self) {
-        let (subject, now) = (self.subject, self.sim.with(World::now));
-        let one = || self.command(|wire| redrive_all(wire, subject, now));
+        let (implementation, now) = (self.implementation, self.sim.with(World::now));
+        let one = || self.command(|wire| redrive_all(wire, implementation, now));
         if self.sim.with(|world| world.rng.bool()) {
             tokio::join!(one(), one());
         } else {
@@ -136,14 +137,14 @@ impl Operator {
 
     /// One repair, or two at once.
     async fn repair(&mut self) -> anyhow::Result<()> {
-        let (subject, now) = (self.subject, self.sim.with(World::now));
+        let (implementation, now) = (self.implementation, self.sim.with(World::now));
         let lowers = self.sim.with(|world| world.rng.bool() && world.rate(Fault::GivenUp) == 0.0);
         let scope = self.scope()?;
         let other_scope = if self.sim.with(|world| world.rng.bool()) { scope } else { self.scope()? };
         let one = |scope| {
             self.command(move |wire| async move {
                 let measured = measure(wire.clone(), scope).await?;
-                let repaired = repair(&wire, subject, measured.clone(), lowers, now).await;
+                let repaired = repair(&wire, implementation, measured.clone(), lowers, now).await;
                 Ok((measured, repaired.ok()))
             })
         };
@@ -152,14 +153,14 @@ impl Operator {
             self.judge(scope, outcome.as_ref().map(|(measured, _)| measured));
             match outcome {
                 Some((measured, Some(repaired))) if !repaired.corrections.is_empty() => {
-                    self.ledger.repaired(scope, &measured, &repaired.corrections);
+                    self.stat_errors.repaired(scope, &measured, &repaired.corrections);
                 }
-                _ => self.ledger.may_be_repaired(scope, lowers),
+                _ => self.stat_errors.may_be_repaired(scope, lowers),
             }
         } else {
             let (first, second) = tokio::join!(one(scope), one(other_scope));
             for scope in [scope, other_scope] {
-                self.ledger.may_be_repaired(scope, lowers);
+                self.stat_errors.may_be_repaired(scope, lowers);
             }
             self.judge(scope, first.as_ref().map(|(measured, _)| measured));
             self.judge(other_scope, second.as_ref().map(|(measured, _)| measured));
@@ -179,21 +180,21 @@ impl Operator {
 
     /// Writes another number into a statistic, or deletes it.
     fn tamper(&mut self) -> anyhow::Result<()> {
-        let (ledger, sim) = (&mut self.ledger, &self.sim);
+        let (stat_errors, sim) = (&mut self.stat_errors, &self.sim);
         sim.with(|world| {
             let statistics = statistics(world)?;
             let Some(&(period, (clicks, users))) = world.rng.choice(&statistics) else { return Ok(()) };
             let may_raise = world.rate(Fault::GivenUp) == 0.0;
             let added = match world.rng.u8(..4) {
                 // A repair under way may be about to subtract: below zero, nobody could read the statistic.
-                0 if !ledger.may_be_above(period) => (-clicks, -users),
-                1 if !ledger.may_be_above(period) => (-world.rng.i128(0..=clicks), -world.rng.i128(0..=users)),
+                0 if !stat_errors.may_be_above(period) => (-clicks, -users),
+                1 if !stat_errors.may_be_above(period) => (-world.rng.i128(0..=clicks), -world.rng.i128(0..=users)),
                 2 if may_raise && period != Period::Total => (0, world.rng.i128(1..9)),
                 _ if may_raise => (world.rng.i128(1..9), 0),
                 _ => return Ok(()),
             };
             world.trace(|| format!("{period} is tampered with by {added:?}"));
-            ledger.tamper(period, added);
+            stat_errors.tamper(period, added);
             let key = stat_key(period);
             if added == (-clicks, -users) {
                 return world.table.change("DeleteItem", json!({"Key": key}));
@@ -227,7 +228,7 @@ fn mend(world: &mut World) -> anyhow::Result<()> {
 }
 
 /// Each statistic that there is, with its clicks and users.
-fn statistics(world: &mut World) -> anyhow::Result<Vec<(Period, Error)>> {
+fn statistics(world: &mut World) -> anyhow::Result<Vec<(Period, StatError)>> {
     let mut statistics = Vec::new();
     for item in world.table.items()? {
         let sort = item["createDateTime"]["S"].as_str().unwrap_or_default();
@@ -266,22 +267,22 @@ async fn measure(wire: Wire, scope: RecountScope) -> anyhow::Result<Measurement>
 /// The repair, or one of the weakened ones: they are handed the wrong measurement.
 async fn repair(
     wire: &Wire,
-    subject: Subject,
+    implementation: Implementation,
     mut measured: Measurement,
     lowers: bool,
     now: Timestamp,
 ) -> anyhow::Result<RepairReport> {
-    match subject {
-        Subject::RepairUnconditioned => {
+    match implementation {
+        Implementation::UnconditionalRepair => {
             measured.repaired_to = Checkpoints::new(&wire.table()).checkpoint(&ShardCheckpoint::repair()).await?;
         }
-        Subject::RepairUnclaimed => measured.unmarked.clear(),
+        Implementation::RepairWithoutFirstSeen => measured.unmarked.clear(),
         _ => {}
     }
     Ok(Repairer::new(&wire.table()).repair(&measured, lowers, now, |_| {}).await?)
 }
 
-async fn redrive_all(wire: Wire, subject: Subject, now: Timestamp) -> anyhow::Result<()> {
+async fn redrive_all(wire: Wire, implementation: Implementation, now: Timestamp) -> anyhow::Result<()> {
     let (quarantine, redriver) = (Quarantine::new(&wire.table()), Redriver::new(&wire.table()));
     let (mut kept, mut after): (Vec<QuarantinedRecord>, Option<String>) = (Vec::new(), None);
     loop {
@@ -293,8 +294,8 @@ async fn redrive_all(wire: Wire, subject: Subject, now: Timestamp) -> anyhow::Re
         }
     }
     for kept in kept.iter().filter(|kept| kept.ending.is_none()) {
-        if subject == Subject::RedriveUnmarked {
-            redrive_unmarked(wire.client(), kept, now).await?;
+        if implementation == Implementation::NonIdempotentRedrive {
+            redrive_non_idempotent(wire.client(), kept, now).await?;
         } else {
             redriver.redrive(kept, now).await?;
         }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::faults::Fault;
-use crate::subject::Promise;
+use crate::implementation::Promise;
 use crate::world::World;
 
 /// Clicks and unique users.

@@ -18,7 +18,7 @@ use crate::world::World;
 const SHARDS_FIRST_MAX: u64 = 4;
 const SHARDS_OPEN_MAX: usize = 6;
 
-/// The stream's name. The engine's own has the time of day in it, and a lane's key has the stream's name.
+/// The stream's name. The engine's own has the time of day in it, and a checkpoint's key has the stream's name.
 pub(crate) const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2025-10-01T00:00:00.000";
 
 /// Hashes of partition keys.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::faults::{Fault, Tally, Weather};
+use crate::faults::{Fault, FaultRates, Tally};
 use crate::stream::Stream;
 use crate::table::Table;
 
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) mendable: Vec<Value>,
     /// Batches delivered.
     pub(crate) deliveries: usize,
-    weather: Weather,
+    fault_rates: FaultRates,
     eve: Timestamp,
     step: SignedDuration,
     begin: Instant,
@@ -76,7 +76,7 @@ pub(crate) struct Sim(Arc<Mutex<World>>);
 impl World {
     /// The probability of a fault just now.
     pub(crate) fn rate(&self, fault: Fault) -> f64 {
-        if self.is_stormy { self.weather.rate(fault) } else { 0.0 }
+        if self.is_stormy { self.fault_rates.rate(fault) } else { 0.0 }
     }
 
     /// Whether a fault strikes here and now; it is counted when it does.
@@ -135,7 +135,7 @@ impl World {
 impl Sim {
     /// A world in which nothing has happened yet. `rng` decides all of it.
     pub(crate) fn new(mut rng: Rng, table: Table, is_traced: bool) -> Self {
-        let weather = Weather::draw(&mut rng);
+        let fault_rates = FaultRates::draw(&mut rng);
         let eve = EVES[rng.usize(..EVES.len())].parse().unwrap_or(Timestamp::UNIX_EPOCH);
         let stream = Stream::new(&mut rng);
         Self(Arc::new(Mutex::new(World {
@@ -148,7 +148,7 @@ impl Sim {
             under_way: 0,
             mendable: Vec::new(),
             deliveries: 0,
-            weather,
+            fault_rates,
             eve,
             step: SignedDuration::ZERO,
             begin: Instant::now(),

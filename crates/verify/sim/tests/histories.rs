@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use engine::{Engine, Options};
-use tidemark_sim::{Database, Embedded, Fault, Layout, Outcome, Subject, Tally, play};
+use tidemark_sim::{Database, Embedded, Fault, HistoryOutcome, Implementation, Layout, Tally, play};
 
 /// Plays the histories of some seeds on two threads.
-fn play_all(subject: Subject, layout: Layout, seeds: std::ops::Range<u64>) -> Vec<Outcome> {
+fn play_all(implementation: Implementation, layout: Layout, seeds: std::ops::Range<u64>) -> Vec<HistoryOutcome> {
     let half = |seeds: Vec<u64>| {
-        let play = |seed| play(seed, subject, layout, Box::new(Embedded::new().unwrap()), false).unwrap();
+        let play = |seed| play(seed, implementation, layout, Box::new(Embedded::new().unwrap()), false).unwrap();
         move || seeds.into_iter().map(play).collect::<Vec<_>>()
     };
     let (odd, even) = seeds.partition::<Vec<_>, _>(|seed| seed % 2 == 1);
@@ -24,14 +24,14 @@ fn play_all(subject: Subject, layout: Layout, seeds: std::ops::Range<u64>) -> Ve
     })
 }
 
-/// How many of the histories a subject gets wrong. Where nothing went wrong on the way it has to be right: then it is the
+/// How many of the histories an implementation gets wrong. Where nothing went wrong on the way it has to be right: then it is the
 /// faults that it cannot stand, and not the simulation that is unfair to it.
-fn caught(subject: Subject) -> usize {
-    caught_in(subject, Layout::Sums)
+fn caught(implementation: Implementation) -> usize {
+    caught_in(implementation, Layout::Sums)
 }
 
-fn caught_in(subject: Subject, layout: Layout) -> usize {
-    let outcomes = play_all(subject, layout, 1..17);
+fn caught_in(implementation: Implementation, layout: Layout) -> usize {
+    let outcomes = play_all(implementation, layout, 1..17);
     for calm in outcomes.iter().filter(|outcome| outcome.faults.total() == 0) {
         assert_eq!(calm.miscounts, [""; 0], "seed {}", calm.seed);
     }
@@ -42,7 +42,7 @@ fn caught_in(subject: Subject, layout: Layout) -> usize {
 fn the_statistics_are_exact_in_every_history() {
     let mut faults = Tally::default();
     let mut calm = 0;
-    for outcome in play_all(Subject::Tidemark, Layout::Sums, 1..301) {
+    for outcome in play_all(Implementation::Tidemark, Layout::Sums, 1..301) {
         assert!(outcome.miscounts.is_empty(), "make sim SEED={}: {:#?}", outcome.seed, outcome.miscounts);
         faults.add(&outcome.faults);
         calm += usize::from(outcome.faults.total() == 0);
@@ -56,9 +56,9 @@ fn the_statistics_are_exact_in_every_history() {
 }
 
 #[test]
-fn the_statistics_are_exact_in_every_history_in_which_lanes_keep_their_sums() {
-    let (mut faults, mut folds) = (Tally::default(), 0);
-    for outcome in play_all(Subject::Tidemark, Layout::Buffers, 1..41) {
+fn the_statistics_are_exact_in_every_history_with_buffered_sums() {
+    let (mut faults, mut merges) = (Tally::default(), 0);
+    for outcome in play_all(Implementation::Tidemark, Layout::Buffers, 1..41) {
         assert!(
             outcome.miscounts.is_empty(),
             "make sim LAYOUT=buffers SEED={}: {:#?}",
@@ -66,77 +66,77 @@ fn the_statistics_are_exact_in_every_history_in_which_lanes_keep_their_sums() {
             outcome.miscounts
         );
         faults.add(&outcome.faults);
-        folds += outcome.folds;
+        merges += outcome.merges;
     }
-    assert!(folds > 60 && faults.of(Fault::Repair) > 0 && faults.of(Fault::Split) > 0, "{folds} folds, {faults}");
+    assert!(merges > 60 && faults.of(Fault::Repair) > 0 && faults.of(Fault::Split) > 0, "{merges} merges, {faults}");
 }
 
 #[test]
-fn a_folder_that_adds_and_takes_away_in_two_requests_is_caught() {
-    assert!(caught_in(Subject::FoldApart, Layout::Buffers) > 3);
+fn a_merger_that_adds_and_removes_in_two_requests_is_caught() {
+    assert!(caught_in(Implementation::MergeInTwoRequests, Layout::Buffers) > 3);
 }
 
 #[test]
-fn the_handler_of_the_design_document_is_caught() {
-    assert!(caught(Subject::SeedHandler) > 8);
+fn the_usual_handler_is_caught() {
+    assert!(caught(Implementation::UsualHandler) > 8);
 }
 
 #[test]
-fn a_claim_for_each_record_is_caught() {
-    assert!(caught(Subject::ClaimPerRecord) > 6);
+fn an_idempotency_record_for_each_stream_record_is_caught() {
+    assert!(caught(Implementation::IdempotencyLayer) > 6);
 }
 
 #[test]
-fn a_claim_recognised_by_its_lane_alone_is_caught() {
-    assert!(caught(Subject::LaneAlone) > 6);
+fn a_first_seen_record_recognised_by_its_shard_alone_is_caught() {
+    assert!(caught(Implementation::ShardAlone) > 6);
 }
 
 #[test]
-fn a_cache_that_skips_own_uncounted_claims_is_caught() {
-    assert!(caught(Subject::SkippingCache) > 3);
+fn a_cache_that_skips_own_uncounted_first_seen_records_is_caught() {
+    assert!(caught(Implementation::SkippingCache) > 3);
 }
 
 #[test]
 fn a_checkpoint_outside_of_the_transaction_is_caught() {
-    assert!(caught(Subject::CheckpointApart) > 3);
+    assert!(caught(Implementation::CheckpointOutsideTransaction) > 3);
 }
 
 #[test]
-fn a_repair_that_does_not_care_for_other_repairs_is_caught() {
+fn an_unconditional_repair_is_caught() {
     // Two repairs seldom meet since a recount takes but a few requests: 11 of 128 histories.
-    let outcomes = play_all(Subject::RepairUnconditioned, Layout::Sums, 1..33);
+    let outcomes = play_all(Implementation::UnconditionalRepair, Layout::Sums, 1..33);
     assert!(outcomes.iter().filter(|outcome| !outcome.miscounts.is_empty()).count() > 1);
 }
 
 #[test]
-fn a_repair_that_does_not_mark_visitors_is_caught() {
-    assert!(caught(Subject::RepairUnclaimed) > 0);
+fn a_repair_without_first_seen_records_is_caught() {
+    assert!(caught(Implementation::RepairWithoutFirstSeen) > 0);
 }
 
 #[test]
-fn a_redrive_that_does_not_mark_clicks_is_caught() {
-    assert!(caught(Subject::RedriveUnmarked) > 1);
+fn a_redrive_that_is_not_idempotent_is_caught() {
+    assert!(caught(Implementation::NonIdempotentRedrive) > 1);
 }
 
 #[test]
 fn the_steps_that_are_weakened_are_right_without_the_weakness() {
-    assert_eq!(caught(Subject::Unweakened), 0);
+    assert_eq!(caught(Implementation::Unweakened), 0);
 }
 
 /// What happened, without the bodies of requests, which say the same in any order.
-fn without_bodies(mut outcome: Outcome) -> Outcome {
+fn without_bodies(mut outcome: HistoryOutcome) -> HistoryOutcome {
     for line in &mut outcome.trace {
         line.truncate(line.find('{').unwrap_or(line.len()));
     }
     outcome
 }
 
-fn trace(seed: u64, database: Box<dyn Database>) -> Outcome {
-    without_bodies(play(seed, Subject::Tidemark, Layout::Buffers, database, true).unwrap())
+fn trace(seed: u64, database: Box<dyn Database>) -> HistoryOutcome {
+    without_bodies(play(seed, Implementation::Tidemark, Layout::Buffers, database, true).unwrap())
 }
 
 /// Shows where two histories part, and not all of both.
-fn assert_same(one: &Outcome, other: &Outcome) {
+fn assert_same(one: &HistoryOutcome, other: &HistoryOutcome) {
     assert!(!one.trace.is_empty());
     let parting = one.trace.iter().zip(&other.trace).find(|(one, other)| one != other);
     assert_eq!(parting, None, "seed {}", one.seed);
@@ -200,8 +200,8 @@ impl Database for Served {
 #[test]
 fn the_statistics_are_exact_behind_the_engines_own_server() {
     for (seed, layout) in [(1, Layout::Sums), (2, Layout::Buffers), (3, Layout::Sums), (4, Layout::Buffers)] {
-        let outcome = play(seed, Subject::Tidemark, layout, Box::new(Served::start()), false).unwrap();
-        assert!(outcome.clicks > 0 && (outcome.folds > 0) == (layout == Layout::Buffers));
+        let outcome = play(seed, Implementation::Tidemark, layout, Box::new(Served::start()), false).unwrap();
+        assert!(outcome.clicks > 0 && (outcome.merges > 0) == (layout == Layout::Buffers));
         assert_eq!(outcome.miscounts, [""; 0], "seed {seed}");
     }
 }

@@ -72,15 +72,15 @@ fn a_change_without_a_lock_is_caught() {
 
 #[test]
 fn requests_that_nothing_remembers_are_caught() {
-    assert!(caught(Weakness::NoMarkers, 1..7) > 1);
+    assert!(caught(Weakness::NoIdempotencyMarkers, 1..7) > 1);
 }
 
 #[test]
 fn a_row_outside_of_the_transaction_is_caught() {
-    assert!(caught(Weakness::RowsApart, 1..7) > 1);
+    assert!(caught(Weakness::RowsOutsideTransaction, 1..7) > 1);
 }
 
 #[test]
 fn an_expiry_that_nothing_remembers_is_caught() {
-    assert!(caught(Weakness::ExpiryUnmarked, 1..9) > 0);
+    assert!(caught(Weakness::ExpiryForgotten, 1..9) > 0);
 }

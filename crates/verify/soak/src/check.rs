@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// How many mistakes a check tells of; one would do, and thousands help nobody.
-const MISTAKES_TOLD_MAX: usize = 10;
+const MISTAKES_SHOWN_MAX: usize = 10;
 
 /// One promise, held against what is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,13 +15,13 @@ pub struct Check {
     /// How much of that was wrong.
     pub mistakes: u64,
     /// The first of it, in words.
-    pub told: Vec<String>,
+    pub first_mistakes: Vec<String>,
 }
 
 impl Check {
     /// Nothing compared so far.
     pub fn of(promise: &'static str) -> Self {
-        Self { promise, compared: 0, mistakes: 0, told: Vec::new() }
+        Self { promise, compared: 0, mistakes: 0, first_mistakes: Vec::new() }
     }
 
     /// One comparison; `mistake` says what is wrong when it does not hold.
@@ -35,8 +35,8 @@ impl Check {
     /// Something is wrong.
     pub fn mistake(&mut self, mistake: String) {
         self.mistakes += 1;
-        if self.told.len() < MISTAKES_TOLD_MAX {
-            self.told.push(mistake);
+        if self.first_mistakes.len() < MISTAKES_SHOWN_MAX {
+            self.first_mistakes.push(mistake);
         }
     }
 

@@ -14,7 +14,7 @@ use tidemark_tests::{Database, Stack};
 use uuid::Uuid;
 
 use crate::check::Check;
-use crate::world::{Request, Said, World};
+use crate::world::{Request, RequestOutcome, World};
 
 const SYSTEM: &str = "clicks";
 const VISITORS: u32 = 60;
@@ -27,7 +27,7 @@ const AGAIN_MAX: usize = 300;
 struct Sent {
     user: String,
     count: u32,
-    said: Said,
+    outcome: RequestOutcome,
 }
 
 /// All clicks that were sent, by their keys.
@@ -48,8 +48,8 @@ impl Clicks {
         let (key, user, count) = click(rng);
         let body = json!({"userId": user, "clickCount": count});
         let request = Request { system: SYSTEM, method: Method::POST, path: "/clicks", key: Some(&key), body: &body };
-        let said = world.ask(rng, &request).await;
-        self.keep(world, key, Sent { user, count, said });
+        let outcome = world.ask(rng, &request).await;
+        self.keep(world, key, Sent { user, count, outcome });
     }
 
     async fn batch(&self, world: &World, rng: &mut Rng) {
@@ -60,18 +60,18 @@ impl Clicks {
             .collect();
         let body = json!({ "clicks": body });
         let request = Request { system: SYSTEM, method: Method::POST, path: "/clicks", key: None, body: &body };
-        let said = world.ask(rng, &request).await;
+        let outcome = world.ask(rng, &request).await;
         for (place, (key, user, count)) in clicks.into_iter().enumerate() {
-            let said = match &said {
-                Said::Done(answer) => of_item(&answer["items"][place]),
+            let outcome = match &outcome {
+                RequestOutcome::Done(answer) => of_item(&answer["items"][place]),
                 other => other.clone(),
             };
-            self.keep(world, key, Sent { user, count, said });
+            self.keep(world, key, Sent { user, count, outcome });
         }
     }
 
     fn keep(&self, world: &World, key: String, sent: Sent) {
-        world.note(SYSTEM, &sent.said);
+        world.note(SYSTEM, &sent.outcome);
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(key, sent);
     }
 
@@ -98,16 +98,18 @@ impl Clicks {
             let (key, user, count) = (text("clickId"), text("userId"), count.unwrap_or(1_u32));
             sum += u64::from(count);
             times.insert(key.clone(), text("createDateTime"));
-            let is_meant = sent
-                .get(&key)
-                .is_some_and(|sent| sent.user == user && sent.count == count && !matches!(sent.said, Said::Refused(_)));
+            let is_meant = sent.get(&key).is_some_and(|sent| {
+                sent.user == user && sent.count == count && !matches!(sent.outcome, RequestOutcome::Refused(_))
+            });
             nothing_else.expect(is_meant, || format!("{key} of {user}, {count}"));
             *found.entry(key).or_default() += 1;
         }
         for (key, sent) in &sent {
             let times = found.get(key).copied().unwrap_or_default();
-            match sent.said {
-                Said::Done(_) => there.expect(times == 1, || format!("{key} is there {times} times: {sent:?}")),
+            match sent.outcome {
+                RequestOutcome::Done(_) => {
+                    there.expect(times == 1, || format!("{key} is there {times} times: {sent:?}"))
+                }
                 _ => there.expect(times <= 1, || format!("{key} is there {times} times: {sent:?}")),
             }
         }
@@ -115,7 +117,7 @@ impl Clicks {
         counted.expect(total == json!({ "totalClicks": sum }), || format!("{sum} in the table, and it says {total}"));
 
         let mut again = Check::of("a key that comes again is told of the same click");
-        let answered = sent.iter().filter(|(_, sent)| matches!(sent.said, Said::Done(_)));
+        let answered = sent.iter().filter(|(_, sent)| matches!(sent.outcome, RequestOutcome::Done(_)));
         for (key, Sent { user, count, .. }) in answered.take(AGAIN_MAX) {
             let click = json!({"userId": user, "clickCount": count, "idempotencyKey": key});
             let answer = stack.post("/clicks", &click).await?;
@@ -142,10 +144,10 @@ fn click(rng: &mut Rng) -> (String, String, u32) {
     (Uuid::now_v7().to_string(), format!("visitor-{}", rng.u32(..VISITORS)), rng.u32(1..=3))
 }
 
-fn of_item(item: &Value) -> Said {
+fn of_item(item: &Value) -> RequestOutcome {
     match item["status"].as_u64() {
-        Some(200..300) => Said::Done(Value::Null),
-        Some(400) => Said::Refused(item["problem"]["type"].to_string()),
-        _ => Said::Unknown,
+        Some(200..300) => RequestOutcome::Done(Value::Null),
+        Some(400) => RequestOutcome::Refused(item["problem"]["type"].to_string()),
+        _ => RequestOutcome::Unknown,
     }
 }

@@ -12,7 +12,7 @@ use fastrand::Rng;
 use futures::future::join_all;
 use serde_json::json;
 use store::game::{PARTITION_BOUNDS, Rooms, Rounds};
-use tidemark_tests::books::{Item, text};
+use tidemark_tests::shop_records::{Item, text};
 use tidemark_tests::{Database, Stack};
 use tokio_util::sync::CancellationToken;
 
@@ -60,20 +60,20 @@ impl Games {
     }
 
     async fn game(&self, world: &World, rng: &mut Rng) -> Result<()> {
-        let server = patiently(rng, async || Server::at(world.url(), None).await).await?;
+        let server = with_retries(rng, async || Server::at(world.url(), None).await).await?;
         let settings = json!({"timeLimit": 30, "roundCount": 1, "playerCount": PLAYERS, "words": "custom"});
         let wanted = json!({"name": NAMES[0], "settings": settings, "words": WORDS});
-        let first = patiently(rng, async || server.create_game(&wanted).await).await?;
+        let first = with_retries(rng, async || server.create_game(&wanted).await).await?;
         let game: GameId = first.game_id.parse().context("the game has no id")?;
         let mut seats = vec![first];
         for name in &NAMES[1..PLAYERS] {
             // A seat whose answer was lost is taken by nobody, so the game is given up if that leaves too few.
-            seats.push(patiently(rng, async || server.join_game(game, name, None).await).await?);
+            seats.push(with_retries(rng, async || server.join_game(game, name, None).await).await?);
         }
         let (stop, shared_answers) = (CancellationToken::new(), SharedAnswers::default());
         let players = seats.into_iter().enumerate().map(|(number, seat)| {
             let options = options(number, rng.u64(..), &shared_answers);
-            one(&server, game, seat, options, stop.clone())
+            play_bot(&server, game, seat, options, stop.clone())
         });
         let players: Vec<_> = players.collect();
         let over = world.until() + OVERTIME;
@@ -171,7 +171,7 @@ fn options(number: usize, seed: u64, shared_answers: &SharedAnswers) -> BotOptio
 }
 
 /// Plays one player's game; what they were told in the end, if they saw it.
-async fn one(
+async fn play_bot(
     server: &Server,
     game: GameId,
     seat: Seat,
@@ -187,7 +187,7 @@ async fn one(
 }
 
 /// Tries again what a stack may refuse that is being hurt.
-async fn patiently<T>(rng: &mut Rng, work: impl AsyncFn() -> Result<T, bots::ServerError>) -> Result<T> {
+async fn with_retries<T>(rng: &mut Rng, work: impl AsyncFn() -> Result<T, bots::ServerError>) -> Result<T> {
     let mut tries = 0;
     loop {
         tries += 1;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::check::Check;
-use crate::world::{Request, Said, World};
+use crate::world::{Request, RequestOutcome, World};
 
 const SYSTEM: &str = "journal";
 const STREAMS: [&str; 3] = ["harbour", "tides", "weather"];
@@ -18,7 +18,7 @@ const STREAMS: [&str; 3] = ["harbour", "tides", "weather"];
 /// All entries that were sent, by their keys.
 #[derive(Debug, Default)]
 pub struct Journal {
-    sent: Mutex<BTreeMap<String, (&'static str, Said)>>,
+    sent: Mutex<BTreeMap<String, (&'static str, RequestOutcome)>>,
     /// Lists that were out of order while they were written to.
     disorder: Mutex<Vec<String>>,
 }
@@ -36,9 +36,9 @@ impl Journal {
         let (key, path) = (Uuid::now_v7().to_string(), format!("/journal/{stream}"));
         let body = json!({"message": format!("The tide stands at {}.", rng.u32(..900))});
         let request = Request { system: SYSTEM, method: Method::POST, path: &path, key: Some(&key), body: &body };
-        let said = world.ask(rng, &request).await;
-        world.note(SYSTEM, &said);
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(key, (stream, said));
+        let outcome = world.ask(rng, &request).await;
+        world.note(SYSTEM, &outcome);
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(key, (stream, outcome));
     }
 
     async fn read(&self, world: &World, stream: &str) {
@@ -70,12 +70,12 @@ impl Journal {
                 let id = entry["id"].as_str().unwrap_or_default();
                 // Taken out, so that a second one is one too many.
                 let known = sent.remove(id);
-                let is_meant = matches!(&known, Some((of, said)) if *of == stream && !matches!(said, Said::Refused(_)));
+                let is_meant = matches!(&known, Some((of, outcome)) if *of == stream && !matches!(outcome, RequestOutcome::Refused(_)));
                 once.expect(is_meant, || format!("{stream} has {entry}, which was {known:?}"));
             }
         }
-        for (key, (stream, said)) in &sent {
-            once.expect(!matches!(said, Said::Done(_)), || format!("{stream} has no {key}: {said:?}"));
+        for (key, (stream, outcome)) in &sent {
+            once.expect(!matches!(outcome, RequestOutcome::Done(_)), || format!("{stream} has no {key}: {outcome:?}"));
         }
         Ok(vec![order, once])
     }

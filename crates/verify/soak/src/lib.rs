@@ -6,12 +6,12 @@
 
 mod check;
 mod clicks;
+mod faults;
 mod games;
 mod journal;
 mod okusuri;
 mod report;
 mod shop;
-mod storm;
 mod world;
 
 use std::time::{Duration, Instant};
@@ -27,11 +27,11 @@ pub use report::Report;
 pub use world::Tally;
 
 use clicks::Clicks;
+use faults::InjectedFaults;
 use games::Games;
 use journal::Journal;
 use okusuri::Okusuri;
 use shop::Shop;
-use storm::Struck;
 use world::World;
 
 /// How many do the same at once.
@@ -60,7 +60,7 @@ pub struct Options {
 
 /// A soak whose traffic is over and whose streams are at rest.
 #[derive(Debug)]
-pub struct Soaked {
+pub struct FinishedSoak {
     options: Options,
     world: World,
     clicks: Clicks,
@@ -68,7 +68,7 @@ pub struct Soaked {
     journal: Journal,
     okusuri: Okusuri,
     games: Games,
-    struck: Struck,
+    injected: InjectedFaults,
     drained_in: Duration,
 }
 
@@ -76,7 +76,7 @@ pub struct Soaked {
 ///
 /// # Errors
 /// When the stack does not come up, or its streams do not come to rest.
-pub async fn soak(options: Options) -> Result<Soaked> {
+pub async fn soak(options: Options) -> Result<FinishedSoak> {
     // With a folder, so that there is something to come back to.
     let stack = Stack::with(&[]).await?;
     let world = World::new(stack, options.time)?;
@@ -85,7 +85,7 @@ pub async fn soak(options: Options) -> Result<Soaked> {
     let (okusuri, games) = (Okusuri::default(), Games::default());
     shop.open(&world, &mut seeds).await?;
 
-    let mut storm = seeds.fork();
+    let mut fault_rng = seeds.fork();
     let mut crowd: Vec<LocalBoxFuture<'_, ()>> = Vec::new();
     crowd.extend((0..CLICKERS).map(|_| clicks.drive(&world, seeds.fork()).boxed_local()));
     crowd.extend((0..SHOPPERS).map(|_| shop.drive(&world, seeds.fork()).boxed_local()));
@@ -93,16 +93,16 @@ pub async fn soak(options: Options) -> Result<Soaked> {
     crowd.extend((0..WRITERS).map(|_| journal.drive(&world, seeds.fork()).boxed_local()));
     crowd.extend((0..PATIENTS).map(|place| okusuri.drive(&world, seeds.fork(), place).boxed_local()));
     crowd.extend((0..TABLES).map(|_| games.drive(&world, seeds.fork()).boxed_local()));
-    let (struck, _) = tokio::join!(storm::blow(&world, &mut storm, options.kills), join_all(crowd));
-    let struck = struck?;
+    let (injected, _) = tokio::join!(faults::inject(&world, &mut fault_rng, options.kills), join_all(crowd));
+    let injected = injected?;
 
     let begin = Instant::now();
     drain(&world).await?;
     let drained_in = begin.elapsed();
-    Ok(Soaked { options, world, clicks, shop, journal, okusuri, games, struck, drained_in })
+    Ok(FinishedSoak { options, world, clicks, shop, journal, okusuri, games, injected, drained_in })
 }
 
-impl Soaked {
+impl FinishedSoak {
     /// Holds every promise against what is there. What does not fit is looked at once more when the streams are at rest again: expired reservations
     /// are deleted whenever it suits the table, and give their goods back by the stream.
     ///
@@ -130,8 +130,8 @@ impl Soaked {
             seed: self.options.seed,
             seconds: self.options.time.as_secs(),
             systems: self.world.tallies(),
-            faults: self.struck.faults.clone(),
-            stack_kills: self.struck.kills,
+            faults: self.injected.faults.clone(),
+            stack_kills: self.injected.kills,
             drained_in_ms: u64::try_from(self.drained_in.as_millis()).unwrap_or(u64::MAX),
             checks: checks.await??,
         })

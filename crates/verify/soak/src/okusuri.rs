@@ -20,11 +20,11 @@ use tidemark_tests::browser::Browser;
 use tidemark_tests::{Database, Stack};
 
 use crate::check::Check;
-use crate::world::{Said, Tries, World};
+use crate::world::{RequestOutcome, Tries, World};
 
 const SYSTEM: &str = "okusuri";
 /// What a user does before the next one comes.
-const DEEDS_MAX: u32 = 60;
+const ACTIONS_MAX: u32 = 60;
 /// How far back they log.
 const DAYS: i32 = 45;
 /// How often a user wants to sign in before they go away.
@@ -121,13 +121,13 @@ async fn sign_in(world: &World, rng: &mut Rng, email: &str) -> Option<(Browser, 
             if let Ok(page) = browser.post("/okusuri/api/sign-in/email/verify", &body).await
                 && page.status.is_success()
             {
-                world.note(SYSTEM, &Said::Done(Value::Null));
+                world.note(SYSTEM, &RequestOutcome::Done(Value::Null));
                 return Some((browser, page.json()["id"].as_str()?.to_owned()));
             }
         }
         tokio::time::sleep(Duration::from_millis(rng.u64(50..500))).await;
     }
-    world.note(SYSTEM, &Said::Unknown);
+    world.note(SYSTEM, &RequestOutcome::Unknown);
     None
 }
 
@@ -137,7 +137,7 @@ async fn live(world: &World, rng: &mut Rng, browser: &mut Browser) -> Diary {
     // Yesterday in Tokyo has begun wherever the clock stands.
     let Ok(today) = Timestamp::now().in_tz("Asia/Tokyo").map(|now| now.date()) else { return diary };
     let medicine = medicine(world, rng, browser, today).await;
-    for _ in 0..DEEDS_MAX {
+    for _ in 0..ACTIONS_MAX {
         if !world.goes_on() {
             break;
         }
@@ -154,8 +154,8 @@ async fn live(world: &World, rng: &mut Rng, browser: &mut Browser) -> Diary {
 async fn medicine(world: &World, rng: &mut Rng, browser: &mut Browser, today: Date) -> Option<String> {
     let from = today.saturating_sub(Span::new().days(DAYS));
     let body = json!({"name": "Iron", "dose": "1", "times": ["08:00"], "from": from.to_string()});
-    let said = send(world, rng, browser, Method::POST, "/okusuri/api/medicines", &body).await;
-    let Said::Done(medicine) = said else { return None };
+    let outcome = send(world, rng, browser, Method::POST, "/okusuri/api/medicines", &body).await;
+    let RequestOutcome::Done(medicine) = outcome else { return None };
     medicine["id"].as_str().map(str::to_owned)
 }
 
@@ -166,16 +166,16 @@ async fn log(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut Di
     }
     let has_bleeding = rng.u8(..4) == 0;
     let body = json!({ "hasBleeding": has_bleeding });
-    let said = send(world, rng, browser, Method::PUT, &format!("/okusuri/api/logs/{date}"), &body).await;
-    diary.now(date, Some(has_bleeding), &said);
+    let outcome = send(world, rng, browser, Method::PUT, &format!("/okusuri/api/logs/{date}"), &body).await;
+    diary.now(date, Some(has_bleeding), &outcome);
 }
 
 async fn delete(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut Diary, date: Date) {
     if diary.days.get(&date).is_none_or(|states| states.len() > 1 || states.contains(&None)) {
         return;
     }
-    let said = send(world, rng, browser, Method::DELETE, &format!("/okusuri/api/logs/{date}"), &Value::Null).await;
-    diary.now(date, None, &said);
+    let outcome = send(world, rng, browser, Method::DELETE, &format!("/okusuri/api/logs/{date}"), &Value::Null).await;
+    diary.now(date, None, &outcome);
 }
 
 async fn dose(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut Diary, (date, medicine): (Date, &str)) {
@@ -188,16 +188,16 @@ async fn dose(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut D
     };
     let path = format!("/okusuri/api/doses/{date}/08:00/{medicine}");
     match send(world, rng, browser, method, &path, &body).await {
-        Said::Done(_) => {
+        RequestOutcome::Done(_) => {
             diary.doses.insert(name, Some(is_there));
         }
         // As with a log.
-        Said::Refused(problem) if !is_there && problem.ends_with("not-found") => {
+        RequestOutcome::Refused(problem) if !is_there && problem.ends_with("not-found") => {
             diary.doses.insert(name, Some(false));
         }
-        Said::Refused(_) => {}
-        Said::Unknown if was == Some(Some(is_there)) => {}
-        Said::Unknown => {
+        RequestOutcome::Refused(_) => {}
+        RequestOutcome::Unknown if was == Some(Some(is_there)) => {}
+        RequestOutcome::Unknown => {
             diary.doses.insert(name, None);
         }
     }
@@ -205,32 +205,39 @@ async fn dose(world: &World, rng: &mut Rng, browser: &mut Browser, diary: &mut D
 
 impl Diary {
     /// A day was, or was to be, made so.
-    fn now(&mut self, date: Date, state: Option<bool>, said: &Said) {
+    fn now(&mut self, date: Date, state: Option<bool>, outcome: &RequestOutcome) {
         let states = self.days.entry(date).or_insert_with(|| States::from([None]));
-        match said {
-            Said::Done(_) => *states = States::from([state]),
+        match outcome {
+            RequestOutcome::Done(_) => *states = States::from([state]),
             // A function whose transaction's reply was lost decides anew, and finds gone what it has deleted itself: the answer is true.
-            Said::Refused(problem) if state.is_none() && problem.ends_with("not-found") => {
+            RequestOutcome::Refused(problem) if state.is_none() && problem.ends_with("not-found") => {
                 *states = States::from([None])
             }
-            Said::Refused(_) => {}
-            Said::Unknown => {
+            RequestOutcome::Refused(_) => {}
+            RequestOutcome::Unknown => {
                 states.insert(state);
             }
         }
     }
 }
 
-async fn send(world: &World, rng: &mut Rng, browser: &mut Browser, method: Method, path: &str, body: &Value) -> Said {
+async fn send(
+    world: &World,
+    rng: &mut Rng,
+    browser: &mut Browser,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> RequestOutcome {
     let mut tries = Tries::of_somebody(rng);
-    let said = loop {
+    let outcome = loop {
         let sent = (!body.is_null()).then(|| ("application/json", body.to_string().into_bytes()));
         let step = match browser.send(method.clone(), path, sent).await {
-            Ok(page) => tries.heard(page.status.as_u16(), page.json()),
+            Ok(page) => tries.on_response(page.status.as_u16(), page.json()),
             Err(error) => tries.failed(never_left(&error)),
         };
-        if let Some(said) = step {
-            break said;
+        if let Some(outcome) = step {
+            break outcome;
         }
         if world.is_over() {
             break tries.given_up();
@@ -238,8 +245,8 @@ async fn send(world: &World, rng: &mut Rng, browser: &mut Browser, method: Metho
         world.count(SYSTEM, |tally| tally.repeated += 1);
         tokio::time::sleep(Duration::from_millis(rng.u64(10..200))).await;
     };
-    world.note(SYSTEM, &said);
-    said
+    world.note(SYSTEM, &outcome);
+    outcome
 }
 
 /// Whether the connection was never made.

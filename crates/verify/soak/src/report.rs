@@ -47,10 +47,10 @@ impl fmt::Display for Report {
         writeln!(f, "the stack was killed {} times", self.stack_kills)?;
         writeln!(f, "the streams came to rest after {} ms", self.drained_in_ms)?;
         for check in &self.checks {
-            let Check { promise, compared, mistakes, told } = check;
+            let Check { promise, compared, mistakes, first_mistakes } = check;
             let verdict = if check.holds() { "kept  " } else { "BROKEN" };
             writeln!(f, "{verdict} {promise} ({compared} compared, {mistakes} wrong)")?;
-            for line in told {
+            for line in first_mistakes {
                 writeln!(f, "         {line}")?;
             }
         }

@@ -9,12 +9,12 @@ use fastrand::Rng;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidemark_tests::books::{Books, text};
-use tidemark_tests::{Stack, foreign};
+use tidemark_tests::shop_records::{ShopRecords, text};
+use tidemark_tests::{Stack, foreign_client};
 use uuid::Uuid;
 
 use crate::check::Check;
-use crate::world::{Request, Said, World};
+use crate::world::{Request, RequestOutcome, World};
 
 const SYSTEM: &str = "shop";
 const PRODUCTS: [&str; 6] = ["bowl", "cup", "lamp", "plate", SHARED, "vase"];
@@ -26,7 +26,7 @@ const SHORT_S: u32 = 2;
 
 /// What somebody asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum ShopAction {
     Price,
     Move,
     Reserve,
@@ -37,12 +37,12 @@ enum Deed {
 /// A change of a product. Its name is the key or the order that it goes by.
 #[derive(Debug, Clone)]
 struct Change {
-    deed: Deed,
+    action: ShopAction,
     product: &'static str,
     name: String,
     /// Whether the table may have deleted it since: a reservation that has expired.
     may_be_gone: bool,
-    said: Said,
+    outcome: RequestOutcome,
 }
 
 /// Something that somebody did with a product.
@@ -50,7 +50,7 @@ struct Change {
 struct Activity {
     user: String,
     product: &'static str,
-    said: Said,
+    outcome: RequestOutcome,
 }
 
 /// All that was asked for.
@@ -72,8 +72,8 @@ impl Shop {
         for id in PRODUCTS {
             let path = format!("/products/{id}");
             let request = Request { system: SYSTEM, method: Method::PUT, path: &path, key: None, body: &product };
-            let said = world.ask(rng, &request).await;
-            ensure!(matches!(said, Said::Done(_)), "{id}: {said:?}");
+            let outcome = world.ask(rng, &request).await;
+            ensure!(matches!(outcome, RequestOutcome::Done(_)), "{id}: {outcome:?}");
         }
         Ok(())
     }
@@ -99,7 +99,8 @@ impl Shop {
             let Ok(client) = world.with(async |stack| stack.dynamodb()).await else { continue };
             let now = Timestamp::now();
             // Whoever got no answer cannot know.
-            if let Ok(true) = foreign::adjust_stock(&client, SHARED, rng.i64(-9..=9), "ADJUST", &now.to_string()).await
+            if let Ok(true) =
+                foreign_client::adjust_stock(&client, SHARED, rng.i64(-9..=9), "ADJUST", &now.to_string()).await
             {
                 self.foreign.lock().unwrap_or_else(PoisonError::into_inner).push(format!("INVLOG#{now}"));
             }
@@ -108,46 +109,47 @@ impl Shop {
 
     async fn price(&self, world: &World, rng: &mut Rng, product: &'static str) {
         let body = json!({"price": rng.u32(500..2_000), "currency": "EUR", "reason": "soak"});
-        self.change(world, rng, (Deed::Price, product, Uuid::now_v7().to_string()), "price", &body).await;
+        self.change(world, rng, (ShopAction::Price, product, Uuid::now_v7().to_string()), "price", &body).await;
     }
 
     async fn move_goods(&self, world: &World, rng: &mut Rng, product: &'static str) {
         let kind = ["IN", "OUT"][rng.usize(..2)];
         let body = json!({"type": kind, "quantity": rng.u32(1..=9), "changedBy": "soak"});
-        self.change(world, rng, (Deed::Move, product, Uuid::now_v7().to_string()), "stock", &body).await;
+        self.change(world, rng, (ShopAction::Move, product, Uuid::now_v7().to_string()), "stock", &body).await;
     }
 
     /// Goods are kept for an order, and then it is paid, given up, or forgotten.
     async fn order(&self, world: &World, rng: &mut Rng, product: &'static str) {
         let order = Uuid::now_v7().to_string();
         let body = json!({"orderId": order, "quantity": rng.u32(1..=5), "expiresInSeconds": ([SHORT_S, 86_400][rng.usize(..2)])});
-        let said = self.change(world, rng, (Deed::Reserve, product, order.clone()), "reservations", &body).await;
-        let (deed, end) = match rng.u8(..3) {
-            _ if !matches!(said, Said::Done(_)) => return,
-            0 => (Deed::Commit, "commit"),
-            1 => (Deed::Release, "release"),
+        let outcome =
+            self.change(world, rng, (ShopAction::Reserve, product, order.clone()), "reservations", &body).await;
+        let (action, end) = match rng.u8(..3) {
+            _ if !matches!(outcome, RequestOutcome::Done(_)) => return,
+            0 => (ShopAction::Commit, "commit"),
+            1 => (ShopAction::Release, "release"),
             _ => return,
         };
         let path = format!("reservations/{order}/{end}");
-        self.change(world, rng, (deed, product, order), &path, &Value::Null).await;
+        self.change(world, rng, (action, product, order), &path, &Value::Null).await;
     }
 
     async fn change(
         &self,
         world: &World,
         rng: &mut Rng,
-        (deed, product, name): (Deed, &'static str, String),
+        (action, product, name): (ShopAction, &'static str, String),
         path: &str,
         body: &Value,
-    ) -> Said {
+    ) -> RequestOutcome {
         let path = format!("/products/{product}/{path}");
-        let key = matches!(deed, Deed::Price | Deed::Move).then_some(&*name);
-        let said = world.ask(rng, &Request { system: SYSTEM, method: Method::POST, path: &path, key, body }).await;
-        world.note(SYSTEM, &said);
+        let key = matches!(action, ShopAction::Price | ShopAction::Move).then_some(&*name);
+        let outcome = world.ask(rng, &Request { system: SYSTEM, method: Method::POST, path: &path, key, body }).await;
+        world.note(SYSTEM, &outcome);
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let may_be_gone = deed == Deed::Reserve && body["expiresInSeconds"] == SHORT_S;
-        changes.push(Change { deed, product, name, may_be_gone, said: said.clone() });
-        said
+        let may_be_gone = action == ShopAction::Reserve && body["expiresInSeconds"] == SHORT_S;
+        changes.push(Change { action, product, name, may_be_gone, outcome: outcome.clone() });
+        outcome
     }
 
     async fn act(&self, world: &World, rng: &mut Rng, product: &'static str) {
@@ -155,10 +157,10 @@ impl Shop {
         let body = json!({"id": id, "action": "view", "productId": product});
         let path = format!("/users/{user}/activities");
         let request = Request { system: SYSTEM, method: Method::POST, path: &path, key: None, body: &body };
-        let said = world.ask(rng, &request).await;
-        world.note(SYSTEM, &said);
+        let outcome = world.ask(rng, &request).await;
+        world.note(SYSTEM, &outcome);
         let mut activities = self.activities.lock().unwrap_or_else(PoisonError::into_inner);
-        activities.insert(id, Activity { user, product, said });
+        activities.insert(id, Activity { user, product, outcome });
     }
 
     /// Looks at the books, and at what people did.
@@ -173,7 +175,7 @@ impl Shop {
         let mut beside =
             Check::of("no change is lost between the suite and a writer that locks the stock on its value");
         for product in PRODUCTS {
-            let books = Books::of(&stack.dynamodb(), product).await?;
+            let books = ShopRecords::of(&stack.dynamodb(), product).await?;
             if product == SHARED {
                 self.beside_foreign(&books, &mut beside);
             } else {
@@ -190,7 +192,7 @@ impl Shop {
         Ok(vec![sound, once, beside, self.activities(world).await?])
     }
 
-    fn beside_foreign(&self, books: &Books, beside: &mut Check) {
+    fn beside_foreign(&self, books: &ShopRecords, beside: &mut Check) {
         for mistake in books.mistakes_in_any_order() {
             beside.mistake(mistake);
         }
@@ -212,13 +214,13 @@ impl Shop {
             }
         }
         for (id, activity) in &sent {
-            let Activity { user, product, said } = activity;
+            let Activity { user, product, outcome } = activity;
             for path in [format!("/users/{user}/activities"), format!("/products/{product}/activities")] {
                 let times = found.remove(&(path, id.clone())).unwrap_or_default();
-                let holds = match said {
-                    Said::Done(_) => times == 1,
-                    Said::Refused(_) => times == 0,
-                    Said::Unknown => times <= 1,
+                let holds = match outcome {
+                    RequestOutcome::Done(_) => times == 1,
+                    RequestOutcome::Refused(_) => times == 0,
+                    RequestOutcome::Unknown => times <= 1,
                 };
                 both.expect(holds, || format!("{id} is there {times} times: {activity:?}"));
             }
@@ -231,26 +233,26 @@ impl Shop {
 }
 
 /// What is wrong with the effect of a change, if anything is.
-fn effect(change: &Change, books: &Books) -> Option<&'static str> {
+fn effect(change: &Change, books: &ShopRecords) -> Option<&'static str> {
     let rows = |rows: &[_], name: &str| rows.iter().filter(|row| text(row, name) == change.name).count();
     let reservation = books.reservations.iter().find(|row| text(row, "OrderId") == change.name);
     let state = reservation.map_or("", |row| text(row, "State"));
-    let times = match change.deed {
-        Deed::Price => rows(&books.prices, "RequestId"),
-        Deed::Move => rows(&books.movements, "RequestId"),
-        Deed::Reserve => rows(&books.reservations, "OrderId"),
-        Deed::Commit => rows(&books.movements, "OrderId"),
-        Deed::Release => usize::from(matches!(state, "RELEASED" | "EXPIRED")),
+    let times = match change.action {
+        ShopAction::Price => rows(&books.prices, "RequestId"),
+        ShopAction::Move => rows(&books.movements, "RequestId"),
+        ShopAction::Reserve => rows(&books.reservations, "OrderId"),
+        ShopAction::Commit => rows(&books.movements, "OrderId"),
+        ShopAction::Release => usize::from(matches!(state, "RELEASED" | "EXPIRED")),
     };
-    let wanted = match &change.said {
-        Said::Done(_) if change.may_be_gone => 0..=1,
+    let wanted = match &change.outcome {
+        RequestOutcome::Done(_) if change.may_be_gone => 0..=1,
         // It costs that already.
-        Said::Done(answer) if answer["changed"] == false => 0..=0,
-        Said::Done(_) => 1..=1,
+        RequestOutcome::Done(answer) if answer["changed"] == false => 0..=0,
+        RequestOutcome::Done(_) => 1..=1,
         // What has expired meanwhile may say so.
-        Said::Refused(_) if change.deed == Deed::Release => 0..=1,
-        Said::Refused(_) => 0..=0,
-        Said::Unknown => 0..=1,
+        RequestOutcome::Refused(_) if change.action == ShopAction::Release => 0..=1,
+        RequestOutcome::Refused(_) => 0..=0,
+        RequestOutcome::Unknown => 0..=1,
     };
     match wanted.contains(&times) {
         true => None,

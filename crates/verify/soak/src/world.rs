@@ -41,7 +41,7 @@ pub struct Tally {
 
 /// What a client knows about its request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum RequestOutcome {
     /// It was answered with success, and this.
     Done(Value),
     /// It was refused with this problem, the first time that it was heard or under a key, so it has no effect.
@@ -138,25 +138,25 @@ impl World {
     }
 
     /// Writes what became of a write into the numbers.
-    pub fn note(&self, system: &'static str, said: &Said) {
-        self.count(system, |tally| match said {
-            Said::Done(_) => tally.answered += 1,
-            Said::Refused(_) => tally.refused += 1,
-            Said::Unknown => tally.unanswered += 1,
+    pub fn note(&self, system: &'static str, outcome: &RequestOutcome) {
+        self.count(system, |tally| match outcome {
+            RequestOutcome::Done(_) => tally.answered += 1,
+            RequestOutcome::Refused(_) => tally.refused += 1,
+            RequestOutcome::Unknown => tally.unanswered += 1,
         });
     }
 
     /// Sends a request, and again until it is settled or this client loses patience.
-    pub async fn ask(&self, rng: &mut Rng, request: &Request<'_>) -> Said {
+    pub async fn ask(&self, rng: &mut Rng, request: &Request<'_>) -> RequestOutcome {
         let mut tries = Tries::of_somebody(rng);
         tries.is_keyed = request.key.is_some();
         loop {
             let step = match self.once(request).await {
-                Ok((status, body)) => tries.heard(status, body),
+                Ok((status, body)) => tries.on_response(status, body),
                 Err(error) => tries.failed(error.is_connect()),
             };
-            if let Some(said) = step {
-                return said;
+            if let Some(outcome) = step {
+                return outcome;
             }
             if self.is_over() {
                 return tries.given_up();
@@ -238,10 +238,10 @@ impl Tries {
     }
 
     /// An answer came. `None`: it is worth another try.
-    pub fn heard(&mut self, status: u16, body: Value) -> Option<Said> {
+    pub fn on_response(&mut self, status: u16, body: Value) -> Option<RequestOutcome> {
         let problem = body["type"].as_str().and_then(|kind| kind.rsplit(':').next()).unwrap_or_default().to_owned();
         match status {
-            200..300 => Some(Said::Done(body)),
+            200..300 => Some(RequestOutcome::Done(body)),
             400..500 if status != 429 && problem != "conflict" => Some(self.refused(problem)),
             // Stopped at the door, by the API's own throttling: nobody has seen it.
             429 => None,
@@ -250,22 +250,22 @@ impl Tries {
     }
 
     /// No answer came. A connection that was never made carried nothing.
-    pub fn failed(&mut self, is_connect: bool) -> Option<Said> {
+    pub fn failed(&mut self, is_connect: bool) -> Option<RequestOutcome> {
         if is_connect { None } else { self.again() }
     }
 
     /// The client gives up for another reason.
-    pub fn given_up(&self) -> Said {
-        if self.heard == 0 { Said::Refused("nobody-there".to_owned()) } else { Said::Unknown }
+    pub fn given_up(&self) -> RequestOutcome {
+        if self.heard == 0 { RequestOutcome::Refused("nobody-there".to_owned()) } else { RequestOutcome::Unknown }
     }
 
-    fn refused(&self, problem: String) -> Said {
-        if self.heard == 0 || self.is_keyed { Said::Refused(problem) } else { Said::Unknown }
+    fn refused(&self, problem: String) -> RequestOutcome {
+        if self.heard == 0 || self.is_keyed { RequestOutcome::Refused(problem) } else { RequestOutcome::Unknown }
     }
 
-    fn again(&mut self) -> Option<Said> {
+    fn again(&mut self) -> Option<RequestOutcome> {
         self.heard += 1;
-        (self.heard >= self.patience).then_some(Said::Unknown)
+        (self.heard >= self.patience).then_some(RequestOutcome::Unknown)
     }
 }
 
@@ -278,20 +278,20 @@ mod tests {
     #[test]
     fn a_refusal_after_a_lost_answer_says_nothing_about_the_first_try() {
         let refusal = || json!({"type": "urn:tidemark:problem:out-of-stock"});
-        assert_eq!(Tries::new(3).heard(409, refusal()), Some(Said::Refused("out-of-stock".to_owned())));
+        assert_eq!(Tries::new(3).on_response(409, refusal()), Some(RequestOutcome::Refused("out-of-stock".to_owned())));
         let mut tries = Tries::new(3);
         assert_eq!(tries.failed(false), None);
-        assert_eq!(tries.heard(409, refusal()), Some(Said::Unknown));
+        assert_eq!(tries.on_response(409, refusal()), Some(RequestOutcome::Unknown));
         let mut tries = Tries { is_keyed: true, ..Tries::new(3) };
         assert_eq!(tries.failed(false), None);
-        assert_eq!(tries.heard(409, refusal()), Some(Said::Refused("out-of-stock".to_owned())));
+        assert_eq!(tries.on_response(409, refusal()), Some(RequestOutcome::Refused("out-of-stock".to_owned())));
     }
 
     #[test]
     fn a_client_that_was_never_heard_knows_that_nothing_happened() {
         let mut tries = Tries::new(1);
-        assert_eq!((tries.failed(true), tries.heard(429, Value::Null)), (None, None));
-        assert_eq!(tries.given_up(), Said::Refused("nobody-there".to_owned()));
-        assert_eq!(tries.heard(502, Value::Null), Some(Said::Unknown));
+        assert_eq!((tries.failed(true), tries.on_response(429, Value::Null)), (None, None));
+        assert_eq!(tries.given_up(), RequestOutcome::Refused("nobody-there".to_owned()));
+        assert_eq!(tries.on_response(502, Value::Null), Some(RequestOutcome::Unknown));
     }
 }

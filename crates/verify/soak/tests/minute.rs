@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tidemark_soak::{Options, Report, Soaked, soak};
+use tidemark_soak::{Options, Report, FinishedSoak, soak};
 use tidemark_tests::Database;
 
 type Item = HashMap<String, AttributeValue>;
@@ -15,7 +15,7 @@ type Item = HashMap<String, AttributeValue>;
 const SPOILT: usize = 20;
 
 /// Changes a number in some items of a table, or deletes them, through DynamoDB's own port. Some, as of one the answer may have been lost.
-async fn spoil(soaked: &Soaked, table: &str, is_it: impl Fn(&Item) -> bool, change: Option<&str>) {
+async fn spoil(soaked: &FinishedSoak, table: &str, is_it: impl Fn(&Item) -> bool, change: Option<&str>) {
     let client = soaked.with_stack(async |stack| stack.dynamodb()).await.unwrap();
     let items = client.scan().table_name(table).into_paginator().items().send();
     let items: Vec<Item> = items.collect::<Result<_, _>>().await.unwrap();

@@ -1,17 +1,17 @@
-// Counts a batch exactly, by the rules of docs/ARCHITECTURE.md: lane, claims, one transaction.
+// Counts a batch exactly, by the rules of docs/ARCHITECTURE.md: checkpoint, first-seen records, one transaction.
 // What the bench never sends is left out: batches of more days than one transaction holds, and records that cannot be read.
 import { createHash } from "node:crypto";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
 import { BatchGetCommand, GetCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 import { TOTAL, TableName, client, connect } from "./table.mjs";
 
-const LANE_TRIES_MAX = 5;
+const CHECKPOINT_TRIES_MAX = 5;
 const REQUESTS_MAX = 32;
 const BATCH_GET_KEYS_MAX = 100;
 const KNOWN_MARKERS_MAX = 50_000;
-const LANE_RETENTION_S = 30 * 24 * 60 * 60;
+const CHECKPOINT_RETENTION_S = 30 * 24 * 60 * 60;
 
-// Claims that stand, by "<user> <month>" and slot. A claim that stands never changes.
+// First-seen records that are stored, by "<user> <month>" and slot. A stored one never changes.
 const known = new Map();
 
 export const init = connect;
@@ -19,12 +19,12 @@ export const init = connect;
 export async function handle(event) {
   const { Records = [], shardId, eventSourceARN, state = null } = event;
   if (!shardId || !eventSourceARN) throw new Error("the event has no shardId");
-  const lane = {
+  const shard = {
     id: createHash("sha256").update(`${eventSourceARN}\n${shardId}`).digest("hex").slice(0, 16),
     key: { userId: `CHECKPOINT#${eventSourceARN}`, createDateTime: shardId },
   };
   const clicks = Records.flatMap(read).sort((a, b) => (a.number < b.number ? -1 : 1));
-  const counted = clicks.length > 0 ? await count(lane, clicks) : 0;
+  const counted = clicks.length > 0 ? await count(shard, clicks) : 0;
   console.log(JSON.stringify({ shard_id: shardId, records: Records.length, clicks: counted }));
   return { batchItemFailures: [], state };
 }
@@ -46,26 +46,26 @@ function read({ eventName, dynamodb }) {
   return [{ number: dynamodb.SequenceNumber.padStart(40, "0"), user, day, clickCount }];
 }
 
-async function count(lane, all) {
-  for (let attempt = 0; attempt < LANE_TRIES_MAX; attempt++) {
-    const { Item } = await client.send(new GetCommand({ TableName, Key: lane.key, ConsistentRead: true }));
+async function count(shard, all) {
+  for (let attempt = 0; attempt < CHECKPOINT_TRIES_MAX; attempt++) {
+    const { Item } = await client.send(new GetCommand({ TableName, Key: shard.key, ConsistentRead: true }));
     const checkpoint = Item?.sequenceNumber;
     const clicks = all.filter(({ number }) => checkpoint === undefined || number > checkpoint);
     if (clicks.length === 0) return 0;
-    const visits = fold(clicks);
-    const news = await claim(lane, checkpoint, visits);
+    const visits = visitsOf(clicks);
+    const news = await recordFirstSeen(shard, checkpoint, visits);
     try {
-      return await commit(lane, checkpoint, clicks, news);
+      return await commit(shard, checkpoint, clicks, news);
     } catch (error) {
       const moved = error.CancellationReasons?.some(({ Code }) => Code === "ConditionalCheckFailed");
       if (!(error instanceof TransactionCanceledException) || !moved) throw error;
     }
   }
-  throw new Error("the lane moved under every try");
+  throw new Error("the checkpoint moved under every try");
 }
 
 // Each user's month: the first record of it and of each of its days.
-function fold(clicks) {
+function visitsOf(clicks) {
   const visits = new Map();
   for (const { number, user, day } of clicks) {
     const month = day.slice(0, 7);
@@ -79,19 +79,19 @@ function fold(clicks) {
 }
 
 // Who is new, by day and by month.
-async function claim(lane, checkpoint, visits) {
+async function recordFirstSeen(shard, checkpoint, visits) {
   await readUnknown(visits.filter(({ id }) => !known.has(id)));
-  const isUncounted = (claim) => {
-    const [owner, number] = claim.split("#");
-    return owner === lane.id && (checkpoint === undefined || number > checkpoint);
+  const isUncounted = (firstSeen) => {
+    const [owner, number] = firstSeen.split("#");
+    return owner === shard.id && (checkpoint === undefined || number > checkpoint);
   };
   const news = new Map();
   const queue = visits.values();
   const work = async () => {
     for (const { id, user, month, slots } of queue) {
       const open = [...slots].filter(([slot]) => {
-        const claim = known.get(id)?.[slot];
-        return claim === undefined || isUncounted(claim);
+        const firstSeen = known.get(id)?.[slot];
+        return firstSeen === undefined || isUncounted(firstSeen);
       });
       if (open.length === 0) continue;
       const { Attributes } = await client.send(
@@ -99,7 +99,7 @@ async function claim(lane, checkpoint, visits) {
           TableName,
           Key: { userId: `FIRSTSEEN#${user}`, createDateTime: month },
           UpdateExpression: `SET ${open.map(([slot]) => `${slot} = if_not_exists(${slot}, :${slot})`).join(", ")}`,
-          ExpressionAttributeValues: Object.fromEntries(open.map(([slot, number]) => [`:${slot}`, `${lane.id}#${number}`])),
+          ExpressionAttributeValues: Object.fromEntries(open.map(([slot, number]) => [`:${slot}`, `${shard.id}#${number}`])),
           ReturnValues: "ALL_NEW",
         }),
       );
@@ -134,7 +134,7 @@ function learn(id, marker) {
   known.set(id, marker);
 }
 
-async function commit(lane, from, clicks, news) {
+async function commit(shard, from, clicks, news) {
   const sums = new Map();
   let total = 0;
   for (const { day, clickCount } of clicks) {
@@ -157,13 +157,13 @@ async function commit(lane, from, clicks, news) {
   });
   const moved = {
     TableName,
-    Key: lane.key,
+    Key: shard.key,
     UpdateExpression: "SET sequenceNumber = :to, updatedAt = :now, expiresAt = :expires",
     ConditionExpression: from === undefined ? "attribute_not_exists(userId)" : "sequenceNumber = :from",
     ExpressionAttributeValues: {
       ":to": clicks.at(-1).number,
       ":now": now.toISOString(),
-      ":expires": Math.floor(now.getTime() / 1000) + LANE_RETENTION_S,
+      ":expires": Math.floor(now.getTime() / 1000) + CHECKPOINT_RETENTION_S,
       ...(from === undefined ? {} : { ":from": from }),
     },
   };

@@ -45,7 +45,7 @@ pub(super) struct State {
     pub(super) sockets: BTreeMap<String, Socket>,
     pub(super) is_stormy: bool,
     /// How likely each fault is in this game.
-    weather: BTreeMap<&'static str, f64>,
+    fault_rates: BTreeMap<&'static str, f64>,
     /// Invocations, requests and messages on their way.
     pub(super) under_way: usize,
     pub(super) posts: u64,
@@ -89,7 +89,7 @@ impl std::fmt::Debug for World {
 impl State {
     /// Whether a fault strikes here and now; it is counted when it does.
     pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
-        let rate = self.weather.get(fault).copied().unwrap_or_default();
+        let rate = self.fault_rates.get(fault).copied().unwrap_or_default();
         let strikes = self.rng.f64() < rate && self.is_stormy;
         if strikes {
             *self.faults.entry(fault).or_default() += 1;
@@ -125,11 +125,11 @@ impl World {
         let stream_arn = create_table(&mut *database)?;
         // One game in sixteen is calm; in the others each kind is in the air or not, more or less.
         let is_calm = rng.u8(..16) == 0;
-        let weather = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
+        let fault_rates = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
             let (is_on, share) = (rng.bool(), rng.f64());
             (is_on && !is_calm).then_some((fault, rate_max * share))
         });
-        let weather = weather.collect();
+        let fault_rates = fault_rates.collect();
         Ok(Self(Arc::new(Mutex::new(State {
             rng,
             database,
@@ -137,7 +137,7 @@ impl World {
             game_id: None,
             sockets: BTreeMap::new(),
             is_stormy: true,
-            weather,
+            fault_rates,
             under_way: 0,
             posts: 0,
             solved: 0,

@@ -15,13 +15,13 @@ pub enum Weakness {
     /// A change is made whatever has happened since it was decided.
     NoLock,
     /// Nothing remembers requests and orders.
-    NoMarkers,
+    NoIdempotencyMarkers,
     /// Nothing remembers refusals.
     RefusalsForgotten,
     /// The ledger's row is written after the transaction and not in it.
-    RowsApart,
+    RowsOutsideTransaction,
     /// Nothing remembers that an expired reservation's goods were given back.
-    ExpiryUnmarked,
+    ExpiryForgotten,
 }
 
 /// Whether a request does not reach the table at all.
@@ -41,12 +41,12 @@ pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String,
             Weakness::LockOnVersion => actions.iter_mut().for_each(|action| relock(action, &["Version"])),
             Weakness::NoLock => actions.iter_mut().for_each(|action| relock(action, &[])),
             Weakness::RefusalsForgotten => {}
-            Weakness::NoMarkers => actions.retain(|action| {
+            Weakness::NoIdempotencyMarkers => actions.retain(|action| {
                 let sort = sort(action);
                 !sort.starts_with("REQUEST#") && !sort.starts_with("ORDER#") || sort.starts_with("REQUEST#expire#")
             }),
-            Weakness::ExpiryUnmarked => actions.retain(|action| !sort(action).starts_with("REQUEST#expire#")),
-            Weakness::RowsApart => actions.retain(|action| {
+            Weakness::ExpiryForgotten => actions.retain(|action| !sort(action).starts_with("REQUEST#expire#")),
+            Weakness::RowsOutsideTransaction => actions.retain(|action| {
                 let is_row = sort(action).starts_with("PRICE#") || sort(action).starts_with("INVLOG#");
                 if is_row {
                     after.push(("PutItem".to_owned(), action["Put"].clone()));

@@ -99,7 +99,7 @@ pub(super) struct State {
     pub(super) weakness: Option<Weakness>,
     pub(super) is_stormy: bool,
     /// How likely each fault is in this history.
-    weather: BTreeMap<&'static str, f64>,
+    fault_rates: BTreeMap<&'static str, f64>,
     /// Instances that wait for an invocation.
     idle: Vec<Instance>,
     /// Invocations and requests on their way.
@@ -160,7 +160,7 @@ pub(super) type Answer = (u16, Value);
 impl State {
     /// Whether a fault strikes here and now; it is counted when it does.
     pub(super) fn strikes(&mut self, fault: &'static str) -> bool {
-        let rate = self.weather.get(fault).copied().unwrap_or_default();
+        let rate = self.fault_rates.get(fault).copied().unwrap_or_default();
         let strikes = self.rng.f64() < rate && self.is_stormy;
         if strikes {
             *self.faults.entry(fault).or_default() += 1;
@@ -219,18 +219,18 @@ impl World {
         ask(&mut *database, "CreateTable", &table)?;
         // One history in sixteen is calm; in the others each kind is in the air or not, more or less.
         let is_calm = rng.u8(..16) == 0;
-        let weather = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
+        let fault_rates = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
             let (is_on, share) = (rng.bool(), rng.f64());
             (is_on && !is_calm).then_some((fault, rate_max * share))
         });
-        let weather = weather.collect();
+        let fault_rates = fault_rates.collect();
         let replaced = rng.bool().then(BTreeMap::new);
         Ok(Self(Arc::new(Mutex::new(State {
             rng,
             database,
             weakness,
             is_stormy: true,
-            weather,
+            fault_rates,
             idle: Vec::new(),
             under_way: 0,
             requests: 0,

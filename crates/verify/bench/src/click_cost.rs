@@ -1,0 +1,161 @@
+//! What a click costs on DynamoDB: units and requests of the real aggregator, and of what is usually written instead.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::ensure;
+use engine::{Engine, Options};
+use jiff::Timestamp;
+use sim::{Counter, Implementation, TABLE};
+use store::clicks::{Merger, StatLayout};
+
+use crate::events;
+use crate::report::{Better, Row};
+use crate::stack;
+use crate::wire::{self, Consumed, Meter};
+
+const SECTION: &str = "Cost on DynamoDB, per click";
+
+/// How much time an invocation is given.
+const TIME: Duration = Duration::from_secs(60);
+
+/// A batch to be counted.
+struct Shape {
+    what: &'static str,
+    records: usize,
+    users: usize,
+    /// How many of the users have been seen before.
+    known: usize,
+    /// The most write units per click that are aimed at.
+    write_units_max: f64,
+    /// The heading of its writes in the picture.
+    picture: Option<&'static str>,
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape {
+        what: "1,000 clicks of 300 users, all new",
+        records: 1_000,
+        users: 300,
+        known: 0,
+        write_units_max: 0.32,
+        picture: Some("Write units per click, every visitor new"),
+    },
+    Shape {
+        what: "1,000 clicks of 300 users, 10 % new",
+        records: 1_000,
+        users: 300,
+        known: 270,
+        write_units_max: 0.045,
+        picture: Some("Write units per click, one visitor in ten new"),
+    },
+    Shape {
+        what: "1,000 clicks of 300 users, none new",
+        records: 1_000,
+        users: 300,
+        known: 300,
+        write_units_max: 0.012,
+        picture: None,
+    },
+    Shape {
+        what: "100 clicks of 100 users, all new",
+        records: 100,
+        users: 100,
+        known: 0,
+        write_units_max: 1.12,
+        picture: None,
+    },
+];
+
+/// Units and requests per click of each shape.
+pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
+    let (mut rows, mut merges) = (Vec::new(), Vec::new());
+    for shape in &SHAPES {
+        let (own, _) = consumed(Implementation::Tidemark, StatLayout::Sums, shape).await?;
+        let (buffered, merged) = consumed(Implementation::Tidemark, StatLayout::Buffers, shape).await?;
+        let (handler, _) = consumed(Implementation::UsualHandler, StatLayout::Sums, shape).await?;
+        let (idempotency, _) = consumed(Implementation::IdempotencyLayer, StatLayout::Sums, shape).await?;
+        let row = |what, unit, of: fn(&Consumed) -> f64| {
+            Row::count(SECTION, format!("{}: {what}", shape.what), unit, of(&own))
+                .beside(Better::Lower, HANDLER, of(&handler))
+                .beside(Better::Lower, IDEMPOTENCY, of(&idempotency))
+        };
+        let writes = row("writes", "WRU", |consumed| consumed.write_units).at_most(shape.write_units_max);
+        rows.push(match shape.picture {
+            Some(heading) => writes.pictured(heading, "Tidemark"),
+            None => writes,
+        });
+        rows.push(row("requests", "", |consumed| consumed.requests));
+        // The others read nothing, and do not know who is new.
+        rows.push(Row::count(SECTION, format!("{}: reads", shape.what), "RRU", own.read_units));
+        let what = format!("{}, buffered: writes", shape.what);
+        rows.push(Row::count(SECTION, what, "WRU", buffered.write_units).beside(Better::Lower, SUMS, own.write_units));
+        merges.push(merged.write_units);
+    }
+    // The same for each shape: what waits is one day, its month and the total.
+    let merge = merges.iter().copied().fold(0.0, f64::max);
+    rows.push(Row::count(SECTION, "merging what a shard has buffered, each time: writes", "WRU", merge));
+    Ok(rows)
+}
+
+const HANDLER: &str = "usual handler";
+const IDEMPOTENCY: &str = "idempotency layer";
+const SUMS: &str = "added to the statistics";
+
+/// What one click of the batch consumes, on a cold instance; and what merging consumes afterwards, in all.
+async fn consumed(
+    implementation: Implementation,
+    layout: StatLayout,
+    shape: &Shape,
+) -> anyhow::Result<(Consumed, Consumed)> {
+    let engine = Engine::start(Options::default()).await?;
+    let mut table = stack::table("ClicksTable")?;
+    TABLE.clone_into(&mut table.name);
+    table.create_table["TableName"] = TABLE.into();
+    local::tables::ensure(&stack::client(&engine), &table).await?;
+    let stream = stack::stream(&stack::client(&engine), TABLE).await?;
+    let meter = Arc::new(Meter::new(engine.url()));
+    let client = wire::client(meter.clone());
+
+    let count = async |first: u64, users: &mut dyn Iterator<Item = usize>| {
+        let users = users.map(|user| format!("user-{user:04}"));
+        let event = events::batch(&stream, "shardId-000", first, users);
+        Counter::new(implementation, layout, client.clone())
+            .invoke(event, SystemTime::now() + TIME, Timestamp::now())
+            .await
+    };
+    if shape.known > 0 {
+        count(1, &mut (0..shape.known)).await?;
+    }
+    meter.take();
+    count(10_000, &mut (0..shape.records).map(|record| record % shape.users)).await?;
+    let consumed = meter.take();
+    stats_merger::handle(&Merger::new(&store::Table::new(client.clone(), TABLE))).await?;
+    let merged = meter.take();
+    let counted = stack::total(&stack::client(&engine), TABLE).await?;
+    ensure!(counted == shape.known + shape.records, "{implementation:?} counted {counted} in {}", shape.what);
+    engine.shutdown().await;
+    let per_click = |sum: f64| sum / shape.records as f64;
+    let per_click = Consumed {
+        requests: per_click(consumed.requests),
+        write_units: per_click(consumed.write_units),
+        read_units: per_click(consumed.read_units),
+    };
+    Ok((per_click, merged))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_click_stays_within_its_write_units_in_every_shape_of_batch() {
+        for shape in &SHAPES {
+            for layout in [StatLayout::Sums, StatLayout::Buffers] {
+                let (consumed, _) = consumed(Implementation::Tidemark, layout, shape).await.expect("a count");
+                let units = consumed.write_units;
+                assert!(units <= shape.write_units_max, "{}, {layout:?}: {units} WRU per click", shape.what);
+            }
+        }
+    }
+}

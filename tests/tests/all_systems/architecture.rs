@@ -1,0 +1,180 @@
+//! The layout holds: who may depend on whom, and what belongs to a function.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+use tidemark_tests::repository;
+
+/// What each crate may depend on within the suite. Functions are one kind.
+const ARROWS: [(&str, &[&str]); 15] = [
+    ("tidemark-domain", &[]),
+    ("tidemark-store", &["tidemark-domain"]),
+    ("tidemark-lambda-kit", &[]),
+    ("tidemark-game-room", &["tidemark-domain", "tidemark-store"]),
+    ("function", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit", "tidemark-game-room"]),
+    ("tidemark-engine", &[]),
+    ("tidemark-local", &["tidemark-engine"]),
+    ("tidemark-bots", &["tidemark-domain"]),
+    ("tidemark-cli", &["tidemark-domain", "tidemark-store", "tidemark-bots"]),
+    ("okusuri-migrate", &["tidemark-domain", "tidemark-store"]),
+    // What drives everything may know everything.
+    ("tidemark-tests", &["*"]),
+    ("tidemark-sim", &["*"]),
+    ("tidemark-bench", &["*"]),
+    ("tidemark-soak", &["*"]),
+    // A model: it knows what the bench has measured, and no code.
+    ("tidemark-scale", &[]),
+];
+
+fn metadata() -> Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn functions() -> BTreeSet<String> {
+    let folders = std::fs::read_dir(repository().join("crates/functions")).unwrap();
+    folders.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn crates_depend_only_on_whom_they_may() {
+    let (metadata, functions) = (metadata(), functions());
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<_> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let arrows = BTreeMap::from(ARROWS);
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let kind = if functions.contains(name) { "function" } else { name };
+        let allowed = arrows.get(kind).unwrap_or_else(|| panic!("{name} is not on the map: where does it belong?"));
+        if allowed.contains(&"*") {
+            continue;
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let dependency = dependency["name"].as_str().unwrap();
+            let inside = names.contains(dependency);
+            assert!(!inside || allowed.contains(&dependency), "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn the_domain_knows_no_async_no_aws_and_no_serde() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let domain = packages.iter().find(|package| package["name"] == "tidemark-domain").unwrap();
+    let dependencies = domain["dependencies"].as_array().unwrap().iter();
+    let dependencies: BTreeSet<_> = dependencies
+        .filter(|dependency| dependency["kind"].is_null())
+        .map(|dependency| dependency["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        dependencies,
+        BTreeSet::from(["email_address", "fastrand", "idna", "jiff", "thiserror", "unicode-normalization", "uuid"])
+    );
+}
+
+#[test]
+fn each_function_has_events_and_is_in_the_template() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let stack = local::template::read(&template, &BTreeMap::new()).unwrap();
+    let in_template: BTreeSet<_> = stack.functions.iter().map(|function| function.binary.clone()).collect();
+    let events = std::fs::read_dir(repository().join("events")).unwrap();
+    let with_events: BTreeSet<_> = events.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(functions(), in_template);
+    assert_eq!(functions(), with_events);
+}
+
+#[test]
+fn the_dashboard_shows_how_long_each_function_takes_and_how_often_it_fails() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let (_, resources) = template.split_once("\nResources:\n").unwrap();
+    let (resources, dashboard) = resources.split_once("AWS::CloudWatch::Dashboard").unwrap();
+    let is_function = |line: &&str| line.starts_with("  ") && !line.starts_with("   ") && line.ends_with("Function:");
+    let named: Vec<_> = resources.lines().filter(is_function).map(|line| line.trim().trim_end_matches(':')).collect();
+    assert_eq!(named.len(), functions().len());
+    for name in named {
+        assert!(dashboard.matches(&format!("${{{name}}}")).count() >= 2, "{name}");
+    }
+}
+
+#[test]
+fn the_aggregator_may_write_each_of_the_tables_own_partitions_and_the_docs_name_them() {
+    let template = std::fs::read_to_string(repository().join("template.yaml")).unwrap();
+    let api = std::fs::read_to_string(repository().join("docs/api.md")).unwrap();
+    for prefix in store::clicks::RESERVED_PREFIXES {
+        assert!(template.contains(&format!("\"{prefix}*\"")), "template.yaml lets nobody write {prefix}");
+        assert!(api.contains(&format!("`{prefix}`")), "docs/api.md does not say that {prefix} is reserved");
+    }
+}
+
+#[test]
+fn each_event_has_a_recorded_answer_and_each_answer_its_event() {
+    let files = |folder: &str| {
+        let files = std::fs::read_dir(repository().join(folder)).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let events = functions().into_iter().flat_map(|function| {
+        let cases = files(&format!("events/{function}"));
+        cases.into_iter().map(move |case| format!("{function}__{}", case.replace(".json", ".snap")))
+    });
+    let answers: BTreeSet<_> = files("tests/tests/all_systems/snapshots").into_iter().collect();
+    assert_eq!(events.collect::<BTreeSet<_>>(), answers);
+}
+
+#[test]
+fn each_file_of_this_suite_is_a_part_of_it() {
+    for file in rust_files(&repository().join("tests/tests")).iter().filter(|file| !file.ends_with("main.rs")) {
+        // `a/b.rs` and `a/b/mod.rs` are the module `b`, named by `a/mod.rs`, `a.rs` or main.rs.
+        let module = if file.ends_with("mod.rs") { file.parent().unwrap().to_owned() } else { file.with_extension("") };
+        let (name, folder) = (module.file_stem().unwrap().to_str().unwrap(), module.parent().unwrap());
+        let parents = [folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
+        let mut parents = parents.iter().filter_map(|parent| std::fs::read_to_string(parent).ok());
+        let is_part = parents.any(|parent| parent.contains(&format!("\nmod {name};\n")));
+        assert!(is_part, "nothing runs the tests of {}: no `mod {name};`", file.display());
+    }
+}
+
+#[test]
+fn a_main_wires_and_does_nothing_else() {
+    for function in functions() {
+        let main =
+            std::fs::read_to_string(repository().join(format!("crates/functions/{function}/src/main.rs"))).unwrap();
+        assert!(main.lines().count() < 30, "{function}: {} lines", main.lines().count());
+    }
+}
+
+#[test]
+fn each_test_stands_where_make_test_looks_for_it() {
+    let ours = metadata()["packages"].as_array().unwrap().clone();
+    for target in ours.iter().flat_map(|package| package["targets"].as_array().unwrap()) {
+        let source = std::path::PathBuf::from(target["src_path"].as_str().unwrap());
+        let text = std::fs::read_to_string(&source).unwrap();
+        if source.ends_with("main.rs") && source.with_file_name("lib.rs").exists() {
+            assert!(
+                !text.contains("#[test]") && !text.contains("#[tokio::test"),
+                "{}: nothing runs it",
+                source.display()
+            );
+        }
+    }
+    for file in rust_files(&repository().join("crates")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let example = text.lines().find(|line| line.trim_start().starts_with("//") && line.contains("```"));
+        assert_eq!(example, None, "{}: nothing runs the examples of documentation", file.display());
+    }
+}
+
+fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| !path.ends_with("node_modules"));
+    files
+        .flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
+}

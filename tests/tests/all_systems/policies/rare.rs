@@ -1,0 +1,168 @@
+//! The paths that no sample event takes, and that some grant is there for: users who come in and go, sockets, reminders, and what happens seldom.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use bots::Server;
+use domain::calendar::YearMonth;
+use domain::clicks::{StatDelta, Sums};
+use domain::game::{Command, Line, LineId, LineKind, Talk};
+use domain::journal::{EntryId, JournalStream};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Method;
+use serde_json::json;
+use store::clicks::{Checkpoints, ShardCheckpoint, StatLayout};
+use store::game::{CHAT_LINES_MAX, Chat, StoredLine};
+use store::okusuri::{ReminderChange, Reminders};
+use tidemark_tests::browser::Browser;
+use tidemark_tests::games::{self, Play};
+use tidemark_tests::journal::{entry, journal};
+use tidemark_tests::oidc::OidcProvider;
+use tidemark_tests::push::PushService;
+use tidemark_tests::shop::Shop;
+use tidemark_tests::{Database, STAFF_TOKEN, Stack, okusuri, sample_event, samples};
+use uuid::Uuid;
+
+/// Days of the journal that had fewer shards than now, so that watchers look for their entries under those too.
+pub async fn days_of_the_journal_have_grown(stack: &Stack) {
+    let sampled: Timestamp = "2025-10-02T10:30:00Z".parse().unwrap();
+    let now = Timestamp::now();
+    // Samples of games end within the hours to come, which may be tomorrow's.
+    for at in [sampled, now, now + SignedDuration::from_hours(24)] {
+        for (stream, shards) in
+            [JournalStream::suite(), JournalStream::stock()].iter().flat_map(|stream| (1..=3).map(move |n| (stream, n)))
+        {
+            let entry = entry(stream, EntryId::derived(at, "grown"), "grown").unwrap();
+            journal(&stack.dynamodb(), shards, "default=0").append(&entry, now).await.unwrap();
+        }
+    }
+}
+
+/// A foreign client's click, whose user id leaves no room for a prefix. On AWS the index, whose sort key ends with it, takes 1,024 bytes at most and so keeps
+/// such a click out; this engine does not look.
+pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
+    let (time, user) = ("2025-10-02T10:30:02.000Z", "x".repeat(2_048));
+    let put = stack.dynamodb().put_item().table_name("qit-db-local");
+    let attributes = [
+        ("recordSort", format!("CLICK#{time}#{user}")),
+        ("userId", user),
+        ("dateKey", "DATE#2025-10-02".to_owned()),
+        ("createDateTime", time.to_owned()),
+    ];
+    let put = attributes.into_iter().fold(put, |put, (name, text)| put.item(name, AttributeValue::S(text)));
+    put.send().await.unwrap();
+}
+
+/// A shard keeps sums, and while they are folded another transaction is always faster; and then none is.
+pub async fn a_lane_keeps_sums(stack: &Stack) {
+    let client = stack.dynamodb();
+    let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
+    let shard = ShardCheckpoint::new(table.latest_stream_arn.unwrap(), "shardId-kept");
+    let (day, sums) = ("2025-10-02".parse().unwrap(), Sums { clicks: 2, unique_users: 1 });
+    let (days, months) = ([(day, sums)].into(), [(YearMonth::of(day), sums)].into());
+    let kept = StatDelta { total_clicks: 2, days, months };
+    let checkpoints = Checkpoints::new(&store::Table::new(client, Database::CLICKS)).in_layout(StatLayout::Buffers);
+    checkpoints.commit(&shard, None, "1".parse().unwrap(), &kept, Timestamp::now()).await.unwrap();
+    let always = json!({ "engine": { "transaction_conflicts": { "probability": 1 } } });
+    for (faults, left) in [(always, 1), (json!({}), 0)] {
+        stack.set_faults(&faults).await.unwrap();
+        let report = stack.invoke("stats-merger", &sample_event("stats-merger", "usual")).await.unwrap().unwrap();
+        assert_eq!(report["left"], left, "{report}");
+    }
+}
+
+/// Two users tell of something under the same id at the same moment with one product.
+pub async fn two_activities_have_one_id(stack: &Stack) {
+    let now = Timestamp::now();
+    let activity = json!({ "action": "view", "productId": "p-1", "occurredAt": now.to_string(), "id": Uuid::now_v7().to_string() });
+    for (user, status) in [("ann", 201), ("bob", 409)] {
+        let staff = format!("Bearer {STAFF_TOKEN}");
+        let headers = [("content-type", "application/json"), ("authorization", &*staff)];
+        let path = format!("/users/{user}/activities");
+        let answer = stack.request(Method::POST, &path, &headers, Some(activity.to_string())).await.unwrap();
+        assert_eq!(answer.status.as_u16(), status, "{answer:?}");
+    }
+}
+
+/// TTL deletes a reservation, and its goods come back.
+pub async fn a_reservation_expires(stack: &Stack) {
+    let shop = Shop::new(&stack.dynamodb(), Database::SHOP, domain::Moment::new(Timestamp::now()).unwrap());
+    shop.product("saucer", 10).await.unwrap();
+    shop.reserve("saucer", "o-1", 4).await.unwrap();
+    let mut event = sample_event("stock-watch", "reservation-expires");
+    event["Records"][0]["dynamodb"]["OldImage"]["ProductId"] = json!({ "S": "saucer" });
+    assert!(stack.invoke("stock-watch", &event).await.unwrap().is_ok());
+    assert_eq!(shop.level("saucer").await.unwrap(), (10, 0));
+}
+
+/// Somebody takes the seat of a player who never came.
+pub async fn a_seat_is_taken_over(stack: &Stack) {
+    let long_ago_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap() - 120_000;
+    let (client, id) = (stack.dynamodb(), games::game(9));
+    let mut play =
+        Play::new(&client, Database::GAMES, id, games::settings(1, 2).unwrap(), true, long_ago_ms).await.unwrap();
+    play.apply(0, Command::Connect).await.unwrap();
+    play.apply(1, Command::Join { name: games::name(1) }).await.unwrap();
+    let answer = stack.post(&format!("/games/{id}/players"), &json!({ "name": "Eve" })).await.unwrap();
+    assert!(answer.status.is_success(), "{answer:?}");
+}
+
+/// A chat that is longer than what is kept of it.
+pub async fn a_chat_is_long(stack: &Stack) {
+    let (chat, id) = (Chat::new(&stack.table(Database::GAMES)), games::game(10));
+    let now_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap();
+    let lines: Vec<_> = (0..=CHAT_LINES_MAX as u64)
+        .map(|n| Line {
+            id: LineId(Uuid::from_u128(n.into())),
+            player: games::player(0),
+            name: games::name(0),
+            kind: LineKind::Talk(Talk::new("hello").unwrap()),
+            at_ms: now_ms + n,
+            turn: None,
+        })
+        .map(|line| StoredLine { line, in_the_know: None })
+        .collect();
+    for some in lines.chunks(50) {
+        futures::future::try_join_all(some.iter().map(|line| chat.put(id, line))).await.unwrap();
+    }
+}
+
+/// A player opens a second tab.
+pub async fn a_connection_replaces_another(stack: &Stack) {
+    let server = Server::at(stack.url(), None).await.unwrap();
+    let seat = server.create_game(&json!({ "name": "Ann" })).await.unwrap();
+    let _first = server.connect(&seat.ticket).await.unwrap();
+    let again = server.join_game(seat.game_id.parse().unwrap(), "Ann", Some(&seat.player_token)).await.unwrap();
+    let _second = server.connect(&again.ticket).await.unwrap();
+}
+
+/// Users who come in by mail and by a login elsewhere, take their data along, and go.
+pub async fn users_come_in_and_go(stack: &Stack, provider: &OidcProvider, public: &str) {
+    let mut dora = Browser::new(stack.url()).unwrap();
+    dora.sign_in(stack, "dora@example.com").await.unwrap();
+    let mut bob = Browser::new(stack.url()).unwrap();
+    let departure = bob.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+    let back = provider.sign_in(&mut bob, &departure.location, "bob").await.unwrap();
+    bob.get(back.strip_prefix(public).unwrap()).await.unwrap();
+    for browser in [&mut dora, &mut bob] {
+        assert_eq!(browser.get("/okusuri/api/export").await.unwrap().status.as_u16(), 200);
+        assert_eq!(browser.delete("/okusuri/api/me").await.unwrap().status.as_u16(), 204);
+    }
+}
+
+/// Somebody is reminded, a moment after the time.
+pub async fn a_reminder_is_due(stack: &Stack, service: &PushService) {
+    let (client, now) = (stack.dynamodb(), Timestamp::now());
+    let user = okusuri::user(&client, "cleo", "UTC").await.unwrap();
+    let due = (now - SignedDuration::from_mins(5)).to_zoned(TimeZone::UTC).time();
+    let time = format!("{:02}:{:02}", due.hour(), due.minute()).parse().unwrap();
+    let change = ReminderChange { is_enabled: Some(true), time: Some(time) };
+    let yesterday = now - SignedDuration::from_hours(24);
+    Reminders::new(&store::Table::new(client.clone(), Database::OKUSURI))
+        .change(&user, change, &TimeZone::UTC, yesterday)
+        .await
+        .unwrap();
+    okusuri::put(&client, &service.subscription("cleo", "cleo", now)).await.unwrap();
+    let event = sample_event("okusuri-reminder", &samples::cases("okusuri-reminder")[0]);
+    assert!(stack.invoke("okusuri-reminder", &event).await.unwrap().is_ok());
+    assert_eq!(service.received().unwrap().len(), 1);
+}

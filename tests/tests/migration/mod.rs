@@ -1,0 +1,7 @@
+//! `okusuri-migrate`: from PostgreSQL to DynamoDB and back.
+
+mod cutover;
+mod faults;
+mod kills;
+mod run_folder;
+mod whole_database;

@@ -1,0 +1,9 @@
+//! Okusuri: users, logs, medicines, reminders.
+
+mod api;
+mod journey;
+mod logs;
+mod oidc;
+mod push;
+mod reminder;
+mod users;
