@@ -1,27 +1,27 @@
-/** Every state of the game's page that is worth a look, each made by a scripted server: for the pictures and for the accessibility tests. */
+/** The states of the game's page, made by a scripted server, for screenshots and accessibility tests. */
 import { anzu, bunta, chie, example, gameId, GameServer } from './browser/game-server.mjs';
 import { problem } from './browser/harness.mjs';
 
 /** @import { Page } from 'playwright-core' */
 /** @import { Json } from './browser/game-server.mjs' */
 
-/** The address of the game's page, and of the game in it. */
+/** The addresses of the start screen and of a game. */
 export const start = '/game/';
 export const table = `/game/?game=${gameId}`;
 
 /**
- * What is prepared before the page loads, and what makes the scene afterwards.
+ * `prepare` runs before the page loads, `play` afterwards.
  *
  * @typedef {{ at: string, prepare: (page: Page) => Promise<unknown>, play?: (page: Page) => Promise<unknown> }} Scene
  */
 
-/** Who sits in a game that is as in an example. @param {string} room @param {string} playerId @returns {Scene} */
+/** A player's view of a game in the state of an example. @param {string} room @param {string} playerId @returns {Scene} */
 function seated(room, playerId) {
   return played(room, playerId, async () => {});
 }
 
 /**
- * The same, and the game goes on.
+ * A player's view of a game, after some more messages.
  *
  * @param {string} room
  * @param {string} playerId
@@ -29,7 +29,7 @@ function seated(room, playerId) {
  * @returns {Scene}
  */
 function played(room, playerId, play) {
-  /** One a page: a scene is played in many. @type {WeakMap<Page, GameServer>} */
+  /** One server for each page, because a scene runs in several. @type {WeakMap<Page, GameServer>} */
   const servers = new WeakMap();
   return {
     at: table,
@@ -93,7 +93,7 @@ const turns = [
   { id: '01.01', drawerName: 'あんず', answer: 'えんぴつ' },
   { id: '01.02', drawerName: 'ぶんた', answer: 'くじら' },
 ];
-/** A pencil: what the examples' players draw. */
+/** The drawing of the examples: a pencil. */
 const drawing = {
   batches: [
     stroke(1, 12, [400, 800, 900, 300, 1040, 440, 540, 940, 400, 800]),
@@ -105,7 +105,7 @@ const drawing = {
   ],
 };
 
-/** A batch with one stroke through corners. @param {number} seq @param {number} color @param {number[]} corners */
+/** A batch with one stroke through the given corners. @param {number} seq @param {number} color @param {number[]} corners */
 function stroke(seq, color, corners) {
   const points = [];
   for (let i = 0; i < corners.length; i += 2) {
@@ -122,7 +122,7 @@ export const scenes = {
   'start-failing': {
     ...answered({ '/games': problem(503, 'The database asks for patience') }),
     play: async (page) => {
-      await page.getByRole('button', { name: /Create the game|ゲームを作る/ }).click();
+      await page.getByRole('button', { name: /Create game|ゲームを作る/ }).click();
       await page.getByRole('button', { name: /^(Open|開く)$/ }).click();
     },
   },
@@ -154,7 +154,7 @@ export const scenes = {
   guessing: played('room-drawing-guesser', bunta, async (page, server) => {
     server.say(await example('near'));
     await page
-      .getByText(/So close|おしい/)
+      .getByText(/is close!|おしい/)
       .last()
       .waitFor();
   }),

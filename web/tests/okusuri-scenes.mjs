@@ -1,4 +1,4 @@
-/** Every state of the medication log's page that is worth a look, each made by a scripted server. */
+/** The states of the medication log's page, made by a scripted server. */
 import { problem } from './browser/harness.mjs';
 import { dayAt, log, OkusuriServer, today } from './browser/okusuri-server.mjs';
 import { named } from './browser/harness.mjs';
@@ -19,7 +19,7 @@ export const settings = '/okusuri/?view=settings';
  * @returns {Scene}
  */
 function scene(at, play, script = () => {}) {
-  /** One a page: a scene is played in many. @type {WeakMap<Page, OkusuriServer>} */
+  /** One server for each page, because a scene runs in several. @type {WeakMap<Page, OkusuriServer>} */
   const servers = new WeakMap();
   return {
     at,
@@ -54,12 +54,12 @@ const settled = async (page) => {
 
 /** @param {Page} page */
 async function askForCode(page) {
-  await page.getByLabel(/E-mail address|メールアドレス/).fill('mio@example.org');
+  await page.getByLabel(/Email address|メールアドレス/).fill('mio@example.org');
   await page.getByRole('button', { name: /Send me a code|コードを受け取る/ }).click();
   await page.getByRole('textbox', { name: /^(Code|コード)$/ }).waitFor();
 }
 
-/** Without a network, as the page believes. @param {Page} page */
+/** Makes the page believe that it is offline. @param {Page} page */
 async function goOffline(page) {
   await page.context().setOffline(true);
   await page.getByText(/You are offline|オフラインです/).waitFor();
@@ -72,7 +72,7 @@ export const scenes = {
   'okusuri-sign-in-fault': scene(
     okusuri,
     async (page) => {
-      await page.getByLabel(/E-mail address|メールアドレス/).fill('mio');
+      await page.getByLabel(/Email address|メールアドレス/).fill('mio');
       await page.getByRole('button', { name: /Send me a code|コードを受け取る/ }).click();
       await page.locator('[aria-invalid=true]').waitFor();
     },
@@ -120,7 +120,7 @@ export const scenes = {
     okusuri,
     async (page) => {
       await page.getByTestId('doses').locator('li').first().waitFor();
-      await page.getByRole('button', { name: /^(Later|あとで): Vitamin D/ }).click();
+      await page.getByRole('button', { name: /^(Snooze|あとで): Vitamin D/ }).click();
     },
     (server) => {
       server.medicines.push({
@@ -139,7 +139,7 @@ export const scenes = {
     await goOffline(page);
     await page.getByTestId('take').click();
     await page
-      .getByText(/waits to be sent|送信待ち/)
+      .getByText(/waiting to be sent|送信待ち/)
       .first()
       .waitFor();
   }),
@@ -173,7 +173,7 @@ export const scenes = {
   'okusuri-history': scene(history, listed),
   'okusuri-history-empty': scene(
     history,
-    (page) => page.getByText(/Nothing noted yet|まだ記録がありません/).waitFor(),
+    (page) => page.getByText(/No entries yet|まだ記録がありません/).waitFor(),
     (server) => server.begin(),
   ),
   'okusuri-history-add': scene(history, async (page) => {
@@ -227,8 +227,8 @@ export const scenes = {
       await settled(page);
       await page.getByRole('button', { name: /^(Delete everything|すべて削除する)…$/ }).click();
       await page.getByRole('checkbox', { name: /I understand|元に戻せない/ }).check();
-      await page.getByRole('button', { name: /^(Delete it all|すべて削除)$/ }).click();
-      await page.getByText(/sign in once more|もう一度サインイン/).waitFor();
+      await page.getByRole('button', { name: /^(Delete permanently|完全に削除する)$/ }).click();
+      await page.getByText(/Sign in again to confirm|もう一度サインイン/).waitFor();
     },
     (server) => {
       server.answers['DELETE me'] = (route) => route.fulfill(named(403, 'sign-in-again', 'Sign in again'));

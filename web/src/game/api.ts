@@ -1,11 +1,14 @@
-/** The requests of the game's page. Shapes are checked on arrival. */
+/** The HTTP requests of the game's page. Responses are checked on arrival. */
 import { ApiError, requestJson, unexpectedAnswer, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, optionalText, page, text, type Page } from '../shared/decode.ts';
 import type { Batch } from './board/protocol.ts';
 import { recallIdentity, rememberIdentity } from './identity.ts';
 import { parseBatches, parseRoom, type ChosenSettings, type Role, type Room } from './protocol.ts';
 
-/** Where the game's socket is: on the page's own origin, as the API is, unless the page says where (without the CDN). */
+/**
+ * The address of the game's WebSocket: the page's own origin, or the address in the page's meta tag
+ * when the page is served without the CDN.
+ */
 export function socketUrl(ticket: string): string {
   const elsewhere = document.querySelector<HTMLMetaElement>('meta[name="game-sockets"]')?.content;
   const url = new URL(elsewhere ?? '/ws', location.href);
@@ -14,7 +17,7 @@ export function socketUrl(ticket: string): string {
   return url.href;
 }
 
-/** A seat in a game, and what opens a socket to it within a minute. */
+/** A place in a game. The `ticket` opens one WebSocket connection and is valid for a minute. */
 export interface Seat {
   readonly gameId: string;
   readonly ticket: string;
@@ -25,26 +28,26 @@ export interface Seat {
 /** A finished game of a player. */
 export interface PastGame {
   readonly gameId: string;
-  /** What the player was called. */
+  /** The name that the player used in this game. */
   readonly name: string;
   /** Epoch milliseconds. */
   readonly finishedAt: number;
   readonly score: number;
   /** 1 for the best. */
   readonly rank: number;
-  /** How many played to the end. */
+  /** How many players finished the game. */
   readonly players: number;
 }
 
-/** A turn that was played. */
+/** A finished turn. */
 export interface PastTurn {
   readonly turnId: string;
-  /** `null` when the drawer had left before the reveal. */
+  /** `null` when the drawer left before the reveal. */
   readonly drawerName: string | null;
   readonly answer: string;
 }
 
-/** What a new game is made of. */
+/** The request to create a game. */
 export interface NewGame {
   readonly name: string;
   readonly settings: ChosenSettings;
@@ -52,23 +55,29 @@ export interface NewGame {
   readonly words: readonly string[];
 }
 
-/** `POST /games`: makes a game and takes the host's seat. */
+/** `POST /games`: creates a game with this player as its host. */
 export async function createGame(game: NewGame): Promise<Seat> {
   const { words, ...body } = game;
   return takeSeat('/games', { ...body, ...(words.length > 0 ? { words } : {}) });
 }
 
-/** `POST /games/{gameId}/players`: takes a seat, or comes back to the one that this browser has. */
+/**
+ * `POST /games/{gameId}/players`: joins a game, or returns to the seat that this browser already
+ * has.
+ */
 export function joinGame(gameId: string, name: string, role: Role): Promise<Seat> {
   return takeSeat(`/games/${encodeURIComponent(gameId)}/players`, { name, role });
 }
 
-/** `GET /games/{gameId}`: what everybody may see. */
+/** `GET /games/{gameId}`: the public state of a game. */
 export async function getGame(gameId: string, signal: AbortSignal): Promise<Room> {
   return readRoom(await requestJson(`/games/${encodeURIComponent(gameId)}`, { signal }));
 }
 
-/** `GET /players/{playerId}/games`: this browser's finished games, newest first. Empty for who never played. */
+/**
+ * `GET /players/{playerId}/games`: this browser's finished games, newest first. Empty before the
+ * first game.
+ */
 export async function getPastGames(cursor: string | null): Promise<Page<PastGame>> {
   const identity = recallIdentity();
   if (identity === null) return { items: [], cursor: null };
@@ -84,7 +93,7 @@ export async function getPastGames(cursor: string | null): Promise<Page<PastGame
   }));
 }
 
-/** `GET /games/{gameId}/turns`: the turns that were played, in order. */
+/** `GET /games/{gameId}/turns`: the finished turns in order. */
 export async function getTurns(gameId: string): Promise<readonly PastTurn[]> {
   const body = await requestJson(`/games/${encodeURIComponent(gameId)}/turns`, authorized());
   return page(body, (item) => ({
@@ -107,7 +116,8 @@ async function takeSeat(path: string, body: JsonObject): Promise<Seat> {
   try {
     answer = await requestJson(path, { method: 'POST', body, ...authorized() });
   } catch (failure) {
-    // A token that has expired, or is of another stack, is worth nothing; without it one is somebody new.
+    // The stored token has expired or belongs to another stack. A request without a token creates a
+    // new player.
     if (!(failure instanceof ApiError) || failure.problem?.status !== 401 || recallIdentity() === null) throw failure;
     rememberIdentity(null);
     answer = await requestJson(path, { method: 'POST', body });

@@ -1,17 +1,26 @@
-/** Which sea creature stands for a player: the same for the same id, everywhere and always. */
+/** The sea creature that represents a player. The same id always gives the same creature. */
 
-export const KINDS = ['octopus', 'fish', 'crab', 'jellyfish', 'star', 'whale'] as const;
-export type Kind = (typeof KINDS)[number];
+export const CREATURE_KINDS = ['octopus', 'fish', 'crab', 'jellyfish', 'star', 'whale'] as const;
+export type CreatureKind = (typeof CREATURE_KINDS)[number];
 
-/** Bodies, light enough for a dark outline on them in both themes. */
-export const BODIES = ['#f2a65a', '#7cc6a4', '#f08a9b', '#8fb8ec', '#e8cf5d', '#c5a3e6', '#74cdd6', '#e0a184'] as const;
+/** Body colours, light enough for a dark outline in both themes. */
+export const BODY_COLOURS = [
+  '#f2a65a',
+  '#7cc6a4',
+  '#f08a9b',
+  '#8fb8ec',
+  '#e8cf5d',
+  '#c5a3e6',
+  '#74cdd6',
+  '#e0a184',
+] as const;
 
-/** An id's creature and colour. A single digit names a kind itself. */
-export function creatureOf(seed: string): { readonly kind: Kind; readonly body: string } {
+/** The creature and colour of an id. A single digit selects a kind directly. */
+export function creatureOf(seed: string): { readonly kind: CreatureKind; readonly body: string } {
   const hash = seed.length === 1 ? Number(seed) : fnv1a(seed);
-  // The colour comes from other bits than the kind.
-  const color = seed.length === 1 ? hash : Math.floor(hash / KINDS.length);
-  return { kind: KINDS[hash % KINDS.length]!, body: BODIES[color % BODIES.length]! };
+  // Kind and colour use different parts of the hash, so that every combination is possible.
+  const color = seed.length === 1 ? hash : Math.floor(hash / CREATURE_KINDS.length);
+  return { kind: CREATURE_KINDS[hash % CREATURE_KINDS.length]!, body: BODY_COLOURS[color % BODY_COLOURS.length]! };
 }
 
 /** FNV-1a, 32 bits. */

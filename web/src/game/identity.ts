@@ -1,4 +1,7 @@
-/** Who this browser is in all games: a token from the first game on, and the name that was used last. */
+/**
+ * This browser's player: its id and token, the name that was used last, and the game that was
+ * joined last.
+ */
 import { StoredText } from '../shared/storage.ts';
 
 const storedName = new StoredText('localStorage', 'tidemark.game.name');
@@ -6,7 +9,7 @@ const storedToken = new StoredText('localStorage', 'tidemark.game.token');
 const storedId = new StoredText('localStorage', 'tidemark.game.player');
 const storedGame = new StoredText('localStorage', 'tidemark.game.last');
 
-/** A player as the server knows them. */
+/** The player's id and the token that proves it to the server. */
 export interface Identity {
   readonly playerId: string;
   readonly token: string;
@@ -19,13 +22,13 @@ export function recallIdentity(): Identity | null {
   return playerId !== null && token !== null ? { playerId, token } : null;
 }
 
-/** `null` forgets: the server did not accept the token. */
+/** `null` forgets the player, after the server has rejected the token. */
 export function rememberIdentity(identity: Identity | null): void {
   storedId.write(identity?.playerId ?? null);
   storedToken.write(identity?.token ?? null);
 }
 
-/** The name that was used last; empty before the first game. */
+/** The name that was used last. Empty before the first game. */
 export function recallName(): string {
   return storedName.read() ?? '';
 }
@@ -34,7 +37,7 @@ export function rememberName(name: string): void {
   storedName.write(name);
 }
 
-/** The game in which this browser took a seat last, to go back to; `null` when it was left. */
+/** The game that this browser joined last. `null` when there is none, or the player left it. */
 export function recallGame(): string | null {
   return storedGame.read();
 }

@@ -1,4 +1,7 @@
-/** One game as this browser sees it: the room, the chat, the drawing, and what can be done. Reactive state over {@link GameSocket}. */
+/**
+ * The client state of one game: the room, the chat, the drawing, and the player's actions. Wraps
+ * {@link GameSocket} in reactive state.
+ */
 import { newUuidV7 } from '../shared/uuid-v7.ts';
 import { joinGame, socketUrl, type Seat } from './api.ts';
 import { BoardSession } from './board/session.ts';
@@ -15,9 +18,9 @@ import {
 import { Ticker } from './ticker.ts';
 import type { ClientMessage, ErrorMessage, Role, Room, ServerMessage } from './protocol.ts';
 
-/** How long a notice about something that was refused stays. */
+/** How long the notice about a refused message stays. */
 const NOTICE_MS = 6_000;
-/** How long a guess is called close. */
+/** How long the notice that a guess was close stays. */
 const NEAR_MS = 8_000;
 
 const later: Later = (ms, run) => {
@@ -25,35 +28,38 @@ const later: Later = (ms, run) => {
   return () => clearTimeout(timer);
 };
 
-/** A game that was entered. */
+/** A game that this browser has joined. */
 export class Match {
   readonly gameId: string;
-  /** The newest state; its times count from {@link seenMs}. */
+  /** The newest state. Its times count from {@link seenMs}. */
   room = $state.raw<Room>() as Room;
-  /** When the room was read, by `performance.now()`. */
+  /** When {@link room} arrived, by `performance.now()`. */
   seenMs = $state(0);
   playerId = $state('');
   role = $state<Role>('player');
   socket = $state.raw<SocketState>({ is: 'connecting' });
   lines = $state.raw<readonly ChatLine[]>([]);
-  /** Lines that wait for a connection. */
+  /** Chat lines that wait for a connection. */
   unsent = $state.raw<readonly string[]>([]);
-  /** The last guess, if it was close: until the next one, the turn's end, or some seconds. */
+  /**
+   * The last guess, if it was close. It is cleared by the next guess, by the end of the turn, or
+   * after {@link NEAR_MS}.
+   */
   near = $state.raw<{ readonly id: string; readonly text: string } | null>(null);
-  /** A line that came too fast, for the field to show it again. */
+  /** A line that the server rejected as too fast. The chat puts it back into its field. */
   tooFast = $state.raw<string | null>(null);
-  /** What the server refused a moment ago. */
+  /** The last error from the server, for {@link NOTICE_MS}. */
   refusal = $state.raw<ErrorMessage['error'] | null>(null);
-  /** The drawing of the turn that is on. */
+  /** The drawing of the current turn. */
   board = $state.raw<BoardSession | null>(null);
 
   readonly isPlayer = $derived(this.role === 'player');
   readonly isHost = $derived(this.isPlayer && this.room.hostId === this.playerId);
   readonly isDrawer = $derived(this.isPlayer && this.room.turn?.drawerId === this.playerId);
-  /** This player knows a word that others still guess. */
-  readonly isInTheKnow = $derived(this.isPlayer && knowsAnswer(this.room, this.playerId));
-  /** What this player says now is a guess. */
-  readonly isGuessing = $derived(this.isPlayer && this.room.turn?.phase === 'drawing' && !this.isInTheKnow);
+  /** Whether this player knows the word that others still guess. */
+  readonly knowsWord = $derived(this.isPlayer && knowsAnswer(this.room, this.playerId));
+  /** Whether a line that this player sends now is a guess. */
+  readonly isGuessing = $derived(this.isPlayer && this.room.turn?.phase === 'drawing' && !this.knowsWord);
   readonly live = $derived(this.socket.is === 'live');
 
   readonly #socket: GameSocket;
@@ -87,12 +93,12 @@ export class Match {
     this.#socket.start();
   }
 
-  /** `false`: there is no connection now. */
+  /** Sends a message. `false` when there is no connection. */
   send(message: ClientMessage): boolean {
     return this.#socket.send(message);
   }
 
-  /** Says a line, now or when there is a connection again. */
+  /** Sends a chat line now, or after the next reconnect. */
   say(text: string): void {
     this.#seeNear(null);
     if (!this.live) this.unsent = [...this.unsent, text].slice(-UNSENT_LINES_MAX);
@@ -100,24 +106,24 @@ export class Match {
     this.#socket.say(this.#said.id, text);
   }
 
-  /** The network is back, or the page is looked at again. */
+  /** Called when the network is back or the page is visible again. */
   wake(): void {
     this.#socket.wake();
   }
 
-  /** Gives the seat up. */
+  /** Leaves the game and gives up the seat. */
   leave(): void {
     this.#socket.leave();
     this.#stop();
   }
 
-  /** The page turns to something else; the seat stays. */
+  /** Disconnects without leaving: the player keeps the seat. */
   close(): void {
     this.#socket.close();
     this.#stop();
   }
 
-  /** What is left of the phase now, in milliseconds. */
+  /** The time left in the phase, in milliseconds. */
   remainingMs(): number {
     return remainingMs(this.room, performance.now() - this.seenMs);
   }
@@ -140,8 +146,9 @@ export class Match {
         this.#see(message.room);
         break;
       case 'chat':
-        // What comes first is history: who could read it when it was said is not known any more.
-        this.lines = addLines(this.lines, message.lines, this.#chatCaughtUp && this.isInTheKnow ? this.room : null);
+        // The first `chat` message of a connection is history. It does not tell who could read a
+        // line when it was sent.
+        this.lines = addLines(this.lines, message.lines, this.#chatCaughtUp && this.knowsWord ? this.room : null);
         this.#chatCaughtUp = true;
         break;
       case 'near':
@@ -169,7 +176,10 @@ export class Match {
     }
   }
 
-  /** `arriving`: with the `welcome` of a connection, which the board is told of by who calls. */
+  /**
+   * `arriving`: the room came with a `welcome`. Then the caller tells the board about the new
+   * connection.
+   */
   #see(room: Room, arriving = false): void {
     if (!isNewer(room, this.room)) return;
     if (room.turn?.turnId !== this.room.turn?.turnId || room.turn?.phase !== 'drawing') this.#seeNear(null);
@@ -179,7 +189,7 @@ export class Match {
     this.#followDrawing(arriving);
   }
 
-  /** There is a board from the moment a turn's word is chosen until the next turn begins. */
+  /** A board exists from the moment that a word is chosen until the next turn begins. */
   #followDrawing(arriving: boolean): void {
     const turn = this.room.turn;
     if (turn === null || turn.phase === 'choosing') {
@@ -220,7 +230,9 @@ export class Match {
   }
 }
 
-/** What the page says by itself is not the player's matter when it comes too late; only a flood is told. */
+/**
+ * Errors of messages that the page sends by itself are not shown to the player, except `slow-down`.
+ */
 function isSilent({ action, error }: ErrorMessage): boolean {
   const byItself = ['draw', 'save', 'catch-up', 'tick', 'ping'];
   return action !== null && byItself.includes(action) && !error.type.endsWith(':slow-down');

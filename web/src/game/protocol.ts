@@ -1,22 +1,23 @@
 /**
- * The game's messages, version 1, as `docs/protocol.md` has them. What arrives is checked here, once; what does not fit is no message.
+ * The messages of the game's protocol, version 1, as in `docs/protocol.md`. Every received message
+ * is checked here, once; a message that does not match is ignored.
  */
 import { isObject, type JsonObject } from '../shared/api.ts';
 import type { Batch, BoardMessage, InkMessage } from './board/protocol.ts';
 
-/** What `hello` says. */
+/** The version that `hello` announces. */
 export const PROTOCOL_VERSION = 1;
 
 export type GameStatus = 'waiting' | 'playing' | 'finished';
 export type Phase = 'choosing' | 'drawing' | 'reveal';
 export type Role = 'player' | 'spectator';
 export type WordSource = 'built-in' | 'custom' | 'both';
-/** What the words of a game are written in. */
+/** The language of a game's words. */
 export type WordLanguage = 'ja' | 'en';
 export type LineKind = 'talk' | 'guess' | 'correct' | 'system';
 export type AwardReason = 'correct_answer' | 'drawer_penalty';
 
-/** How a game is played. Times in seconds. */
+/** A game's settings. Times are in seconds. */
 export interface Settings {
   readonly timeLimit: number;
   readonly roundCount: number;
@@ -24,11 +25,11 @@ export interface Settings {
   readonly hints: boolean;
   readonly words: WordSource;
   readonly language: WordLanguage;
-  /** How many words of the host's own there are. */
+  /** The number of custom words. */
   readonly customWords: number;
 }
 
-/** A seat and who sits there. */
+/** A seat and the player in it. */
 export interface Player {
   readonly playerId: string;
   readonly name: string;
@@ -38,10 +39,10 @@ export interface Player {
   readonly kickVotes: number;
 }
 
-/** A word that the drawer may choose. */
+/** A word that the drawer can choose. */
 export interface WordOption {
   readonly word: string;
-  /** What a Japanese word is in English; `null` where that is not known. */
+  /** The English meaning of a Japanese word. `null` when it is unknown. */
   readonly gloss: string | null;
 }
 
@@ -54,26 +55,26 @@ export interface Award extends Solver {
   readonly reason: AwardReason;
 }
 
-/** One player's turn to draw, as this browser may see it. */
+/** One player's turn to draw, limited to what this browser may see. */
 export interface Turn {
   readonly turnId: string;
   readonly drawerId: string;
   readonly phase: Phase;
   /** Seconds. */
   readonly timeLimit: number;
-  /** To the phase's end, from when the message was read. */
+  /** Time until the phase ends, counted from the arrival of the message. */
   readonly remainingMs: number;
-  /** To the next thing that time brings; at its end clients send `tick`. */
+  /** Time until the next scheduled change, such as a hint. At its end clients send `tick`. */
   readonly nextMs: number;
-  /** One `＿` for each letter that is not opened; `null` while the word is not chosen. */
+  /** The word with `＿` for each hidden letter. `null` until the word is chosen. */
   readonly mask: string | null;
   readonly solvers: readonly Solver[];
-  /** For who may know it. */
+  /** The word, if this player may know it; otherwise `null`. */
   readonly answer: string | null;
   readonly gloss: string | null;
-  /** For the drawer while choosing; otherwise empty. */
+  /** The words that the drawer can choose from. Empty for everybody else and in other phases. */
   readonly options: readonly WordOption[];
-  /** In reveal; otherwise empty. */
+  /** The points of this turn, in the reveal. Empty in other phases. */
   readonly awards: readonly Award[];
 }
 
@@ -84,10 +85,10 @@ export interface Standing {
   readonly rank: number;
 }
 
-/** The state of a game, as this browser may see it. */
+/** The state of a game, limited to what this browser may see. */
 export interface Room {
   readonly gameId: string;
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number;
   readonly status: GameStatus;
   readonly public: boolean;
@@ -99,11 +100,14 @@ export interface Room {
   readonly paused: boolean;
   readonly turn: Turn | null;
   readonly standings: readonly Standing[];
-  /** The game that follows this one, once somebody asked for it. */
+  /** The id of the rematch, once somebody has asked for one. */
   readonly rematch: string | null;
 }
 
-/** A line of the chat. Of `correct` the text is empty; of `system` it names what happened, and `name` says to whom. */
+/**
+ * A chat line. A line of kind `correct` has no text. In a line of kind `system`, `text` is the
+ * event and `name` is the player concerned.
+ */
 export interface Line {
   readonly id: string;
   readonly playerId: string;
@@ -112,7 +116,7 @@ export interface Line {
   readonly kind: LineKind;
 }
 
-/** What went wrong with a message: its `type` is one of `docs/problems.md`, without or with the URN before it. */
+/** An error. Its `type` is one of `docs/problems.md`, with or without the URN prefix. */
 export interface ErrorMessage {
   readonly type: 'error';
   readonly error: { readonly type: string; readonly title: string; readonly detail: string | null };
@@ -121,7 +125,7 @@ export interface ErrorMessage {
   readonly turnId: string | null;
 }
 
-/** Everything that a server says. */
+/** Every message that the server sends. */
 export type ServerMessage =
   | { readonly type: 'welcome'; readonly you: { readonly playerId: string; readonly role: Role }; readonly room: Room }
   | { readonly type: 'room'; readonly room: Room }
@@ -133,7 +137,7 @@ export type ServerMessage =
   | { readonly type: 'pong' | 'replaced' | 'kicked' }
   | ErrorMessage;
 
-/** Everything that a client says. */
+/** Every message that a client sends. */
 export type ClientMessage =
   | { readonly action: 'hello'; readonly protocol: typeof PROTOCOL_VERSION }
   | { readonly action: 'ping' | 'start' | 'leave' | 'rematch' }
@@ -147,42 +151,42 @@ export type ClientMessage =
   | { readonly action: 'skip'; readonly turnId: string }
   | { readonly action: 'kick'; readonly playerId: string };
 
-/** What a host chooses; how many words of their own there are follows from the words. */
+/** The settings that a host can choose. The server counts the custom words itself. */
 export type ChosenSettings = Omit<Settings, 'customWords'>;
 
-/** Reads a frame. `null` when it is no message of this protocol: a newer server may say more than this page knows. */
+/** Parses a frame. `null` for unknown messages: a newer server may send more types. */
 export function parseMessage(text: string): ServerMessage | null {
   try {
     const body: unknown = JSON.parse(text);
     return isObject(body) ? message(body) : null;
   } catch (fault) {
-    if (fault instanceof SyntaxError || fault instanceof Misfit) return null;
+    if (fault instanceof SyntaxError || fault instanceof UnexpectedShape) return null;
     throw fault;
   }
 }
 
-/** Reads a room out of an HTTP answer; `null` when it is none. */
+/** Parses a room from an HTTP response. `null` when it does not match. */
 export function parseRoom(value: unknown): Room | null {
   try {
     return room(value);
   } catch (fault) {
-    if (fault instanceof Misfit) return null;
+    if (fault instanceof UnexpectedShape) return null;
     throw fault;
   }
 }
 
-/** Reads the batches of a finished drawing; `null` when they are none. */
+/** Parses the batches of a finished drawing. `null` when they do not match. */
 export function parseBatches(value: unknown): readonly Batch[] | null {
   try {
     return readBatches(value);
   } catch (fault) {
-    if (fault instanceof Misfit) return null;
+    if (fault instanceof UnexpectedShape) return null;
     throw fault;
   }
 }
 
-/** A value is not of the documented shape. */
-class Misfit extends Error {}
+/** A value does not have the documented shape. */
+class UnexpectedShape extends Error {}
 
 function message(body: JsonObject): ServerMessage | null {
   switch (body['type']) {
@@ -245,7 +249,7 @@ function message(body: JsonObject): ServerMessage | null {
 }
 
 function readBatches(value: unknown): readonly Batch[] {
-  // The ops are the board's matter, and checked there.
+  // The board checks the ops itself.
   return list(value, (batch) => ({ seq: number(batch['seq']), ops: array(batch['ops']) as Batch['ops'] }));
 }
 
@@ -320,12 +324,12 @@ function solver(body: JsonObject): Solver {
 }
 
 function object(value: unknown): JsonObject {
-  if (!isObject(value)) throw new Misfit();
+  if (!isObject(value)) throw new UnexpectedShape();
   return value;
 }
 
 function array(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Misfit();
+  if (!Array.isArray(value)) throw new UnexpectedShape();
   return value;
 }
 
@@ -334,18 +338,18 @@ function list<T>(value: unknown, decode: (item: JsonObject) => T): readonly T[] 
 }
 
 function string(value: unknown): string {
-  if (typeof value !== 'string') throw new Misfit();
+  if (typeof value !== 'string') throw new UnexpectedShape();
   return value;
 }
 
 function number(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Misfit();
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new UnexpectedShape();
   return value;
 }
 
 function oneOf<T extends string>(value: unknown, choices: readonly T[]): T {
   const chosen = choices.find((choice) => choice === value);
-  if (chosen === undefined) throw new Misfit();
+  if (chosen === undefined) throw new UnexpectedShape();
   return chosen;
 }
 

@@ -1,4 +1,4 @@
-/** Which screen the address names: `?game=<id>`, `?history`, or the start. */
+/** The screen in the address: `?game=<id>`, `?history`, or the start screen. */
 import { Route } from '../shared/route.svelte.ts';
 import type { Role } from './protocol.ts';
 
@@ -7,14 +7,17 @@ export type Screen =
   | {
       readonly is: 'game';
       readonly gameId: string;
-      /** Take a seat at once, without asking: somebody who comes over from the game before. Not part of the address. */
-      readonly enterAs?: Role;
+      /**
+       * Join at once, without asking for a name: the player comes from the previous game. Not part
+       * of the address.
+       */
+      readonly joinAs?: Role;
     };
 
-/** The one address of this page. */
+/** The current screen of this page. */
 export const route = new Route<Screen>(read, print);
 
-/** The link to a game, to be shared. */
+/** The link that invites to a game. */
 export function gameLink(gameId: string): string {
   return new URL(route.path({ is: 'game', gameId }), location.href).href;
 }

@@ -1,54 +1,65 @@
 /**
- * The connection to a game: kept up over lost networks, API Gateway's two hours and sleeping laptops.
+ * The WebSocket connection to a game. It reconnects after network losses, after API Gateway's limit
+ * of two hours, and after a laptop's sleep.
  *
- * Every connection needs a fresh ticket. It is in use once the server has said `welcome`; until then nothing but `hello` is sent.
+ * Every connection needs a new ticket. A connection is live once the server has sent `welcome`.
+ * Before that only `hello` is sent.
  */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 import { parseMessage, PROTOCOL_VERSION, type ClientMessage, type ServerMessage } from './protocol.ts';
 
-/** API Gateway ends a connection after 10 minutes without a message. */
+/** Keeps the connection alive: API Gateway closes one that is idle for 10 minutes. */
 export const PING_MS = 4 * 60_000;
-/** A server that says nothing for so long after a `hello` or `ping` is taken for gone. */
+/** Without any message for this long after a `hello` or `ping`, the connection counts as lost. */
 export const SILENCE_MAX_MS = 10_000;
-/** Lines that wait for a connection, or for the server's word that they arrived; with more, the oldest is given up. */
+/**
+ * Lines that wait for a connection or for an acknowledgement. When there are more, the oldest is
+ * dropped.
+ */
 export const UNSENT_LINES_MAX = 20;
-/** A line is sent once more after a reconnect, never a third time. */
+/** A line is sent again after one reconnect, never a third time. */
 const LINE_SENDS_MAX = 2;
-/** After `welcome`, the chat so far tells which lines had arrived. It may be lost; then the rest is sent without it. */
+/**
+ * After `welcome` the chat history shows which lines have arrived. If it stays away for this long,
+ * the unacknowledged lines are sent without it.
+ */
 const CHAT_WAIT_MS = 3_000;
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 15_000 };
 
-/** The part of a WebSocket that is used. */
+/** The part of the WebSocket interface that is used. */
 export interface Transport {
   send(text: string): void;
   close(): void;
 }
 
-/** What a transport reports. Nothing comes after `onClose`. */
+/** The events of a transport. No event follows `onClose`. */
 export interface TransportEvents {
   readonly onOpen: () => void;
   readonly onText: (text: string) => void;
   readonly onClose: () => void;
 }
 
-/** Runs something later; the function that is returned forgets it. */
+/** Runs a function after a delay. The returned function cancels it. */
 export type Later = (ms: number, run: () => void) => () => void;
 
-/** What the socket needs from the world. */
-export interface SocketWorld {
-  /** A new ticket for this game; fails with {@link ApiError}. */
+/** What the socket depends on. Tests replace it. */
+export interface SocketOptions {
+  /** Gets a new ticket for this game. Rejects with {@link ApiError}. */
   readonly ticket: () => Promise<string>;
   readonly open: (ticket: string, events: TransportEvents) => Transport;
   readonly later: Later;
-  /** 0..1 */
+  /** From 0 to 1, for the jitter of the backoff. */
   readonly random: () => number;
   readonly onMessage: (message: ServerMessage) => void;
   readonly onState: (state: SocketState) => void;
 }
 
-/** `connecting` for the first time, `live`, `reconnecting` after a loss, or `ended`: it will not come back by itself. */
+/**
+ * `connecting` for the first time, `live`, `reconnecting` after a loss, or `ended`. An ended
+ * connection does not reconnect.
+ */
 export type SocketState =
   | { readonly is: 'connecting' | 'live' | 'reconnecting' }
   | { readonly is: 'ended'; readonly why: 'replaced' | 'kicked' | 'left' }
@@ -62,9 +73,9 @@ interface UnsentLine {
 
 /** One browser's connection to one game. */
 export class GameSocket {
-  readonly #world: SocketWorld;
+  readonly #options: SocketOptions;
   #transport: Transport | undefined;
-  /** Grows with every attempt, so that what an abandoned one reports is recognised. */
+  /** Increases with every attempt, so that events of an abandoned connection are ignored. */
   #attempt = 0;
   #failures = 0;
   #live = false;
@@ -76,31 +87,40 @@ export class GameSocket {
   #cancelSilence = () => {};
   #cancelChatWait = () => {};
 
-  constructor(world: SocketWorld) {
-    this.#world = world;
+  constructor(options: SocketOptions) {
+    this.#options = options;
   }
 
-  /** Connects, and from then on keeps connected. */
+  /** Connects, and reconnects from then on. */
   start(): void {
-    this.#world.onState({ is: 'connecting' });
+    this.#options.onState({ is: 'connecting' });
     void this.#connect();
   }
 
-  /** Sends what makes sense only now. `false`: there is no connection, and it was not kept. */
+  /**
+   * Sends a message that is useful only now. `false` when there is no connection; the message is
+   * not queued.
+   */
   send(message: ClientMessage): boolean {
     if (!this.#live) return false;
     this.#transport?.send(JSON.stringify(message));
     return true;
   }
 
-  /** Says a line now or as soon as there is a connection. A line is repeated once if its arrival stays unknown. */
+  /**
+   * Sends a chat line now or after the next `welcome`. A line without an acknowledgement is sent
+   * once more.
+   */
   say(id: string, text: string): void {
     this.#lines.push({ id, text, sends: 0 });
     if (this.#lines.length > UNSENT_LINES_MAX) this.#lines.shift();
     if (this.#live) this.#sendLines((line) => line.sends === 0);
   }
 
-  /** The network is back, or the page is looked at again: find out now whether the connection still holds. */
+  /**
+   * Called when the network is back or the page is visible again. Checks the connection, or
+   * reconnects without waiting for the backoff.
+   */
   wake(): void {
     if (this.#ended) return;
     if (this.#live) {
@@ -112,13 +132,13 @@ export class GameSocket {
     }
   }
 
-  /** Says goodbye and ends for good. */
+  /** Sends `leave` and ends the connection for good. */
   leave(): void {
     this.send({ action: 'leave' });
     this.#end({ is: 'ended', why: 'left' });
   }
 
-  /** Ends for good without a word: the seat stays. */
+  /** Ends the connection for good without `leave`: the player keeps the seat. */
   close(): void {
     this.#end({ is: 'ended', why: 'left' });
   }
@@ -128,7 +148,7 @@ export class GameSocket {
     const current = () => attempt === this.#attempt && !this.#ended;
     let ticket: string;
     try {
-      ticket = await this.#world.ticket();
+      ticket = await this.#options.ticket();
     } catch (failure) {
       if (!current()) return;
       const error = asApiError(failure);
@@ -138,7 +158,7 @@ export class GameSocket {
     }
     if (!current()) return;
     this.#expectAnswer();
-    this.#transport = this.#world.open(ticket, {
+    this.#transport = this.#options.open(ticket, {
       onOpen: () => {
         if (current()) this.#transport?.send(JSON.stringify({ action: 'hello', protocol: PROTOCOL_VERSION }));
       },
@@ -160,15 +180,15 @@ export class GameSocket {
       this.#live = true;
       this.#failures = 0;
       this.#schedulePing();
-      this.#world.onState({ is: 'live' });
+      this.#options.onState({ is: 'live' });
       if (this.#chatSeen) this.#sendLines(() => true);
-      else this.#cancelChatWait = this.#world.later(CHAT_WAIT_MS, () => this.#sendLines(() => true));
+      else this.#cancelChatWait = this.#options.later(CHAT_WAIT_MS, () => this.#sendLines(() => true));
     }
     if (message.type === 'replaced' || message.type === 'kicked') {
       this.#end({ is: 'ended', why: message.type });
     }
-    this.#world.onMessage(message);
-    // A hello that was refused, as by a database that asks for patience, is said again in a new connection.
+    this.#options.onMessage(message);
+    // A refused `hello`, for example from a throttled database, is tried again in a new connection.
     if (message.type === 'error' && message.action === 'hello') return this.#lost();
     if (message.type === 'chat' && !this.#chatSeen) {
       this.#chatSeen = true;
@@ -177,7 +197,7 @@ export class GameSocket {
     }
   }
 
-  /** The server has spoken of these lines: they have arrived. */
+  /** A message about these lines shows that they have arrived. */
   #acknowledge(message: ServerMessage): void {
     const ids =
       message.type === 'chat'
@@ -198,7 +218,7 @@ export class GameSocket {
 
   #schedulePing(): void {
     this.#cancelPing();
-    this.#cancelPing = this.#world.later(PING_MS, () => this.#ping());
+    this.#cancelPing = this.#options.later(PING_MS, () => this.#ping());
   }
 
   #ping(): void {
@@ -209,16 +229,16 @@ export class GameSocket {
 
   #expectAnswer(): void {
     this.#cancelSilence();
-    this.#cancelSilence = this.#world.later(SILENCE_MAX_MS, () => this.#lost());
+    this.#cancelSilence = this.#options.later(SILENCE_MAX_MS, () => this.#lost());
   }
 
   #lost(): void {
     this.#drop();
     this.#failures += 1;
-    this.#world.onState({ is: 'reconnecting' });
-    const pauseMs = backoffMs(BACKOFF, this.#failures, this.#world.random());
+    this.#options.onState({ is: 'reconnecting' });
+    const pauseMs = backoffMs(BACKOFF, this.#failures, this.#options.random());
     this.#cancelRetry();
-    this.#cancelRetry = this.#world.later(pauseMs, () => void this.#connect());
+    this.#cancelRetry = this.#options.later(pauseMs, () => void this.#connect());
   }
 
   #end(state: SocketState): void {
@@ -226,7 +246,7 @@ export class GameSocket {
     this.#ended = true;
     this.#drop();
     this.#cancelRetry();
-    this.#world.onState(state);
+    this.#options.onState(state);
   }
 
   #drop(): void {

@@ -1,7 +1,10 @@
-/** The rules for what people type, as the server has them, so that a slip is told before it is sent. */
+/**
+ * The rules for text input, the same as on the server, so that a mistake is shown before anything
+ * is sent.
+ */
 import type { WordLanguage } from './protocol.ts';
 
-/** Characters of a name, as the server counts them: code points after NFC. */
+/** Length of a name in code points after NFC, as the server counts it. */
 export const NAME_CHARS_MAX = 10;
 export const LINE_CHARS_MAX = 100;
 export const WORD_CHARS_MAX = 50;
@@ -9,19 +12,22 @@ export const CUSTOM_WORDS_MAX = 100;
 
 export type NameFault = 'empty' | 'tooLong' | 'characters';
 
-/** A name as it is sent: composed, without spaces at its ends. */
+/** A name as it is sent: in NFC, without spaces at its ends. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim();
 }
 
-/** What is wrong with a tidy name; `null` when nothing is. */
+/** The fault of a tidied name. `null` for a valid one. */
 export function nameFault(name: string): NameFault | null {
   if (name === '') return 'empty';
   if ([...name].length > NAME_CHARS_MAX) return 'tooLong';
   return /^[\p{L}\p{M}\p{N}]+( [\p{L}\p{M}\p{N}]+)*$/u.test(name) ? null : 'characters';
 }
 
-/** Hiragana out of what was typed: composed, katakana turned to hiragana, without spaces. What is neither stays, to be refused. */
+/**
+ * Converts input to hiragana: NFKC, katakana to hiragana, no spaces. Other characters stay, and
+ * {@link isAnswer} rejects them.
+ */
 export function toHiragana(text: string): string {
   return text
     .normalize('NFKC')
@@ -29,12 +35,12 @@ export function toHiragana(text: string): string {
     .replaceAll(/[\u30a1-\u30f6]/gu, (kana) => String.fromCodePoint(kana.codePointAt(0)! - 0x60));
 }
 
-/** English out of what was typed: composed, with single spaces and plain apostrophes. */
+/** Normalises English input: NFKC, single spaces, plain apostrophes. */
 function toEnglish(text: string): string {
   return text.normalize('NFKC').replaceAll(/\s+/gu, ' ').replaceAll('’', "'").trim();
 }
 
-/** A word as it is sent, in a game's language. */
+/** Normalises a word for a game's language. */
 export function toAnswer(text: string, language: WordLanguage): string {
   return language === 'ja' ? toHiragana(text) : toEnglish(text);
 }
@@ -44,27 +50,33 @@ const ANSWERS: Record<WordLanguage, RegExp> = {
   en: /^'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*(?:[ -]'*[\p{Script=Latin}\d][\p{Script=Latin}\d']*)*$/u,
 };
 
-/** Whether a word can be an answer in a game of that language. */
+/** Whether a normalised word can be an answer in a game of that language. */
 export function isAnswer(word: string, language: WordLanguage): boolean {
   return [...word].length <= WORD_CHARS_MAX && ANSWERS[language].test(word);
 }
 
-/** Which language a word is in, for fonts and screen readers: no letter is in both. */
+/** The language of a word, for fonts and screen readers. The two character sets do not overlap. */
 export function languageOf(word: string): WordLanguage {
   return /[\p{Script=Latin}\d]/u.test(word) ? 'en' : 'ja';
 }
 
-/** Whether a place of a mask is a letter, open or not; spaces, hyphens and apostrophes are always open. */
+/**
+ * Whether a character of a mask is a letter, hidden or not. Spaces, hyphens and apostrophes are
+ * never hidden.
+ */
 export const isLetter = (place: string): boolean => !/[ '-]/u.test(place);
 
-/** How many letters a mask has, word by word: "3 + 5". */
+/** The number of letters of each word in a mask: "3 + 5". */
 export function letterCounts(mask: string): string {
   const counts = mask.split(/[ -]/u).map((word) => [...word].filter(isLetter).length);
   return counts.join(' + ');
 }
 
-/** The words of a list that somebody pasted, one a line or with commas between, each once; `bad` holds what cannot be an answer. */
-export function readWords(
+/**
+ * Parses a pasted list of words, separated by lines or commas, and removes duplicates. `bad` holds
+ * the entries that cannot be an answer.
+ */
+export function parseWordList(
   text: string,
   language: WordLanguage,
 ): { readonly words: readonly string[]; readonly bad: readonly string[] } {
@@ -79,21 +91,21 @@ export function readWords(
   return { words: [...words], bad };
 }
 
-/** The game's id in a link or a code that somebody pasted; `null` when there is none. */
-export function readGameId(text: string): string | null {
+/** Finds the game's id in a pasted link or code. `null` when there is none. */
+export function parseGameId(text: string): string | null {
   return /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/iu.exec(text)?.[0].toLowerCase() ?? null;
 }
 
-/** Characters as people see them: an emoji of several parts is one. */
-function seen(text: string): string[] {
+/** Splits a text into the characters that people see: an emoji of several code points is one. */
+function graphemes(text: string): string[] {
   return Array.from(new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text), (part) => part.segment);
 }
 
-/** A line as it is sent; `null` when nothing is left of it. */
+/** A chat line as it is sent. `null` when nothing is left of it. */
 export function tidyLine(text: string): string | null {
   const line = text
     .replaceAll(/\p{Cc}/gu, ' ')
     .replaceAll(/\s+/gu, ' ')
     .trim();
-  return line === '' ? null : seen(line).slice(0, LINE_CHARS_MAX).join('');
+  return line === '' ? null : graphemes(line).slice(0, LINE_CHARS_MAX).join('');
 }

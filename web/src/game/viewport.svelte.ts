@@ -1,10 +1,10 @@
-/** The part of the page that can be seen: on a phone, what the keyboard leaves over. */
+/** The visible part of the page. On a phone the on-screen keyboard covers the rest. */
 import { MediaQuery } from 'svelte/reactivity';
 
-class SeenViewport {
+class VisibleViewport {
   /** CSS pixels. */
   height = $state(innerHeight);
-  /** How far down the page it begins: a phone may push the page up to show a field. */
+  /** Offset from the top of the page: a phone may scroll the page to show a focused field. */
   top = $state(0);
 
   constructor() {
@@ -19,8 +19,11 @@ class SeenViewport {
   }
 }
 
-/** The one viewport. */
-export const seen = new SeenViewport();
+/** The viewport of this page. */
+export const visibleViewport = new VisibleViewport();
 
-/** Wide and of little height: the tools of the board stand beside it. {@link file://./Table.svelte} has the same query in its styles. */
-export const isLow = new MediaQuery('(min-aspect-ratio: 5/4) and (max-height: 50rem)');
+/**
+ * A wide but short viewport: the drawing tools stand beside the board. {@link
+ * file://./PlayScreen.svelte} has the same query in its styles.
+ */
+export const isWideAndShort = new MediaQuery('(min-aspect-ratio: 5/4) and (max-height: 50rem)');

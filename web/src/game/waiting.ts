@@ -1,4 +1,7 @@
-/** Public games that wait for players: a request of its own, for pages that show no more of the game. */
+/**
+ * The list of public games that wait for players. A module of its own, so that the start page does
+ * not load the rest of the game.
+ */
 import { requestJson } from '../shared/api.ts';
 import { count, object, page, text } from '../shared/decode.ts';
 
@@ -10,7 +13,7 @@ export interface WaitingGame {
   readonly seats: number;
   readonly roundCount: number;
   readonly timeLimit: number;
-  /** What the words are written in, as a BCP 47 code. */
+  /** The language of the words, as a BCP 47 code. */
   readonly language: string;
 }
 

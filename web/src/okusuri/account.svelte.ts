@@ -1,53 +1,58 @@
-/** Who is signed in, what is kept of theirs in this browser, and what of theirs is still to be sent. */
+/**
+ * The signed-in user, the user's cached data in this browser, and the writes that are not sent yet.
+ */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
-import { ask, decodeUser, post, put, remove, type User } from './api.ts';
-import { Kept } from './kept.ts';
-import { Writes, type Write } from './writes.ts';
+import { get, decodeUser, post, put, remove, type User } from './api.ts';
+import { ResponseCache } from './responseCache.ts';
+import { WriteQueue, type Write } from './writeQueue.ts';
 
 const WRITES_KEY = 'tidemark.okusuri.writes';
 
 const storedWrites = remembered(new StoredText('localStorage', WRITES_KEY));
-/** `here` or `everywhere`: signed out in this browser, but the server has not heard of it yet. */
-const leaving = new StoredText('localStorage', 'tidemark.okusuri.leaving');
+/** `here` or `everywhere`: this browser has signed out, but the server does not know it yet. */
+const unfinishedSignOut = new StoredText('localStorage', 'tidemark.okusuri.leaving');
 
-/** The answers that can be read without a network. */
-export const kept = new Kept(new StoredText('localStorage', 'tidemark.okusuri.kept'));
+/** Cached responses, to read without a network. */
+export const responseCache = new ResponseCache(new StoredText('localStorage', 'tidemark.okusuri.kept'));
 
 class Account {
-  /** `asking` until it is known. */
+  /** `asking` until the first answer. */
   phase = $state<'asking' | 'in' | 'out'>('asking');
   user = $state.raw<User | null>(null);
-  /** The server could not be asked. */
+  /** Why the server could not be asked. */
   error = $state.raw<ApiError | null>(null);
-  /** Why somebody who was signed in no longer is: `ended` by the server, `unsent` when it has not heard of the sign-out yet. */
-  farewell = $state<'ended' | 'unsent' | 'deleted' | null>(null);
-  /** What is still to be sent, oldest first. */
+  /**
+   * Why the user is signed out: `ended` by the server, `unsent` when the server does not know it
+   * yet, or `deleted`.
+   */
+  signedOutReason = $state<'ended' | 'unsent' | 'deleted' | null>(null);
+  /** The writes that are not sent or were refused, oldest first. */
   writes = $state.raw<readonly Write[]>([]);
-  /** Grows when something has changed on the server: what is shown is then read anew. */
+  /** Increases when data on the server has changed. Screens then read their data again. */
   version = $state(0);
-  /** Which sitting this is: each ends with a sign-out. */
-  sitting = 0;
-  #writes: Writes | null = null;
+  /** Increases with every sign-out, so that late answers of an earlier session are recognised. */
+  sessionNumber = 0;
+  #writes: WriteQueue | null = null;
 
-  /** What waits for the network or its turn. */
-  readonly waiting = $derived(this.writes.filter(({ refusedAs }) => refusedAs === null));
-  /** What the server would not take. */
+  /** The writes that wait to be sent. */
+  readonly pending = $derived(this.writes.filter(({ refusedAs }) => refusedAs === null));
+  /** The writes that the server refused. */
   readonly refused = $derived(this.writes.filter(({ refusedAs }) => refusedAs !== null));
 
-  /** Finds out who is there: at the start, and again when that failed. */
+  /** Finds out who is signed in: at the start, and again after a failure. */
   async start(): Promise<void> {
     this.error = null;
-    if (!(await this.#finishLeaving())) return;
-    const before = keptUser();
+    if (!(await this.#finishSignOut())) return;
+    const before = cachedUser();
     if (before) this.#enter(before);
     try {
       await this.refresh();
     } catch (failure) {
       const error = asApiError(failure);
-      // Somebody has signed in while the answer was on its way.
+      // The user has signed in while this request was on its way.
       if (!before && this.user !== null) return;
       if (error.problem?.status === 401) this.end(before ? 'ended' : null);
       else if (!before) {
@@ -57,80 +62,89 @@ class Account {
     }
   }
 
-  /** Reads who is signed in once more. */
+  /** Reads the signed-in user again. */
   async refresh(): Promise<void> {
-    const sitting = this.sitting;
-    const body = await ask('me');
-    // Signed out meanwhile: what comes late must not be kept.
-    if (this.sitting !== sitting) return;
+    const sessionNumber = this.sessionNumber;
+    const body = await get('me');
+    // Signed out meanwhile: a late answer must not be cached.
+    if (this.sessionNumber !== sessionNumber) return;
     const user = decodeUser(body);
-    if (this.user && this.user.id !== user.id) kept.forget();
-    kept.write('me', body, Date.now());
+    if (this.user && this.user.id !== user.id) responseCache.forget();
+    responseCache.write('me', body, Date.now());
     this.#enter(user);
   }
 
-  /** Somebody looks at the page again. Who is signed in comes first: it may be somebody else by now, and what waits is not theirs to send. */
-  async comeBack(): Promise<void> {
+  /**
+   * The page is visible or online again. Reads the user before anything is sent: somebody else may
+   * have signed in, and the pending writes are not theirs.
+   */
+  async resume(): Promise<void> {
     if (this.phase === 'out') return this.start();
     await this.refresh().catch(() => {});
     this.flush();
     this.changed();
   }
 
-  /** Somebody has signed in. */
-  async entered(user: User): Promise<void> {
-    if (this.user?.id !== user.id) kept.forget();
+  /** Called after a successful sign-in. */
+  async signedIn(user: User): Promise<void> {
+    if (this.user?.id !== user.id) responseCache.forget();
     this.#enter(user);
     await this.refresh().catch(() => {});
   }
 
-  /** Before somebody signs in: an unfinished sign-out must not end the new session. */
-  async finishLeaving(): Promise<void> {
-    await this.#finishLeaving();
+  /** Called before a sign-in: an unfinished sign-out must not end the new session. */
+  async finishSignOut(): Promise<void> {
+    await this.#finishSignOut();
   }
 
-  /** Signs out. This browser forgets at once; the server hears of it now or when it can be reached. */
-  async leave(everywhere: boolean): Promise<void> {
-    leaving.write(everywhere ? 'everywhere' : 'here');
+  /**
+   * Signs out. This browser deletes its data at once; the server is told now or when it can be
+   * reached.
+   */
+  async signOut(everywhere: boolean): Promise<void> {
+    unfinishedSignOut.write(everywhere ? 'everywhere' : 'here');
     storedWrites.write(null);
     this.end(null);
-    await this.#finishLeaving();
+    await this.#finishSignOut();
   }
 
-  /** Nobody is signed in any more. Answers are forgotten; what was not sent waits for the same person, unless they signed out. */
-  end(farewell: Account['farewell']): void {
-    this.sitting += 1;
-    kept.forget();
+  /**
+   * Ends the session in this browser. Cached responses are deleted. Unsent writes are kept for the
+   * same user, unless the user signed out.
+   */
+  end(signedOutReason: Account['signedOutReason']): void {
+    this.sessionNumber += 1;
+    responseCache.forget();
     this.#writes?.close();
     this.#writes = null;
     this.writes = [];
     this.user = null;
     this.phase = 'out';
-    this.farewell = farewell;
+    this.signedOutReason = signedOutReason;
   }
 
-  /** The account is gone, with all that was to be sent to it. */
+  /** The account was deleted, so its unsent writes are dropped. */
   deleted(): void {
     storedWrites.write(null);
     this.end('deleted');
   }
 
-  /** Writes something down. `false`: too much is unsent. */
+  /** Adds a write to the queue. `false` when too many are unsent. */
   write(method: Write['method'], path: string, body: Write['body'] = null): boolean {
     return this.#writes?.add(method, path, body) ?? false;
   }
 
-  /** Sends what waits. */
+  /** Sends the pending writes. */
   flush(): void {
     void this.#writes?.flush();
   }
 
-  /** Lets go of what the server refused. */
+  /** Removes the refused writes. */
   dismissRefused(): void {
     this.#writes?.dismissRefused();
   }
 
-  /** Something was changed by a request of its own. */
+  /** Called after a change that was sent without the queue. */
   changed(): void {
     this.version += 1;
   }
@@ -138,7 +152,7 @@ class Account {
   #enter(user: User): void {
     this.user = user;
     this.phase = 'in';
-    this.farewell = null;
+    this.signedOutReason = null;
     this.error = null;
     if (this.#writes?.userId === user.id) return;
     this.#writes?.close();
@@ -147,9 +161,9 @@ class Account {
     this.flush();
   }
 
-  #open(userId: string): Writes {
+  #open(userId: string): WriteQueue {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const writes: Writes = new Writes(
+    const writes: WriteQueue = new WriteQueue(
       {
         ...storedWrites,
         newId: () => newUuidV7(Date.now()),
@@ -163,7 +177,7 @@ class Account {
         random: Math.random,
         onChange: (all) => (this.writes = all.filter((write) => write.userId === userId)),
         onSent: () => {
-          if (this.waiting.length === 0) this.version += 1;
+          if (this.pending.length === 0) this.version += 1;
         },
         onSignedOut: () => this.end('ended'),
       },
@@ -175,9 +189,9 @@ class Account {
     return writes;
   }
 
-  /** Whether no sign-out is left unfinished. */
-  async #finishLeaving(): Promise<boolean> {
-    const how = leaving.read();
+  /** Tells the server about an unfinished sign-out. `false` when it cannot be reached. */
+  async #finishSignOut(): Promise<boolean> {
+    const how = unfinishedSignOut.read();
     if (how === null) return true;
     try {
       await post('sign-out', { everywhere: how === 'everywhere' });
@@ -185,31 +199,33 @@ class Account {
       const error = asApiError(failure);
       if (error.isTransient) {
         this.phase = 'out';
-        this.farewell = 'unsent';
+        this.signedOutReason = 'unsent';
         return false;
       }
     }
-    leaving.write(null);
-    if (this.farewell === 'unsent') this.farewell = null;
+    unfinishedSignOut.write(null);
+    if (this.signedOutReason === 'unsent') this.signedOutReason = null;
     this.phase = 'out';
     return true;
   }
 }
 
-/** The one account of this page. */
+/** The account of this page. */
 export const account = new Account();
 
-/** Who was signed in here last; what an older page kept may be nobody. */
-function keptUser(): User | null {
+/**
+ * The user from the cache. `null` if there is none, or an older version of the page has cached it.
+ */
+function cachedUser(): User | null {
   try {
-    const answer = kept.read('me');
+    const answer = responseCache.read('me');
     return answer && decodeUser(answer.body);
   } catch {
     return null;
   }
 }
 
-/** A stored text that is remembered at least until the page is left, where the browser refuses to store anything. */
+/** Wraps a stored text so that it is kept in memory when the browser refuses to store it. */
 function remembered(stored: StoredText): { read: () => string | null; write: (text: string | null) => void } {
   let text: string | null = null;
   let refuses = false;

@@ -1,42 +1,42 @@
-/** The requests of the medication log. */
+/** The HTTP requests of the medication log. */
 import { ApiError, isObject, requestDone, requestFile, requestJson, type JsonObject } from '../shared/api.ts';
 import { count, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
 
-/** Where the API is. Questions and writes are named by what follows. */
+/** The root of the API. Paths in this module are relative to it. */
 export const API = '/okusuri/api/';
 
-/** The person who is signed in. */
+/** The signed-in user. */
 export interface User {
   readonly id: string;
   readonly name: string | null;
   readonly email: string | null;
-  /** IANA */
+  /** IANA name. */
   readonly timeZone: string;
 }
 
-/** What is noted of a day. */
+/** The log entry of a day. */
 export interface Log {
-  /** `YYYY-MM-DD`, of the person's own calendar. */
+  /** `YYYY-MM-DD` in the user's calendar. */
   readonly date: string;
   readonly hasBleeding: boolean;
-  /** Whether the medicine was taken; without it the day is no logged one for the streak. */
+  /** Whether the medicine was taken. Otherwise the day does not count for the streak. */
   readonly isTaken: boolean;
   readonly note: string | null;
 }
 
-/** How the course stands. */
+/** The state of streak, bleeding and rest. */
 export interface Status {
-  /** The day that it is of. */
+  /** The day to which the status applies. */
   readonly today: string;
   readonly streak: number;
   readonly bestStreak: number;
   readonly consecutiveBleedingDays: number;
   readonly isResting: boolean;
-  /** Today's included. */
+  /** Including today. */
   readonly restDaysLeft: number;
 }
 
-/** What a day of the calendar is. `none` lies before the first log, or is today and still open. */
+/** The state of a day. `none`: before the first entry, or today without an entry. */
 export type DayState = 'taken' | 'bleeding' | 'rest' | 'missed' | 'future' | 'none';
 
 /** A day of the calendar. */
@@ -46,7 +46,7 @@ export interface Day {
   readonly log: Log | null;
 }
 
-/** What became of a dose. */
+/** The state of a dose. */
 export type DoseState = 'due' | 'taken' | 'skipped' | 'snoozed' | 'missed';
 
 /** One time of one medicine on one day. */
@@ -58,7 +58,7 @@ export interface Dose {
   readonly name: string;
   readonly dose: string;
   readonly state: DoseState;
-  /** A moment (RFC 3339). */
+  /** RFC 3339. */
   readonly snoozedUntil: string | null;
 }
 
@@ -72,16 +72,16 @@ export interface Medicine {
   readonly until: string | null;
 }
 
-/** What a form says of a medicine. */
+/** A medicine as a form edits it. */
 export type MedicineDraft = Omit<Medicine, 'id'>;
 
-/** Taken of due, over some days. */
+/** Doses and days taken, of those due. */
 export interface Adherence {
   readonly taken: number;
   readonly due: number;
 }
 
-/** A device that is signed in. */
+/** A signed-in device. */
 export interface Session {
   readonly id: string;
   readonly isCurrent: boolean;
@@ -90,7 +90,7 @@ export interface Session {
   readonly ipAddress: string | null;
 }
 
-/** A way to sign in, beside the e-mail. */
+/** An identity provider to sign in with. */
 export interface Provider {
   readonly id: string;
   readonly name: string;
@@ -99,21 +99,21 @@ export interface Provider {
 /** The reminder's settings. */
 export interface Reminder {
   readonly isEnabled: boolean;
-  /** `HH:MM` in the person's zone. */
+  /** `HH:MM` in the user's time zone. */
   readonly time: string;
 }
 
-/** What came of one row of an import. */
+/** The result for one row of an import. */
 export interface ImportRow {
-  /** As in the file; the heading is 1. */
+  /** The line in the file. The header is line 1. */
   readonly line: number;
   readonly date: string | null;
-  /** `created`, `replaced`, `unchanged`, or the problem that kept it out. */
+  /** `created`, `replaced`, `unchanged`, or the type of the problem. */
   readonly result: string;
   readonly isRefused: boolean;
 }
 
-/** Reads the person who is signed in. */
+/** Decodes the signed-in user. */
 export const decodeUser = (body: JsonObject): User => ({
   id: text(body, 'id'),
   name: optionalText(body, 'name'),
@@ -121,16 +121,17 @@ export const decodeUser = (body: JsonObject): User => ({
   timeZone: text(body, 'timeZone'),
 });
 
-/** Reads a log. */
+/** Decodes a log entry. */
 export const decodeLog = (body: JsonObject): Log => ({
   date: text(body, 'date'),
   hasBleeding: body['hasBleeding'] === true,
-  // Answers that were kept before there was such a member are of days with the medicine.
+  // Responses cached before this member existed have none; in them every entry is a day with the
+  // medicine.
   isTaken: body['isTaken'] !== false,
   note: optionalText(body, 'note'),
 });
 
-/** Reads how the course stands. */
+/** Decodes the status. */
 export const decodeStatus = (body: JsonObject): Status => ({
   today: text(body, 'today'),
   streak: count(body, 'streak'),
@@ -143,7 +144,7 @@ export const decodeStatus = (body: JsonObject): Status => ({
 const DAY_STATES: readonly string[] = ['taken', 'bleeding', 'rest', 'missed', 'future', 'none'] satisfies DayState[];
 const DOSE_STATES: readonly string[] = ['due', 'taken', 'skipped', 'snoozed', 'missed'] satisfies DoseState[];
 
-/** Reads the days of a month. */
+/** Decodes the days of a month. */
 export const decodeMonth = (body: JsonObject): readonly Day[] =>
   (Array.isArray(body['days']) ? body['days'] : []).filter(isObject).map((day) => {
     const state = text(day, 'state');
@@ -154,7 +155,7 @@ export const decodeMonth = (body: JsonObject): readonly Day[] =>
     };
   });
 
-/** Reads the doses of a day. */
+/** Decodes the doses of a day. */
 export const decodeDoses = (body: JsonObject): readonly Dose[] =>
   page(body, (item) => {
     const state = (optionalText(item, 'state') ?? 'due').toLowerCase();
@@ -169,7 +170,7 @@ export const decodeDoses = (body: JsonObject): readonly Dose[] =>
     };
   }).items;
 
-/** Reads the medicines. */
+/** Decodes the list of medicines. */
 export const decodeMedicines = (body: JsonObject): readonly Medicine[] =>
   page(body, (item) => ({
     id: text(item, 'id'),
@@ -180,34 +181,37 @@ export const decodeMedicines = (body: JsonObject): readonly Medicine[] =>
     until: optionalText(item, 'until'),
   })).items;
 
-/** Reads taken of due. */
+/** Decodes the adherence. */
 export const decodeAdherence = (body: JsonObject): Adherence => ({
   taken: count(body, 'taken'),
   due: count(body, 'due'),
 });
 
-/** Reads the reminder's settings. */
+/** Decodes the reminder's settings. */
 export const decodeReminder = (body: JsonObject): Reminder => ({
   isEnabled: body['isEnabled'] === true,
   time: text(body, 'time'),
 });
 
-/** Asks anything; the answer is read by who asked. */
-export function ask(question: string, signal?: AbortSignal): Promise<JsonObject> {
-  return requestJson(API + question, signal ? { signal } : {});
+/** `GET` of a path. The caller decodes the response. */
+export function get(path: string, signal?: AbortSignal): Promise<JsonObject> {
+  return requestJson(API + path, signal ? { signal } : {});
 }
 
-/** Writes anything, with an answer that need not be read. */
+/** `PUT` without a response body. */
 export async function put(path: string, body: unknown): Promise<void> {
   await requestDone(API + path, { method: 'PUT', body });
 }
 
-/** Removes anything. The server takes a change only as JSON, which no form of a foreign page can send. */
+/**
+ * `DELETE`. It sends a JSON body: the server accepts changes only as JSON, which a form on a
+ * foreign page cannot send (CSRF).
+ */
 export async function remove(path: string): Promise<void> {
   await requestDone(API + path, { method: 'DELETE', body: {} });
 }
 
-/** Does anything that is neither. */
+/** `POST` without a response body. */
 export async function post(path: string, body: unknown): Promise<void> {
   await requestDone(API + path, { method: 'POST', body });
 }
@@ -215,43 +219,43 @@ export async function post(path: string, body: unknown): Promise<void> {
 /** `GET logs`, newest first. */
 export async function getLogs(cursor: string | null): Promise<Page<Log>> {
   const query = new URLSearchParams({ limit: '50', ...(cursor === null ? {} : { cursor }) });
-  return page(await ask(`logs?${query}`), decodeLog);
+  return page(await get(`logs?${query}`), decodeLog);
 }
 
-/** Where one goes to sign in at a provider, which leads back to `returnTo`. */
-export function signInAt(provider: string, returnTo: string): string {
-  return departure(provider, { returnTo, timeZone: zoneHere() });
+/** The URL that starts a sign-in at a provider, which then returns to `returnTo`. */
+export function signInUrl(provider: string, returnTo: string): string {
+  return oauthUrl(provider, { returnTo, timeZone: browserTimeZone() });
 }
 
-/** Where one goes to add a login at a provider to who is signed in. */
-export function linkAt(provider: string, returnTo: string): string {
-  return departure(provider, { returnTo, link: '1' });
+/** The URL that links a provider's account to the signed-in user. */
+export function linkUrl(provider: string, returnTo: string): string {
+  return oauthUrl(provider, { returnTo, link: '1' });
 }
 
-function departure(provider: string, query: Readonly<Record<string, string>>): string {
+function oauthUrl(provider: string, query: Readonly<Record<string, string>>): string {
   return `${API}sign-in/oauth/${encodeURIComponent(provider)}?${new URLSearchParams(query)}`;
 }
 
-/** The browser's time zone: a new user's days go by it. */
-export function zoneHere(): string {
+/** The browser's time zone. It becomes the time zone of a new user. */
+export function browserTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** `POST sign-in/email/verify`: signs in. */
+/** `POST sign-in/email/verify`: signs in with a code. */
 export async function verifyCode(email: string, code: string, locale: string): Promise<User> {
-  const body = { email, code, timeZone: zoneHere(), locale };
+  const body = { email, code, timeZone: browserTimeZone(), locale };
   const answer = await requestJson(`${API}sign-in/email/verify`, { method: 'POST', body });
   return decodeUser(answer);
 }
 
-/** The ways to sign in, beside the e-mail. */
+/** The configured identity providers. */
 export async function getProviders(): Promise<readonly Provider[]> {
-  return page(await ask('sign-in/providers'), (item) => ({ id: text(item, 'id'), name: text(item, 'name') })).items;
+  return page(await get('sign-in/providers'), (item) => ({ id: text(item, 'id'), name: text(item, 'name') })).items;
 }
 
-/** The devices that are signed in. */
+/** The signed-in devices. */
 export async function getSessions(): Promise<readonly Session[]> {
-  return page(await ask('sessions'), (item) => ({
+  return page(await get('sessions'), (item) => ({
     id: text(item, 'id'),
     isCurrent: item['isThis'] === true,
     createdAt: text(item, 'createdAt'),
@@ -260,44 +264,50 @@ export async function getSessions(): Promise<readonly Session[]> {
   })).items;
 }
 
-/** The providers that this person can sign in with. */
+/** The ids of the providers linked to this user. */
 export async function getAccounts(): Promise<readonly string[]> {
-  return page(await ask('me/accounts'), (item) => text(item, 'provider')).items;
+  return page(await get('me/accounts'), (item) => text(item, 'provider')).items;
 }
 
-/** Something of this person that the health administration has read. */
-export interface Reading {
+/** One access to this user's data by the health administration. */
+export interface AccessRecord {
   at: string;
   /** `user`, or the type of the items. */
   kind: string;
   reason: string;
 }
 
-/** What the health administration has read of this person, newest first. */
-export async function getReadings(): Promise<readonly Reading[]> {
-  return page(await ask('me/accesses'), (item) => ({
+/** All accesses by the health administration, newest first. */
+export async function getAccessLog(): Promise<readonly AccessRecord[]> {
+  return page(await get('me/accesses'), (item) => ({
     at: text(item, 'at'),
     kind: text(item, 'kind'),
     reason: text(item, 'reason'),
   })).items;
 }
 
-/** Adds a medicine, or changes the one of that id. */
+/** Creates a medicine, or changes the one with that id. */
 export function saveMedicine(id: string | null, draft: MedicineDraft): Promise<void> {
   const { until, ...rest } = draft;
   const body = { ...rest, ...(until === null ? {} : { until }) };
   return id === null ? post('medicines', body) : put(`medicines/${encodeURIComponent(id)}`, body);
 }
 
-/** Items of a page of an export, the most that the server gives, and pages: beyond them something is wrong. */
+/**
+ * The largest page of an export that the server allows, and a limit of pages that stops an endless
+ * loop.
+ */
 const EXPORT_PAGE_ITEMS = 1_000;
 const EXPORT_PAGES_MAX = 1_000;
 
-/** Everything there is of a person, as one JSON file; `progress` hears how many things have come. */
+/**
+ * Exports all data of the user as one JSON file. `progress` is called with the number of items so
+ * far.
+ */
 export async function exportJson(progress: (items: number) => void): Promise<Blob> {
   const items: unknown[] = [];
-  await throughExport({}, async (query) => {
-    const body = await ask(`export?${query}`);
+  await forEachExportPage({}, async (query) => {
+    const body = await get(`export?${query}`);
     if (Array.isArray(body['items'])) items.push(...(body['items'] as unknown[]));
     progress(items.length);
     return optionalText(body, 'cursor');
@@ -305,10 +315,10 @@ export async function exportJson(progress: (items: number) => void): Promise<Blo
   return new Blob([JSON.stringify({ items }, null, 2)], { type: 'application/json' });
 }
 
-/** Logs or doses as CSV. */
+/** Exports logs or doses as CSV. */
 export async function exportCsv(of: 'logs' | 'doses'): Promise<Blob> {
   const parts: Blob[] = [];
-  await throughExport({ format: 'csv', of }, async (query) => {
+  await forEachExportPage({ format: 'csv', of }, async (query) => {
     const { content, cursor } = await requestFile(`${API}export?${query}`, 'text/csv');
     parts.push(content);
     return cursor;
@@ -316,8 +326,8 @@ export async function exportCsv(of: 'logs' | 'doses'): Promise<Blob> {
   return new Blob(parts, { type: 'text/csv' });
 }
 
-/** Reads page after page; `read` gives the next one's cursor. */
-async function throughExport(
+/** Reads all pages of an export. `read` returns the cursor of the next page. */
+async function forEachExportPage(
   of: Readonly<Record<string, string>>,
   read: (query: URLSearchParams) => Promise<string | null>,
 ): Promise<void> {
@@ -329,20 +339,20 @@ async function throughExport(
   }
 }
 
-/** Rounds of a deletion: each takes the server some seconds, and many years of logs are one or two. */
+/** Deletion works in rounds of a few seconds. Many years of logs need one or two. */
 const DELETE_ROUNDS_MAX = 100;
 
-/** `DELETE me`: everything, in as many rounds as the server needs. */
+/** `DELETE me`: deletes the account with all its data, in as many rounds as the server needs. */
 export async function deleteEverything(): Promise<void> {
   for (let rounds = 0; rounds < DELETE_ROUNDS_MAX; rounds++) {
     const status = await requestDone(`${API}me`, { method: 'DELETE', body: {} });
-    // 202: it is to be asked for again.
+    // 202: not finished, ask again.
     if (status !== 202) return;
   }
   throw new ApiError(null);
 }
 
-/** Brings in logs; a dry run changes nothing and says what would come of it. */
+/** Imports logs from CSV. A dry run changes nothing and returns the expected results. */
 export async function importCsv(csv: string, isDryRun: boolean): Promise<readonly ImportRow[]> {
   const answer = await requestJson(`${API}import${isDryRun ? '?dryRun=1' : ''}`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** What a browser calls itself, made short. */
+/** A short device name from a user agent string. */
 
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
@@ -20,7 +20,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/Linux/, 'Linux'],
 ];
 
-/** `Firefox · Windows`; `null` when nothing in it is known. */
+/** Such as `Firefox · Windows`. `null` when nothing is recognised. */
 export function deviceName(userAgent: string | null): string | null {
   const named = (kinds: typeof BROWSERS): string | undefined => kinds.find(([sign]) => sign.test(userAgent ?? ''))?.[1];
   const known = [named(BROWSERS), named(SYSTEMS)].filter((name) => name !== undefined);

@@ -1,4 +1,4 @@
-/** Starts the page of the medication log, and the worker that opens it without a network. */
+/** Starts the page of the medication log and registers its service worker. */
 import { mount } from 'svelte';
 import '../shared/base.css';
 import OkusuriPage from './OkusuriPage.svelte';
@@ -7,9 +7,9 @@ import { SCOPE } from './scope.ts';
 const target = document.getElementById('app');
 if (target) mount(OkusuriPage, { target });
 
-// The development server has no worker: what it serves changes under one's hands.
+// Not in development: the worker would serve cached files while they change.
 if (import.meta.env.PROD && 'serviceWorker' in navigator) {
   navigator.serviceWorker.register(`${SCOPE}sw.js`, { scope: SCOPE }).catch(() => {
-    // A private window may refuse; the page then needs the network.
+    // A private window may refuse. The page then works only with a network.
   });
 }

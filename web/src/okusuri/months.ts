@@ -1,32 +1,32 @@
-/** Months (`YYYY-MM`) of civil days, as a calendar shows them. */
+/** Calendar arithmetic with months (`YYYY-MM`) and dates without a time zone. */
 import { addDays } from '../shared/days.ts';
 
 /** The first day of a week: 0 is Sunday, 1 is Monday. */
 export type WeekStart = 0 | 1;
 
-/** The month of a day. */
+/** The month of a date. */
 export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
 
-/** The month that lies `months` after, or before. */
+/** The month that is `months` later, or earlier if negative. */
 export function addMonths(month: string, months: number): string {
   const [year = 0, of = 1] = month.split('-').map(Number);
   const all = year * 12 + of - 1 + months;
   return `${String(Math.floor(all / 12)).padStart(4, '0')}-${String((all % 12) + 1).padStart(2, '0')}`;
 }
 
-/** How many days a month has. */
+/** The number of days in a month. */
 export function daysIn(month: string): number {
   return Number(addDays(`${addMonths(month, 1)}-01`, -1).slice(8));
 }
 
-/** The day's column: 0 in the first one of the week. */
+/** The column of a date in its week, from 0. */
 export function columnOf(day: string, weekStart: WeekStart): number {
   return (new Date(day).getUTCDay() - weekStart + 7) % 7;
 }
 
-/** The weeks of a month; `null` where another month's days would be. */
+/** The weeks of a month. `null` for cells outside of the month. */
 export function weeksOf(month: string, weekStart: WeekStart): readonly (readonly (string | null)[])[] {
   const first = `${month}-01`;
   const days = daysIn(month);
@@ -40,12 +40,12 @@ export function weeksOf(month: string, weekStart: WeekStart): readonly (readonly
   );
 }
 
-/** The same day of another month, or its last one. */
+/** The same day in another month, or that month's last day. */
 export function inMonth(day: string, month: string): string {
   return `${month}-${String(Math.min(Number(day.slice(8)), daysIn(month))).padStart(2, '0')}`;
 }
 
-/** Where a key leads from a day, as in every calendar (ARIA's grid pattern); `null` for a key that leads nowhere. */
+/** The date that a key moves to, as in the ARIA grid pattern. `null` for other keys. */
 export function dayByKey(day: string, key: string, weekStart: WeekStart): string | null {
   const column = columnOf(day, weekStart);
   switch (key) {
@@ -70,7 +70,10 @@ export function dayByKey(day: string, key: string, weekStart: WeekStart): string
   }
 }
 
-/** The civil day of a moment in a time zone; in the browser's own when it does not know that one. */
+/**
+ * The date of a moment in a time zone. Uses the browser's time zone when it does not know the given
+ * one.
+ */
 export function dayInZone(epochMs: number, timeZone: string): string {
   const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
   let format: Intl.DateTimeFormat;

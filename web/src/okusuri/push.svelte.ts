@@ -1,64 +1,74 @@
-/** Notifications on this device: the browser's permission, its subscription, and the server's knowledge of it. */
+/**
+ * Push notifications on this device: the permission, the browser's subscription, and its
+ * registration with the server.
+ */
 import { text } from '../shared/decode.ts';
-import { ask, post } from './api.ts';
+import { get, post } from './api.ts';
 import { SCOPE } from './scope.ts';
 
-/** How it stands with notifications here. `denied` can be changed in the browser's settings alone. */
+/** The state of notifications on this device. Only the browser's settings can change `denied`. */
 export type PushState = 'asking' | 'unsupported' | 'denied' | 'off' | 'on';
 
 class Push {
   state = $state<PushState>('asking');
 
-  /** Finds out. */
-  async look(): Promise<void> {
+  /** Reads the current state. */
+  async refresh(): Promise<void> {
     if (!('serviceWorker' in navigator) || !('PushManager' in globalThis) || !('Notification' in globalThis)) {
       this.state = 'unsupported';
     } else if (Notification.permission === 'denied') {
       this.state = 'denied';
     } else {
       const made = Notification.permission === 'granted' ? await subscription() : null;
-      // The server may have given this browser up meanwhile, or belong to somebody else's session now: to tell it again changes nothing else.
-      if (made) await tell(made).catch(() => {});
+      // Sent again each time: the server may have removed this subscription, or it may belong to an
+      // earlier session.
+      if (made) await sendSubscription(made).catch(() => {});
       this.state = made ? 'on' : 'off';
     }
   }
 
-  /** Leaves the language of the page where the worker finds it. */
-  async speak(language: string): Promise<void> {
+  /** Stores the page's language in the cache, where the service worker reads it. */
+  async storeLanguage(language: string): Promise<void> {
     if (!('caches' in globalThis)) return;
     const cache = await caches.open('language');
     await cache.put(`${SCOPE}language`, new Response(language));
   }
 
-  /** Asks for the permission, which only somebody's tap may do, and tells the server where to send. */
+  /**
+   * Asks for the permission and registers the subscription. Browsers allow this only in response to
+   * a tap.
+   */
   async turnOn(): Promise<void> {
-    if ((await Notification.requestPermission()) !== 'granted') return this.look();
-    const key = bytesOf(text(await ask('push/key'), 'publicKey'));
+    if ((await Notification.requestPermission()) !== 'granted') return this.refresh();
+    const key = bytesOf(text(await get('push/key'), 'publicKey'));
     const { pushManager } = await registration();
     const before = await pushManager.getSubscription();
-    // One that was made with another key can never be sent to.
+    // A subscription made with another key can never receive a message.
     if (before && !sameBytes(before.options.applicationServerKey, key)) await before.unsubscribe();
     const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-    await tell(made);
+    await sendSubscription(made);
     this.state = 'on';
   }
 
-  /** Ends it, on the server too as far as that can be reached: what is sent nowhere disables itself. */
+  /**
+   * Removes the subscription, also on the server if it can be reached. Otherwise the server
+   * disables it when a delivery fails.
+   */
   async turnOff(): Promise<void> {
     const made = await subscription().catch(() => null);
     if (made) {
       await post('push/unsubscribe', { endpoint: made.endpoint }).catch(() => {});
       await made.unsubscribe();
     }
-    await this.look();
+    await this.refresh();
   }
 }
 
-/** The one device that this page runs on. */
+/** The notifications of this device. */
 export const push = new Push();
 
-/** Tells the server where to send. */
-async function tell(made: PushSubscription): Promise<void> {
+/** Registers the subscription with the server. */
+async function sendSubscription(made: PushSubscription): Promise<void> {
   await post('push/subscriptions', { ...made.toJSON(), platform: 'web' });
 }
 
@@ -74,7 +84,7 @@ async function subscription(): Promise<PushSubscription | null> {
   return (await made?.pushManager.getSubscription()) ?? null;
 }
 
-/** The bytes of base64url (RFC 4648, section 5). */
+/** Decodes base64url (RFC 4648, section 5). */
 function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
   const binary = atob(base64url.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));

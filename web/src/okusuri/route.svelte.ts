@@ -1,14 +1,17 @@
-/** Which screen the address names: `?view=calendar&month=2026-11`, `?view=history`, `?view=settings`, or today. */
+/**
+ * The screen in the address: `?view=calendar&month=2026-11`, `?view=history`, `?view=settings`, or
+ * today.
+ */
 import { Route } from '../shared/route.svelte.ts';
 
 export const VIEWS = ['today', 'calendar', 'history', 'settings'] as const;
 
 /** One of the four screens. */
 export type View = (typeof VIEWS)[number];
-/** A screen; `month` is the calendar's, `null` for the current one. */
+/** A screen. `month` is the calendar's; `null` for the current one. */
 export type Screen = { readonly is: View; readonly month: string | null };
 
-/** The one address of this page. */
+/** The current screen of this page. */
 export const route = new Route<Screen>(
   (query) => {
     const view = VIEWS.find((one) => one === query.get('view')) ?? 'today';

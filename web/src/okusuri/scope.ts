@@ -1,2 +1,2 @@
-/** Where the page and its service worker are. */
+/** The path of the page, and the scope of its service worker. */
 export const SCOPE = '/okusuri/';

@@ -1,9 +1,9 @@
-/** Times of day, as people write them and as the API takes them. */
+/** Parses times of day. */
 
-/** Times of one medicine, the most that the server takes. */
+/** The most times of a medicine that the server accepts. */
 export const TIMES_MAX = 8;
 
-/** `HH:MM` of `8`, `8:00`, `８時30分`, `20.30`; `null` for what is no time of day. */
+/** Parses `8`, `8:00`, `８時30分` or `20.30` as `HH:MM`. `null` for anything else. */
 export function parseTime(typed: string): string | null {
   const text = typed.normalize('NFKC').trim();
   const match = /^(\d{1,2})(?:[:.時h ]\s*(\d{1,2})?分?)?$/u.exec(text);
@@ -13,7 +13,10 @@ export function parseTime(typed: string): string | null {
   return `${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
-/** The times of a list, each once and in order; `null` when one is none, or there are none or too many. */
+/**
+ * Parses a list of times, sorted and without duplicates. `null` if one is invalid, or there are
+ * none or too many.
+ */
 export function parseTimes(typed: string): readonly string[] | null {
   const parts = typed.split(/[,;、，\n]/u).filter((part) => part.trim() !== '');
   const times = parts.map(parseTime);

@@ -1,4 +1,4 @@
-/** The page of the board's tests: one who draws, one behind a bad relay, and whoever comes late. */
+/** The page of the board's tests: a drawer, a watcher behind a bad relay, and late joiners. */
 import { mount } from 'svelte';
 import '../../src/shared/base.css';
 import type { Batch, BoardMessage } from '../../src/game/board/protocol.ts';
@@ -7,7 +7,7 @@ import { drawing, rng } from '../unit/board-drawing.ts';
 import Harness from './Harness.svelte';
 
 const TURN = '01.01';
-/** How late the relay may deliver. */
+/** The longest delay of the relay. */
 const LATE_MS = 300;
 
 const random = rng(4);
@@ -52,15 +52,15 @@ const drawer = join('drawer', true);
 props.drawer = drawer;
 join('watching', false);
 
-/** What a test does from outside. */
+/** The functions that a test calls. */
 Object.assign(globalThis, {
   board: {
     log,
     stored,
     session: drawer,
-    /** Somebody comes late. */
+    /** Adds a late joiner. */
     joinLate: () => void join('late', false),
-    /** The ops that every engine must draw alike. */
+    /** The ops that every JavaScript engine must draw alike. */
     drawKnown: () => {
       const session = join('known', false);
       session.picture.apply(drawing());
@@ -72,7 +72,7 @@ Object.assign(globalThis, {
       for (const [, session] of props.watching) session.finish();
     },
     replay: () => (props.replay = [...stored]),
-    /** The pixels that a board shows, as a short text. */
+    /** The digest of a board's pixels. */
     pixels: async (name: string) => {
       const canvas = document.querySelector<HTMLCanvasElement>(`[data-board="${name}"] canvas`);
       const { data } = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? {};

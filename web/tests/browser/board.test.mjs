@@ -1,4 +1,4 @@
-/** The game's drawing board in a browser, on a page of its own: no stack is needed. */
+/** The drawing board in a browser, on a page of its own without a stack. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,9 +10,9 @@ import { launchChromium, viewports } from '../chromium.mjs';
 /** @import { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core' */
 /** @import { ViteDevServer } from 'vite' */
 
-/** Ends a test that hangs, measures nothing. */
+/** Ends a test that hangs. */
 const PATIENCE_MS = 20_000;
-/** Pixels of the drawing that the unit tests know too: every engine must come to the same. */
+/** The digest that the unit tests expect too: every JavaScript engine must draw the same pixels. */
 const KNOWN_PIXELS = '867ba17c7984cee1';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -57,12 +57,12 @@ async function open(options = {}) {
   };
 }
 
-/** What a board shows. @param {Page} page @param {string} name @returns {Promise<string>} */
+/** The digest of a board's pixels. @param {Page} page @param {string} name @returns {Promise<string>} */
 function pixels(page, name) {
   return page.evaluate((which) => /** @type {any} */ (globalThis).board.pixels(which), name);
 }
 
-/** Waits until a board shows what another one shows. @param {Page} page @param {string} name @param {string} [as] */
+/** Waits until a board shows the same picture as another one. @param {Page} page @param {string} name @param {string} [as] */
 async function showsTheSame(page, name, as = 'drawer') {
   const until = Date.now() + PATIENCE_MS;
   while ((await pixels(page, name)) !== (await pixels(page, as))) {
@@ -71,7 +71,7 @@ async function showsTheSame(page, name, as = 'drawer') {
   }
 }
 
-/** Draws with the mouse through places given in units of the board. @param {Page} page @param {Locator} canvas @param {number[][]} places */
+/** Draws with the mouse. Positions are in units of the board. @param {Page} page @param {Locator} canvas @param {number[][]} places */
 async function draw(page, canvas, places) {
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
@@ -84,7 +84,7 @@ async function draw(page, canvas, places) {
   await page.mouse.up();
 }
 
-/** The colour at a place of the board. @param {Locator} canvas @param {number} x @param {number} y @returns {Promise<number[]>} */
+/** The colour at a position of the board. @param {Locator} canvas @param {number} x @param {number} y @returns {Promise<number[]>} */
 function colourAt(canvas, x, y) {
   return canvas.evaluate(
     (element, [x = 0, y = 0]) => {
@@ -95,7 +95,7 @@ function colourAt(canvas, x, y) {
   );
 }
 
-/** Waits for the colour at a place. @param {Locator} canvas @param {number} x @param {number} y @param {number[]} colour */
+/** Waits for a colour at a position. @param {Locator} canvas @param {number} x @param {number} y @param {number[]} colour */
 async function turns(canvas, x, y, colour) {
   const until = Date.now() + PATIENCE_MS;
   for (let now = await colourAt(canvas, x, y); String(now) !== String(colour); now = await colourAt(canvas, x, y)) {
@@ -108,7 +108,7 @@ const WHITE = [255, 255, 255];
 const BLACK = [6, 13, 20];
 const RED = [212, 27, 72];
 
-test('drawer, watchers behind a bad relay and latecomers see the same pixels, after every kind of op', async () => {
+test('the drawer, watchers behind a bad relay and late joiners see the same pixels after every kind of op', async () => {
   const { page, canvas, close } = await open();
   await draw(page, canvas, [
     [300, 300],
@@ -160,7 +160,7 @@ test('drawer, watchers behind a bad relay and latecomers see the same pixels, af
   await close();
 });
 
-test('the browser draws the pixels that the unit tests know', async () => {
+test('the browser draws the pixels that the unit tests expect', async () => {
   const { page, close } = await open();
   await page.evaluate(() => /** @type {any} */ (globalThis).board.drawKnown());
   const until = Date.now() + PATIENCE_MS;
@@ -170,11 +170,11 @@ test('the browser draws the pixels that the unit tests know', async () => {
   await close();
 });
 
-test('a stroke is on the own board before anything is sent of it', async () => {
+test('a stroke appears on the drawer’s board before it is sent', async () => {
   const { page, canvas, close } = await open();
   const box = await canvas.boundingBox();
   assert.ok(box);
-  // Nothing is sent: the clock of the batches stands still.
+  // The fake clock stands still, so no batch is sent.
   await page.evaluate(() => {
     globalThis.setTimeout = /** @type {any} */ (() => 0);
   });
@@ -189,7 +189,7 @@ test('a stroke is on the own board before anything is sent of it', async () => {
   await close();
 });
 
-test('a finger draws where it is on a narrow phone, and a second one takes the stroke back', async () => {
+test('a finger draws at its position on a narrow phone, and a second finger discards the stroke', async () => {
   const { page, canvas, context, close } = await open({ viewport: viewports.phone, hasTouch: true, isMobile: true });
   const box = await canvas.boundingBox();
   assert.ok(box);
@@ -220,7 +220,7 @@ test('a finger draws where it is on a narrow phone, and a second one takes the s
   await close();
 });
 
-test('keys that are written into a field are not the board’s', async () => {
+test('the board ignores keys that are typed into a field', async () => {
   const { page, close } = await open();
   const eraser = page.getByRole('radio', { name: 'Eraser' });
   await page.locator('[name=chat]').pressSequentially('beef1]');
@@ -229,14 +229,14 @@ test('keys that are written into a field are not the board’s', async () => {
   await page.locator('[name=chat]').blur();
   await page.keyboard.press('e');
   assert.equal(await eraser.isChecked(), true);
-  // A colour is for the pen.
+  // A colour key switches to the pen.
   await page.keyboard.press('2');
   assert.equal(await eraser.isChecked(), false);
   assert.equal(await page.getByRole('radio', { name: 'Red', exact: true }).isChecked(), true);
   await close();
 });
 
-test('the tools are three groups for the keyboard, each one stop, moved through by arrows', async () => {
+test('the tools are three radio groups: one tab stop each, arrow keys inside', async () => {
   const { page, canvas, close } = await open();
   await draw(page, canvas, [
     [100, 100],
@@ -252,7 +252,7 @@ test('the tools are three groups for the keyboard, each one stop, moved through 
   await close();
 });
 
-test('a finished drawing is played from the start to what was drawn, and kept as a picture', async () => {
+test('a finished drawing can be replayed and saved as a picture', async () => {
   const { page, canvas, close } = await open();
   await draw(page, canvas, [
     [200, 200],
@@ -285,7 +285,7 @@ test('a finished drawing is played from the start to what was drawn, and kept as
 
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-    test(`axe finds nothing on board, question and replay (${size}, ${colorScheme})`, async () => {
+    test(`axe finds no violation on board, dialog and replay (${size}, ${colorScheme})`, async () => {
       const { page, canvas, close } = await open({ viewport, colorScheme, reducedMotion: 'reduce' });
       await draw(page, canvas, [
         [200, 200],
@@ -303,7 +303,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
   }
 }
 
-/** What axe finds wrong. @param {Page} page */
+/** The violations that axe finds. @param {Page} page */
 async function violations(page) {
   await page.evaluate(axe);
   return page.evaluate(async () => {

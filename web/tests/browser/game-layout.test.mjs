@@ -1,4 +1,4 @@
-/** The game's page in windows of little height: what a drawer and a guesser need is in view without scrolling. */
+/** Small windows: a drawer and a guesser see everything that they need without scrolling. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useGame } from './game-page.mjs';
@@ -8,7 +8,7 @@ import { anzu, bunta } from './game-server.mjs';
 
 const { sit } = useGame();
 
-/** Phones, lying and upright, small laptops with the browser's bars taken off, a tablet, a large window. */
+/** Phones sideways and upright, small laptops without the browser's bars, a tablet, a large window. */
 const sizes = [
   [844, 390],
   [932, 430],
@@ -23,7 +23,7 @@ const sizes = [
   [320, 700],
 ].map(([width = 0, height = 0]) => ({ width, height }));
 
-/** Which of these lie, even in part, beyond the window's edges. @param {Page} page @param {Locator} locator @param {string} name */
+/** The elements that are partly or fully outside of the window. @param {Page} page @param {Locator} locator @param {string} name */
 async function outside(page, locator, name) {
   const view = page.viewportSize() ?? { width: 0, height: 0 };
   const boxes = await locator.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
@@ -48,7 +48,7 @@ for (const viewport of sizes) {
       await outside(page, colours, 'a colour'),
       await outside(page, tools.getByRole('button'), 'a button'),
       await outside(page, tools.getByRole('radio'), 'a tool'),
-      await outside(page, page.getByLabel('Secret talk'), 'the field'),
+      await outside(page, page.getByLabel('Secret chat'), 'the field'),
     ];
     assert.deepEqual(missing.flat(), []);
     const board = await page.locator('canvas').boundingBox();
@@ -72,8 +72,8 @@ for (const viewport of sizes) {
     const { page, close } = await sit('room-choosing-drawer', anzu, { viewport });
     const missing = [
       await outside(page, page.getByRole('list', { name: 'Words to choose from' }).getByRole('button'), 'a word'),
-      await outside(page, page.getByLabel('Or a word of your own'), 'the field'),
-      await outside(page, page.getByRole('button', { name: 'Draw it' }), 'the button'),
+      await outside(page, page.getByLabel('Or enter your own word'), 'the field'),
+      await outside(page, page.getByRole('button', { name: 'Draw this word' }), 'the button'),
     ];
     assert.deepEqual(missing.flat(), []);
     await close();

@@ -1,4 +1,4 @@
-/** The way to a game's table against a scripted server: making one, coming to it, getting ready. */
+/** Creating and joining a game and the waiting room, against a scripted server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { table } from '../game-scenes.mjs';
@@ -8,19 +8,19 @@ import { named } from './harness.mjs';
 
 const { open, sit } = useGame();
 
-test('a game is made with what was chosen, and the link leads others to it', async () => {
+test('a game is created with the chosen settings and shows its invite link', async () => {
   const server = await GameServer.at('welcome');
   server.playerId = anzu;
   const { page, close } = await open({ prepare: (page) => server.install(page) });
-  await page.getByRole('button', { name: 'Create the game' }).click();
-  await page.getByText('Please write a name.').waitFor();
+  await page.getByRole('button', { name: 'Create game' }).click();
+  await page.getByText('Enter your name.').waitFor();
   await page.getByLabel('Your name').fill(' あんず ');
   await page.getByLabel('Rounds').selectOption('2');
-  await page.getByLabel('Language of the words').selectOption('ja');
-  await page.getByText('Own words (optional)').click();
-  await page.getByLabel('One a line').fill('カレー\nたこやき');
-  await page.getByLabel('Show it in the public list').check();
-  await page.getByRole('button', { name: 'Create the game' }).click();
+  await page.getByLabel('Word language').selectOption('ja');
+  await page.getByText('Custom words (optional)').click();
+  await page.getByLabel('One word per line').fill('カレー\nたこやき');
+  await page.getByLabel('Show this game in the public list').check();
+  await page.getByRole('button', { name: 'Create game' }).click();
   await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
   assert.deepEqual(server.posted[0], {
     path: '/games',
@@ -37,22 +37,22 @@ test('a game is made with what was chosen, and the link leads others to it', asy
   await close();
 });
 
-test('words that cannot be answers stop the form, by name', async () => {
+test('custom words that cannot be answers are named, and the form is not sent', async () => {
   const server = await GameServer.at('welcome');
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByLabel('Your name').fill('Ann');
-  await page.getByText('Own words (optional)').click();
-  await page.getByLabel('One a line').fill('cat\nねこ');
-  await page.getByText('Latin letters, digits, spaces and hyphens only, please: ねこ').waitFor();
-  await page.getByLabel('Language of the words').selectOption('ja');
-  await page.getByText('Kana only, please: cat').waitFor();
-  await page.getByRole('button', { name: 'Create the game' }).click();
+  await page.getByText('Custom words (optional)').click();
+  await page.getByLabel('One word per line').fill('cat\nねこ');
+  await page.getByText('Not accepted: ねこ').waitFor();
+  await page.getByLabel('Word language').selectOption('ja');
+  await page.getByText('Use kana only. Not accepted: cat').waitFor();
+  await page.getByRole('button', { name: 'Create game' }).click();
   assert.deepEqual(server.posted, []);
   await close();
 });
 
 for (const { locale, words, create } of [
-  { locale: 'en-GB', words: 'en', create: 'Create the game' },
+  { locale: 'en-GB', words: 'en', create: 'Create game' },
   { locale: 'ja-JP', words: 'ja', create: 'ゲームを作る' },
 ])
   test(`a game's words are in the browser's language when nothing is chosen (${locale})`, async () => {
@@ -65,41 +65,41 @@ for (const { locale, words, create } of [
     await close();
   });
 
-test('who follows a link sees who is there, says a name and has a seat', async () => {
+test('an invite link shows the players, asks for a name and joins the game', async () => {
   const server = await GameServer.at('room-waiting');
   const { page, close } = await open({ at: table, prepare: (page) => server.install(page) });
-  await page.getByRole('heading', { name: 'あんず invites you to draw' }).waitFor();
+  await page.getByRole('heading', { name: 'あんず invites you to play' }).waitFor();
   await page.getByLabel('Your name').fill('だいき');
   await page.getByRole('button', { name: 'Play' }).click();
   await page.getByRole('heading', { name: 'Waiting room' }).waitFor();
   assert.deepEqual(server.posted[0]?.body, { name: 'だいき', role: 'player' });
   await server.hears('hello');
-  // The heading of the new screen has the focus, so that a screen reader goes on there.
+  // The heading of the new screen has the focus, so that a screen reader continues there.
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Waiting room');
   await close();
 });
 
-test('a pasted text with a code in it leads to the game, one without is told', async () => {
+test('a pasted text with a game code opens the game, one without shows an error', async () => {
   const server = await GameServer.at('room-waiting');
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByLabel('Link or code').fill('come and play');
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByText('There is no game’s code in this text.').waitFor();
+  await page.getByText('No game link or code found.').waitFor();
   await page.getByLabel('Link or code').fill(`come: http://x.test/game/?game=${gameId} !`);
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByRole('heading', { name: 'あんず invites you to draw' }).waitFor();
+  await page.getByRole('heading', { name: 'あんず invites you to play' }).waitFor();
   await page.goBack();
   await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
   await close();
 });
 
 for (const [type, status, words] of /** @type {const} */ ([
-  ['game-not-found', 404, 'There is no such game (any more).'],
+  ['game-not-found', 404, 'Game not found.'],
   ['game-finished', 409, 'This game is over.'],
-  ['kicked', 403, 'You were voted out of this game.'],
-  ['too-many-spectators', 409, 'No more can watch this game at once.'],
+  ['kicked', 403, 'You were kicked from this game.'],
+  ['too-many-spectators', 409, 'This game has no room for more spectators.'],
 ])) {
-  test(`a door that is closed says why (${type})`, async () => {
+  test(`joining a closed game says why (${type})`, async () => {
     const server = await GameServer.at('room-waiting');
     const answer = named(status, type, 'No');
     server.answers[`POST /games/${gameId}/players`] = (route) => route.fulfill(answer);
@@ -114,7 +114,7 @@ for (const [type, status, words] of /** @type {const} */ ([
   });
 }
 
-test('a token that the server does not know any more is dropped, and the seat is taken anew', async () => {
+test('a token that the server rejects is dropped, and the player joins as a new one', async () => {
   const server = await GameServer.at('room-waiting');
   const answer = named(401, 'invalid-token', 'No');
   const path = `POST /games/${gameId}/players`;
@@ -131,27 +131,27 @@ test('a token that the server does not know any more is dropped, and the seat is
   await close();
 });
 
-test('the host sets the game up and starts it when the others are ready', async () => {
+test('the host changes the settings and starts the game when the others are ready', async () => {
   const { server, page, close } = await sit('welcome', anzu);
-  assert.equal(await page.getByRole('button', { name: 'Start the game' }).isDisabled(), true);
-  await page.getByText('Still waiting for Chie.').waitFor();
-  await page.getByLabel('Time to draw').selectOption('120');
+  assert.equal(await page.getByRole('button', { name: 'Start game' }).isDisabled(), true);
+  await page.getByText('Waiting for Chie to get ready.').waitFor();
+  await page.getByLabel('Drawing time').selectOption('120');
   assert.deepEqual(await server.hears('configure'), {
     action: 'configure',
     settings: { timeLimit: 120, roundCount: 3, playerCount: 8, hints: true, words: 'both', language: 'ja' },
   });
   await server.show('room-waiting');
-  await page.getByRole('button', { name: 'Start the game' }).click();
+  await page.getByRole('button', { name: 'Start game' }).click();
   await server.hears('start');
   await close();
 });
 
-test('a guest says ready, and takes it back', async () => {
+test('a guest becomes ready, and not ready again', async () => {
   const { server, page, close } = await sit('welcome', chie);
   await page.getByRole('button', { name: 'I’m ready' }).click();
   assert.equal((await server.hears('ready'))['ready'], true);
   await server.show('room-waiting');
-  await page.getByRole('button', { name: 'Wait, not yet' }).click();
+  await page.getByRole('button', { name: 'I’m not ready' }).click();
   assert.equal((await server.hears('ready'))['ready'], false);
   await close();
 });

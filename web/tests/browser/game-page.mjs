@@ -1,15 +1,15 @@
-/** The game's page, opened against a scripted server, and what its tests look at. */
+/** Opens the game's page against a scripted server, with helpers for its tests. */
 import { table } from '../game-scenes.mjs';
 import { GameServer } from './game-server.mjs';
 import { useBrowser } from './harness.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
-/** A browser for a file's tests. */
+/** The browser of a test file. */
 export function useGame() {
   const open = useBrowser('/game/');
 
-  /** Opens the page for a player who has a seat in a game that is as in an example. @param {string} room @param {string} playerId @param {object} [options] */
+  /** Opens the page for a player with a seat in a game in the state of an example. @param {string} room @param {string} playerId @param {object} [options] */
   async function sit(room, playerId, options = {}) {
     const server = await GameServer.at(room);
     server.playerId = playerId;
@@ -22,5 +22,5 @@ export function useGame() {
   return { open, sit };
 }
 
-/** The line in the chat with that text. @param {Page} page @param {string | RegExp} text */
+/** The chat line with that text. @param {Page} page @param {string | RegExp} text */
 export const line = (page, text) => page.getByTestId('chat').getByText(text);

@@ -1,4 +1,4 @@
-/** The game's page against a scripted server: what players do and see, message by message. */
+/** A game from message to message, against a scripted server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -14,20 +14,20 @@ test('the drawer chooses a word of three, or types one in any kana', async () =>
   const { server, page, close } = await sit('room-choosing-drawer', anzu);
   await page.getByRole('button', { name: 'くじら whale' }).click();
   assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', option: 1 });
-  await page.getByLabel('Or a word of your own').fill('pencil');
-  await page.getByRole('button', { name: 'Draw it' }).click();
-  await page.getByText('Kana only, please.').waitFor();
-  await page.getByLabel('Or a word of your own').fill('クラゲ');
-  await page.getByRole('button', { name: 'Draw it' }).click();
+  await page.getByLabel('Or enter your own word').fill('pencil');
+  await page.getByRole('button', { name: 'Draw this word' }).click();
+  await page.getByText('Use kana only.').waitFor();
+  await page.getByLabel('Or enter your own word').fill('クラゲ');
+  await page.getByRole('button', { name: 'Draw this word' }).click();
   assert.deepEqual(await server.hears('choose'), { action: 'choose', turnId: '02.01', word: 'くらげ' });
   await close();
 });
 
-test('what the drawer draws goes out, and is stored', async () => {
+test('the drawer’s strokes are sent to the others, and saved', async () => {
   const { server, page, close } = await sit('room-drawing-drawer', anzu);
   await server.hears('catch-up');
   const canvas = page.locator('canvas');
-  await page.getByText('Getting the board ready').waitFor({ state: 'detached' });
+  await page.getByText('Loading the drawing').waitFor({ state: 'detached' });
   const box = await canvas.boundingBox();
   assert.ok(box);
   await page.mouse.move(box.x + 50, box.y + 50);
@@ -41,25 +41,25 @@ test('what the drawer draws goes out, and is stored', async () => {
   await close();
 });
 
-test('a guesser guesses, is told when it is close, and then talks with those who know', async () => {
+test('a guesser sees that a guess was close, solves the word, and then reads the secret chat', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
-  assert.equal(await page.getByTestId('word').innerText(), 'A word of 4 letters: letter 2 is ん');
+  assert.equal(await page.getByTestId('word').innerText(), 'A word with 4 letters: letter 2 is ん');
   const field = page.getByLabel('Your guess');
   await field.fill('えんびつ');
   await field.press('Enter');
   const guess = await server.hears('say');
   assert.equal(guess['text'], 'えんびつ');
   server.say({ ...(await example('near')), id: guess['id'] });
-  await line(page, 'So close: えんびつ').waitFor();
+  await line(page, '“えんびつ” is close!').waitFor();
 
   await field.fill('えんぴつ');
   await field.press('Enter');
   const { id } = await server.hears('say');
   server.say({ type: 'chat', lines: [{ id, playerId: bunta, name: 'ぶんた', text: '', kind: 'correct' }] });
   await server.show('room-drawing-solver');
-  await line(page, 'You got it!').waitFor();
+  await line(page, 'You guessed the word!').waitFor();
   await page.getByText('The word: えんぴつ (pencil)').waitFor({ state: 'attached' });
-  await page.getByLabel('Secret talk').waitFor();
+  await page.getByLabel('Secret chat').waitFor();
   const secret = {
     id: '0199c0de-9000-7000-8000-000000000001',
     playerId: chie,
@@ -68,14 +68,14 @@ test('a guesser guesses, is told when it is close, and then talks with those who
     kind: 'talk',
   };
   server.say({ type: 'chat', lines: [secret] });
-  await line(page, 'among those who know').waitFor();
+  await line(page, 'secret chat').waitFor();
   await close();
 });
 
-test('that a guess was close is shown until the next guess, or for some seconds', async () => {
+test('the notice of a close guess stays until the next guess, or for some seconds', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const near = await example('near');
-  const notice = line(page, 'So close');
+  const notice = line(page, 'is close!');
   server.say(near);
   await notice.waitFor();
   const field = page.getByLabel('Your guess');
@@ -92,31 +92,31 @@ test('that a guess was close is shown until the next guess, or for some seconds'
   await close();
 });
 
-test('in an English game the word is English, and its words stand apart', async () => {
+test('an English game has English words, with the letters of each word counted', async () => {
   const { room } = await example('room-drawing-guesser');
   const english = { settings: { ...room.settings, language: 'en' }, turn: { ...room.turn, mask: '＿c＿ ＿＿＿＿＿' } };
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   await server.show('room-drawing-guesser', english);
-  await page.getByText('A word of 3 + 5 letters: letter 2 is c').waitFor({ state: 'attached' });
+  await page.getByText('A word with 3 + 5 letters: letter 2 is c').waitFor({ state: 'attached' });
   assert.equal(await page.getByLabel('Your guess').getAttribute('lang'), 'en');
 
   server.playerId = anzu;
   const other = await sit('room-choosing-drawer', anzu);
   await other.server.show('room-choosing-drawer', { settings: english.settings });
-  const own = other.page.getByLabel('Or a word of your own');
-  await other.page.getByText('Up to 50 letters.').waitFor();
+  const own = other.page.getByLabel('Or enter your own word');
+  await other.page.getByText('English, up to 50 characters.').waitFor();
   await own.fill('くらげ');
-  await other.page.getByRole('button', { name: 'Draw it' }).click();
-  await other.page.getByText('Latin letters, digits, spaces and hyphens only, please.').waitFor();
+  await other.page.getByRole('button', { name: 'Draw this word' }).click();
+  await other.page.getByText('Use Latin letters, digits, spaces, hyphens and apostrophes only.').waitFor();
   await own.fill(' Polar  bear ');
-  await other.page.getByRole('button', { name: 'Draw it' }).click();
+  await other.page.getByRole('button', { name: 'Draw this word' }).click();
   const choice = { action: 'choose', turnId: '02.01', word: 'Polar bear' };
   assert.deepEqual(await other.server.hears('choose'), choice);
   await other.close();
   await close();
 });
 
-test('a guess that came too fast is told, and stands in the field again', async () => {
+test('a guess that was too fast shows an error and is put back into the field', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const field = page.getByLabel('Your guess');
   await field.fill('えんぴつ');
@@ -135,7 +135,7 @@ test('a guess that came too fast is told, and stands in the field again', async 
   await close();
 });
 
-test('names and lines are text, whatever they look like', async () => {
+test('names and chat lines with HTML are shown as text', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const text = '<img src=x onerror="document.title=1"><b>x</b>';
   server.say({ type: 'chat', lines: [{ id: 'a', playerId: chie, name: '<i>Chie</i>', text, kind: 'guess' }] });
@@ -152,7 +152,7 @@ test('a letter typed anywhere goes into the guess', async () => {
   await close();
 });
 
-test('when the time is up, the page says so once, in its place in the row', async () => {
+test('when the time is up, the page sends one tick', async () => {
   const { server, close } = await sit('room-choosing', bunta);
   const { room } = await example('room-drawing-guesser');
   await server.show('room-drawing-guesser', { turn: { ...room.turn, nextMs: 50 } });
@@ -163,7 +163,7 @@ test('when the time is up, the page says so once, in its place in the row', asyn
   await close();
 });
 
-test('the turn ends with the word and what it brought, and an older room changes nothing any more', async () => {
+test('the reveal shows the word and the points, and an older room is ignored', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', chie);
   const older = server.room;
   await server.show('room-reveal');
@@ -178,7 +178,7 @@ test('the turn ends with the word and what it brought, and an older room changes
   await close();
 });
 
-test('a drawing that was there before is seen by who comes later', async () => {
+test('a late joiner sees the drawing so far', async () => {
   const server = await GameServer.at('room-drawing-guesser');
   server.batches = [
     { seq: 1, ops: [{ op: 'fill', id: 1, color: 4, at: [5, 5] }] },
@@ -196,26 +196,26 @@ test('a drawing that was there before is seen by who comes later', async () => {
   await close();
 });
 
-test('a lost connection is told and comes back; what was said meanwhile is sent, the drawing is asked for again', async () => {
+test('after a lost connection the page reconnects, sends the waiting lines and requests the drawing', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   await server.hears('catch-up');
   const path = `POST /games/${gameId}/players`;
   server.answers[path] = (route) => route.abort();
   await server.socket?.close();
-  await page.getByText('The connection is lost; coming back').waitFor();
+  await page.getByText('Connection lost. Reconnecting').waitFor();
   await page.getByLabel('Your guess').fill('えんぴつ');
   await page.getByLabel('Your guess').press('Enter');
-  await line(page, 'waiting for the connection').waitFor();
+  await line(page, 'not sent yet').waitFor();
   delete server.answers[path];
   assert.equal((await server.hears('say'))['text'], 'えんぴつ');
   await server.hears('catch-up');
-  await page.getByText('The connection is lost').waitFor({ state: 'detached' });
+  await page.getByText('Connection lost').waitFor({ state: 'detached' });
   assert.equal(server.connections, 2);
-  assert.equal(await line(page, 'waiting for the connection').count(), 0);
+  assert.equal(await line(page, 'not sent yet').count(), 0);
   await close();
 });
 
-test('without a network it says so, and comes back with it', async () => {
+test('the page says that it is offline, and reconnects when it is online', async () => {
   const { server, page, context, close } = await sit('room-drawing-guesser', bunta);
   await context.setOffline(true);
   await server.socket?.close();
@@ -226,7 +226,7 @@ test('without a network it says so, and comes back with it', async () => {
   await close();
 });
 
-test('who opens the game elsewhere can take it back', async () => {
+test('a game that was opened in another tab can be continued here', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   server.say(await example('replaced'));
   await page.getByRole('heading', { name: 'This game is open in another tab' }).waitFor();
@@ -237,10 +237,10 @@ test('who opens the game elsewhere can take it back', async () => {
   await close();
 });
 
-test('who is voted out is told, and does not come back by itself', async () => {
+test('a kicked player sees why, and the page does not reconnect', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   server.say(await example('kicked'));
-  await page.getByRole('heading', { name: 'You were voted out' }).waitFor();
+  await page.getByRole('heading', { name: 'You were kicked' }).waitFor();
   await page.getByRole('button', { name: 'Back to the start' }).click();
   await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
   assert.equal(await page.getByText('Back to your game').count(), 0);
@@ -248,25 +248,25 @@ test('who is voted out is told, and does not come back by itself', async () => {
   await close();
 });
 
-test('a flood is told, and the notice goes', async () => {
+test('the notice about too many messages disappears after some seconds', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   await page.clock.install();
   server.say(await example('error'));
-  await page.getByRole('alert').getByText('Slower, please').waitFor();
+  await page.getByRole('alert').getByText('You are sending too fast').waitFor();
   await page.clock.runFor(7_000);
   await page.getByRole('alert').waitFor({ state: 'detached' });
   await close();
 });
 
-test('a vote against a player asks once more', async () => {
+test('a vote to kick asks for a second press', async () => {
   const { server, page, close } = await sit('room-drawing-guesser', bunta);
   const board = page.getByRole('complementary', { name: 'Players' });
-  await board.getByRole('button', { name: 'Vote out Chie', exact: true }).click();
+  await board.getByRole('button', { name: 'Vote to kick Chie', exact: true }).click();
   assert.deepEqual(
     server.heard.filter((message) => message['action'] === 'kick'),
     [],
   );
-  await board.getByRole('button', { name: 'Vote out Chie?' }).click();
+  await board.getByRole('button', { name: 'Vote to kick Chie?' }).click();
   assert.equal((await server.hears('kick'))['playerId'], chie);
   await close();
 });
@@ -293,9 +293,9 @@ test('the drawer may skip the turn; the others once the drawer has been away for
   await close();
 });
 
-test('at the end equals share a place, and who asks for a rematch goes over to it', async () => {
+test('equal scores share a rank, and the player who asks for a rematch joins it', async () => {
   const { server, page, close } = await sit('room-finished', anzu);
-  await page.getByRole('heading', { name: 'あんず and ぶんた win together!' }).waitFor();
+  await page.getByRole('heading', { name: 'It’s a tie: あんず and ぶんた win!' }).waitFor();
   const ranks = await page.getByTestId('standings').locator('.rank').allInnerTexts();
   assert.deepEqual(ranks, ['1.', '1.', '3.', '4.']);
   await page.getByRole('button', { name: 'Play again' }).click();
@@ -311,7 +311,7 @@ test('at the end equals share a place, and who asks for a rematch goes over to i
   await close();
 });
 
-test('a rematch that somebody else asked for is offered, not forced', async () => {
+test('a rematch of another player is offered, not joined automatically', async () => {
   const { server, page, close } = await sit('room-finished', anzu);
   server.say(await example('rematch'));
   await page.getByRole('button', { name: 'Join the rematch' }).waitFor();
@@ -319,18 +319,18 @@ test('a rematch that somebody else asked for is offered, not forced', async () =
   await close();
 });
 
-test('leaving asks first, then gives the seat up', async () => {
+test('leaving asks for confirmation, then gives the seat up', async () => {
   const { server, page, close } = await sit('room-waiting', bunta);
-  await page.getByRole('button', { name: 'Leave the game' }).click();
+  await page.getByRole('button', { name: 'Leave game' }).click();
   await page.getByRole('button', { name: 'Stay' }).click();
-  await page.getByRole('button', { name: 'Leave the game' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Leave the game' }).click();
+  await page.getByRole('button', { name: 'Leave game' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave game' }).click();
   await server.hears('leave');
   await page.getByRole('heading', { name: 'Draw it, guess it' }).waitFor();
   await close();
 });
 
-test('a finished game’s drawings are played again, and a missing one is told', async () => {
+test('the drawings of a finished game can be replayed, and a missing one shows a message', async () => {
   const server = await GameServer.at('room-finished');
   server.playerId = anzu;
   const turn = { id: '01.01', drawerName: 'あんず', answer: 'えんぴつ' };
@@ -342,17 +342,17 @@ test('a finished game’s drawings are played again, and a missing one is told',
   await page.getByRole('button', { name: 'えんぴつ' }).click();
   await page.getByRole('img', { name: 'えんぴつ, drawn by あんず' }).waitFor();
   await page.getByRole('button', { name: 'くじら' }).click();
-  await page.getByText('Of this turn no drawing was kept.').waitFor();
+  await page.getByText('No drawing was saved for this turn.').waitFor();
   await close();
 });
 
-test('a screen reader hears the phases, and the chat in handfuls', async () => {
+test('screen readers get the phases, and summaries of the chat', async () => {
   const { server, page, close } = await sit('room-choosing', bunta);
   await page.clock.install();
   const phase = page.getByTestId('phase');
-  await phase.getByText('あんず chooses a word.').waitFor({ state: 'attached' });
+  await phase.getByText('あんず is choosing a word.').waitFor({ state: 'attached' });
   await server.show('room-drawing-guesser');
-  await phase.getByText('あんず draws a word of 4 letters.').waitFor({ state: 'attached' });
+  await phase.getByText('あんず is drawing a word with 4 letters.').waitFor({ state: 'attached' });
   server.say({ type: 'chat', lines: [{ id: 'first', playerId: chie, name: 'Chie', text: 'hi', kind: 'talk' }] });
   await line(page, 'hi').waitFor();
   for (let i = 1; i <= 5; i++) {
@@ -371,7 +371,7 @@ test('a screen reader hears the phases, and the chat in handfuls', async () => {
 });
 
 for (const locale of ['en-GB', 'ja-JP']) {
-  test(`on a phone of 320 pixels the field stays at hand and nothing is wider (${locale})`, async () => {
+  test(`on a phone of 320 pixels the chat field stays visible and nothing overflows (${locale})`, async () => {
     const { page, close } = await sit('room-drawing-guesser', bunta, { viewport: viewports.phone, locale });
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewports.phone.width);
     const field = page.locator('#say');
@@ -387,7 +387,7 @@ for (const locale of ['en-GB', 'ja-JP']) {
       );
     };
     assert.ok(await inSight());
-    // As with the keyboard open.
+    // The height with the on-screen keyboard open.
     await page.setViewportSize({ width: 320, height: 360 });
     await page.waitForFunction(() => document.querySelector('.table')?.clientHeight === 360);
     assert.ok(await inSight());

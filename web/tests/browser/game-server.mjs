@@ -1,11 +1,11 @@
-/** A server for the game's page that says what the test tells it to: HTTP answers and a WebSocket, out of the examples of the protocol. */
+/** A scripted server for the game's page: HTTP answers and a WebSocket, with the protocol's examples. */
 import { readFile } from 'node:fs/promises';
 import { problem } from './harness.mjs';
 
 /** @import { Page, Route, WebSocketRoute } from 'playwright-core' */
 
 /**
- * A JSON object, its members known to the test alone.
+ * A JSON object of any shape.
  *
  * @typedef {Record<string, any>} Json
  */
@@ -17,37 +17,37 @@ export const anzu = '0199c0d0-1111-7aaa-8aaa-000000000001';
 export const bunta = '0199c0d0-2222-7bbb-8bbb-000000000002';
 export const chie = '0199c0d0-3333-7ccc-8ccc-000000000003';
 
-/** An example of a server's message. @param {string} name @returns {Promise<Json>} */
+/** Reads an example message of the protocol. @param {string} name @returns {Promise<Json>} */
 export async function example(name) {
   return JSON.parse(await readFile(new URL(`../protocol/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** One game, and one browser's way to it. */
+/** The server of one game, for one browser. */
 export class GameServer {
-  /** Who the browser is. */
+  /** The browser's player. */
   playerId = bunta;
   role = 'player';
-  /** What clients have said. @type {Json[]} */
+  /** The messages from clients. @type {Json[]} */
   heard = [];
   /** Bodies of `POST` requests, by path. @type {{ path: string, body: Json, token: string | null }[]} */
   posted = [];
-  /** Answers that differ from the usual ones, by "METHOD path". @type {Record<string, (route: Route) => unknown>} */
+  /** Answers that replace the default ones, by "METHOD path". @type {Record<string, (route: Route) => unknown>} */
   answers = {};
   /** The open connection. @type {WebSocketRoute | undefined} */
   socket;
   connections = 0;
-  /** The lines that a newcomer gets. @type {Json[]} */
+  /** The chat history that a new connection gets. @type {Json[]} */
   lines = [];
-  /** What is stored of the drawing. @type {Json[]} */
+  /** The saved batches of the drawing. @type {Json[]} */
   batches = [];
   #version = 100;
 
-  /** @param {Json} room What a newcomer sees. */
+  /** @param {Json} room The room that a new connection gets. */
   constructor(room) {
     this.room = room;
   }
 
-  /** A server whose game is as in an example. @param {string} name */
+  /** A server with a game in the state of an example. @param {string} name */
   static async at(name) {
     return new GameServer((await example(name))['room']);
   }
@@ -68,7 +68,7 @@ export class GameServer {
     );
   }
 
-  /** Lets the browser have a seat in the game already. @param {Page} page @param {string} name */
+  /** Gives the browser a seat in the game. @param {Page} page @param {string} name */
   async seat(page, name = 'ぶんた') {
     await page.addInitScript(
       ([id, name, game]) => {
@@ -82,19 +82,19 @@ export class GameServer {
     await this.install(page);
   }
 
-  /** Says something to the browser. @param {Json} message */
+  /** Sends a message to the browser. @param {Json} message */
   say(message) {
     this.socket?.send(JSON.stringify(message));
   }
 
-  /** Shows the room of an example, as a newer state. @param {string} name @param {Json} [changes] of the room */
+  /** Sends the room of an example, with a newer version. @param {string} name @param {Json} [changes] of the room */
   async show(name, changes = {}) {
     const { room } = await example(name);
     this.room = { ...room, ...changes, version: ++this.#version };
     this.say({ type: 'room', room: this.room });
   }
 
-  /** Waits until the browser has said something of this kind since the last such wait. @param {string} action */
+  /** Waits for the next message of this kind from the browser. @param {string} action */
   async hears(action) {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {

@@ -1,4 +1,4 @@
-/** Two browsers, and later a third, play a turn on the running stack: its API, its sockets, its functions and its table. */
+/** Two players and a spectator play a turn on the running stack, in three browsers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useBrowser } from './harness.mjs';
@@ -7,7 +7,7 @@ import { useBrowser } from './harness.mjs';
 
 const open = useBrowser('/game/');
 
-/** Far above what anything takes: it ends a test that hangs, it measures nothing. */
+/** Ends a test that hangs. Far longer than any step takes. */
 const PATIENCE_MS = 20_000;
 
 /** A digest of the board's pixels, and how many of them are not white. @param {Page} page */
@@ -23,7 +23,7 @@ function pixels(page) {
   });
 }
 
-/** Waits until all boards show the same picture, and gives it. @param {Page[]} pages */
+/** Waits until all boards show the same picture, and returns its digest. @param {Page[]} pages */
 async function samePicture(...pages) {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -34,7 +34,7 @@ async function samePicture(...pages) {
   }
 }
 
-/** Draws with the mouse, in shares of the board. @param {Page} page @param {[number, number][]} corners */
+/** Draws with the mouse. Positions are fractions of the board's size. @param {Page} page @param {[number, number][]} corners */
 async function draw(page, corners) {
   const box = await page.locator('canvas').boundingBox();
   assert.ok(box);
@@ -45,21 +45,21 @@ async function draw(page, corners) {
   await page.mouse.up();
 }
 
-/** The drawer chooses the first word; gives the word. @param {Page} page */
+/** Chooses the first word as the drawer, and returns it. @param {Page} page */
 async function choose(page) {
   const option = page.getByRole('list', { name: 'Words to choose from' }).getByRole('button').first();
   const word = await option.locator('strong').innerText();
   await option.click();
-  await page.getByText('Getting the board ready').waitFor({ state: 'detached' });
-  await page.getByText('You draw', { exact: true }).waitFor();
+  await page.getByText('Loading the drawing').waitFor({ state: 'detached' });
+  await page.getByText('You are drawing', { exact: true }).waitFor();
   return word;
 }
 
-test('two players play a game, a third looks on, and all see the same picture', async () => {
+test('two players and a spectator see the same picture', async () => {
   const host = await open();
   await host.page.getByLabel('Your name').fill('あんず');
   await host.page.getByLabel('Rounds').selectOption('1');
-  await host.page.getByRole('button', { name: 'Create the game' }).click();
+  await host.page.getByRole('button', { name: 'Create game' }).click();
   const link = new URL(await host.page.getByTestId('game-link').inputValue());
   const at = link.pathname + link.search;
 
@@ -67,7 +67,7 @@ test('two players play a game, a third looks on, and all see the same picture', 
   await guest.page.getByLabel('Your name').fill('ぶんた');
   await guest.page.getByRole('button', { name: 'Play' }).click();
   await guest.page.getByRole('button', { name: 'I’m ready' }).click();
-  await host.page.getByRole('button', { name: 'Start the game' }).click();
+  await host.page.getByRole('button', { name: 'Start game' }).click();
 
   const word = await choose(host.page);
   await draw(host.page, [
@@ -77,7 +77,7 @@ test('two players play a game, a third looks on, and all see the same picture', 
     [0.2, 0.8],
     [0.2, 0.2],
   ]);
-  // Filled, drawn over, and that taken back: every kind of thing that a board has to order.
+  // A fill, a stroke over it, and an undo: the order matters on every board.
   await host.page.keyboard.press('f');
   await host.page.locator('canvas').click({ position: { x: 5, y: 5 } });
   await host.page.keyboard.press('b');
@@ -93,7 +93,7 @@ test('two players play a game, a third looks on, and all see the same picture', 
   await onlooker.page.getByRole('button', { name: 'Just watch' }).click();
   const picture = await samePicture(host.page, guest.page, onlooker.page);
 
-  // A reload gives seat and picture back.
+  // A reload restores the seat and the picture.
   await guest.page.reload();
   const field = guest.page.getByLabel('Your guess');
   await field.fill('ちがうことば');
@@ -118,7 +118,7 @@ test('two players play a game, a third looks on, and all see the same picture', 
     `both have earned something: ${points.join(', ')}`,
   );
 
-  // What was drawn is there to be played again, pixel for pixel.
+  // The replay shows the same pixels.
   await host.page.getByRole('button', { name: word }).click();
   assert.deepEqual(await samePicture(host.page), picture);
   for (const { close } of [host, guest, onlooker]) await close();

@@ -1,4 +1,4 @@
-/** From the first code to the last goodbye, on the real stack. */
+/** From sign-in to deletion of the account, on the running stack. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -11,10 +11,10 @@ import { useBrowser } from './harness.mjs';
 
 const open = useBrowser('/okusuri/');
 
-/** Far above what a mail takes. */
+/** Far longer than an email takes. */
 const MAIL_ATTEMPTS_MAX = 100;
 
-/** The code that was mailed to an address. @param {Page} page @param {string} email */
+/** The code that was sent to an address. @param {Page} page @param {string} email */
 async function mailedCode(page, email) {
   for (let attempt = 0; attempt < MAIL_ATTEMPTS_MAX; attempt++) {
     const url = new URL('/_local/mail', page.url()).href;
@@ -27,27 +27,27 @@ async function mailedCode(page, email) {
   throw new Error(`no code was mailed to ${email}`);
 }
 
-/** Signs in somebody new, and gives their address. @param {Page} page */
+/** Signs in as a new user, and returns the address. @param {Page} page */
 async function signIn(page) {
   const email = `mio-${Date.now()}-${Math.floor(Math.random() * 1e6)}@example.org`;
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Send me a code' }).click();
   const field = page.getByRole('textbox', { name: 'Code' });
   await field.waitFor();
   const code = await mailedCode(page, email);
-  // Another one than that.
+  // A code that is certainly wrong.
   await field.fill(code === '111111' ? '222222' : '111111');
-  await page.getByText('4 attempts are left.').waitFor();
+  await page.getByText('You have 4 attempts left.').waitFor();
   await field.fill(code);
   await page.getByTestId('take').waitFor();
   return email;
 }
 
-/** The day in the zone that the tests' browser is in. @param {number} [days] */
+/** The date in the time zone of the tests' browser. @param {number} [days] */
 const dayAt = (days = 0) =>
   new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Tokyo' }).format(Date.now() + days * 86_400_000);
 
-test('a code lets in, a tap makes a streak, an earlier day makes it longer, and signing out ends it', async () => {
+test('signing in with a code, recording today and an earlier day, and signing out', async () => {
   const { page, context, close } = await open({ timezoneId: 'Asia/Tokyo', viewport: viewports.phone });
   const email = await signIn(page);
   await page.getByRole('img', { name: '0 days in a row; your best is 0.' }).waitFor();
@@ -79,14 +79,14 @@ test('a code lets in, a tap makes a streak, an earlier day makes it longer, and 
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByTestId('medicines').getByText('1 tablet · 00:00, 23:59').waitFor();
   const csv = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Log as CSV' }).click();
+  await page.getByRole('button', { name: 'Export log (CSV)' }).click();
   assert.deepEqual((await readFile(await (await csv).path(), 'utf8')).trim().split(/\r?\n/), [
     'date,has_bleeding,is_taken,note',
     `${dayAt(-1)},true,true,In the evening`,
     `${dayAt()},false,true,`,
   ]);
   const json = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Everything as JSON' }).click();
+  await page.getByRole('button', { name: 'Export everything (JSON)' }).click();
   assert.ok((await readFile(await (await json).path(), 'utf8')).includes('In the evening'));
 
   await page.getByRole('link', { name: 'Today' }).click();
@@ -99,12 +99,12 @@ test('a code lets in, a tap makes a streak, an earlier day makes it longer, and 
   assert.ok(cookies.some(({ httpOnly, sameSite, path }) => httpOnly && sameSite === 'Lax' && path === '/okusuri'));
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByTestId('devices').getByText('this device').waitFor();
-  // The page forgets at once; the server hears of it a moment later.
+  // The page deletes its data at once; the server is told a moment later.
   const told = page.waitForResponse((response) => response.url().endsWith('/okusuri/api/sign-out'));
   await page.getByTestId('sign-out').click();
   assert.equal((await told).status(), 204);
-  await page.getByLabel('E-mail address').waitFor();
-  // The token itself is worth nothing any more, and the browser has forgotten whose it was.
+  await page.getByLabel('Email address').waitFor();
+  // The token is no longer valid, and the browser keeps no data of the user.
   await context.addCookies(cookies);
   const answer = await page.request.get(new URL('/okusuri/api/me', page.url()).href);
   assert.equal(answer.status(), 401);
@@ -113,7 +113,7 @@ test('a code lets in, a tap makes a streak, an earlier day makes it longer, and 
   await close();
 });
 
-test('a CSV file is brought in, and then everything is deleted', async () => {
+test('a CSV file is imported, and then everything is deleted', async () => {
   const { page, close } = await open({ timezoneId: 'Asia/Tokyo' });
   await signIn(page);
   await page.getByRole('link', { name: 'Settings' }).click();
@@ -121,18 +121,18 @@ test('a CSV file is brought in, and then everything is deleted', async () => {
   const csv = ['date,has_bleeding,note', ...rows, '2026-02-30,true,', `${dayAt(5)},true,`].join('\n');
   const file = { name: 'log.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
   await page.getByLabel('CSV file').setInputFiles(file);
-  await page.getByText('3 can be brought in, 2 cannot.').waitFor();
-  await page.getByTestId('preview').getByText('This day is still to come.').waitFor();
-  await page.getByRole('button', { name: 'Bring in 3' }).click();
-  await page.getByText('3 days were brought in.').waitFor();
+  await page.getByText('3 rows can be imported. 2 rows have errors and are left out.').waitFor();
+  await page.getByTestId('preview').getByText('This date is in the future.').waitFor();
+  await page.getByRole('button', { name: 'Import 3 rows' }).click();
+  await page.getByText('3 days were imported.').waitFor();
   await page.getByRole('link', { name: 'Today' }).click();
   await page.getByRole('img', { name: '3 days in a row; your best is 3.' }).waitFor();
 
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Delete everything…' }).click();
   await page.getByRole('checkbox', { name: /I understand/ }).check();
-  await page.getByRole('button', { name: 'Delete it all' }).click();
-  await page.getByText('Your account and everything in it is deleted.').waitFor();
+  await page.getByRole('button', { name: 'Delete permanently' }).click();
+  await page.getByText('Your account and all its data were deleted.').waitFor();
   const answer = await page.request.get(new URL('/okusuri/api/me', page.url()).href);
   assert.equal(answer.status(), 401);
   await close();

@@ -1,4 +1,4 @@
-/** The medication log without a network: what it keeps, what waits, its worker, and what is pushed to it. */
+/** The medication log without a network: cached data, unsent writes, the service worker, and push. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -8,7 +8,7 @@ import { dayAt, OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
-test('what is written without a network waits, and is sent later, in order, once', async () => {
+test('entries made offline are sent later, in order, once', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server);
   await page.getByTestId('take').waitFor();
@@ -19,10 +19,10 @@ test('what is written without a network waits, and is sent later, in order, once
   await page.getByRole('textbox', { name: 'Note' }).fill('On the train');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByTestId('take-bleeding').click();
-  await act(page).getByText('With bleeding · waits to be sent').waitFor();
-  await act(page).getByRole('button', { name: 'No bleeding after all' }).click();
-  await act(page).getByText('No bleeding · waits to be sent').waitFor();
-  await page.getByText('2 entries wait to be sent.').waitFor();
+  await act(page).getByText('With bleeding · waiting to be sent').waitFor();
+  await act(page).getByRole('button', { name: 'Change to “no bleeding”' }).click();
+  await act(page).getByText('No bleeding · waiting to be sent').waitFor();
+  await page.getByText('2 entries are waiting to be sent.').waitFor();
   assert.deepEqual(logChanges(server), []);
 
   await context.setOffline(false);
@@ -33,7 +33,7 @@ test('what is written without a network waits, and is sent later, in order, once
   await close();
 });
 
-test('the page opens without a network, shows what was known, and takes what is written', async () => {
+test('the page opens without a network, shows cached data and accepts entries', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server, { serviceWorkers: 'allow', viewport: viewports.phone });
   for (const [screen, sign] of [
@@ -53,9 +53,9 @@ test('the page opens without a network, shows what was known, and takes what is 
   await page.getByText('You are offline.').waitFor();
   await page.getByTestId('as-of').waitFor();
   await page.getByTestId('take').click();
-  await act(page).getByText('No bleeding · waits to be sent').waitFor();
+  await act(page).getByText('No bleeding · waiting to be sent').waitFor();
   await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
-  await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waits to be sent' }).waitFor();
+  await page.getByRole('button', { name: 'Sat, 21 Nov 2026, today, taken, waiting to be sent' }).waitFor();
   await page.getByRole('link', { name: 'History' }).click();
   assert.equal(await page.getByTestId('history').locator('li').count(), 51);
   assert.deepEqual(logChanges(server), []);
@@ -63,20 +63,20 @@ test('the page opens without a network, shows what was known, and takes what is 
   server.isDown = false;
   await context.setOffline(false);
   await becomes(() => logChanges(server), [`PUT logs/${today}`]);
-  await page.getByText('waits to be sent').first().waitFor({ state: 'detached' });
+  await page.getByText('waiting to be sent').first().waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByTestId('sign-out').click();
-  await page.getByLabel('E-mail address').waitFor();
+  await page.getByLabel('Email address').waitFor();
 
   server.isDown = true;
   await context.setOffline(true);
   await page.goto(new URL('/okusuri/', page.url()).href);
-  await page.getByText('Signing in needs the network.').waitFor();
+  await page.getByText('You need an internet connection to sign in.').waitFor();
   assert.equal(await page.getByTestId('take').count(), 0);
   await close();
 });
 
-test('the page can be installed, and its worker keeps nothing of anybody', async () => {
+test('the page can be installed, and its worker caches no user data', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { serviceWorkers: 'allow' });
   await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
@@ -96,7 +96,7 @@ test('the page can be installed, and its worker keeps nothing of anybody', async
     keptPaths.filter((path) => path.startsWith('/okusuri/api/')),
     [],
   );
-  // The other pages of the suite are none of its business.
+  // The worker must not cache the other pages.
   assert.equal(
     await page.evaluate(async () => (await navigator.serviceWorker.ready).scope.endsWith('/okusuri/')),
     true,
@@ -104,7 +104,7 @@ test('the page can be installed, and its worker keeps nothing of anybody', async
   await close();
 });
 
-test('a push is shown in the language of the page, whatever it says', async () => {
+test('every push shows a notification in the language of the page', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server, {
     ...{ serviceWorkers: 'allow', locale: 'ja-JP', permissions: ['notifications'] },
@@ -125,10 +125,10 @@ test('a push is shown in the language of the page, whatever it says', async () =
     [
       JSON.stringify({ kind: 'reminder', date: today, time: '22:00' }),
       'reminder',
-      '今日の記録がまだです。ひと押しで記録できます。',
+      '今日の記録がまだありません。タップして記録してください。',
     ],
-    ['not JSON', 'reminder', '今日の記録がまだです。ひと押しで記録できます。'],
-    [JSON.stringify({ kind: 'test' }), 'test', 'お知らせはこのように届きます。'],
+    ['not JSON', 'reminder', '今日の記録がまだありません。タップして記録してください。'],
+    [JSON.stringify({ kind: 'test' }), 'test', 'テスト通知です。リマインダーはこのように届きます。'],
   ]) {
     const sent = { origin, registrationId: await registrationId, data: String(data) };
     await client.send('ServiceWorker.deliverPushMessage', sent);
@@ -145,15 +145,15 @@ test('a push is shown in the language of the page, whatever it says', async () =
   await close();
 });
 
-test('notifications tell how they stand: to be allowed, blocked, or out of the browser’s reach', async () => {
+test('the settings show the state of notifications: off, blocked, failed or unsupported', async () => {
   const server = new OkusuriServer();
   server.answers['GET push/key'] = (route) => route.fulfill({ json: { publicKey: 'BA'.padEnd(87, 'A') } });
   const at = '/okusuri/?view=settings';
   const { page, close } = await open(server, { at, serviceWorkers: 'allow', permissions: ['notifications'] });
-  await page.getByText('This device shows no notifications yet.').waitFor();
-  // Such a key is no point of the curve, and this browser has no push service.
-  await page.getByRole('button', { name: 'Allow notifications here' }).click();
-  await page.getByText('This browser does not reach its push service.').waitFor();
+  await page.getByText('Notifications are off for this device.').waitFor();
+  // This key is not a point of the curve, and this browser has no push service.
+  await page.getByRole('button', { name: 'Turn on notifications' }).click();
+  await page.getByText('This browser cannot reach its push service.').waitFor();
   await close();
 
   const denied = await open(server, {
@@ -172,11 +172,11 @@ test('notifications tell how they stand: to be allowed, blocked, or out of the b
       await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'PushManager'));
     },
   });
-  await without.page.getByText('This browser cannot show notifications.').waitFor();
+  await without.page.getByText('This browser does not support notifications here.').waitFor();
   await without.close();
 });
 
-test('a write whose answer is lost is sent again, and stays waiting until it has one', async () => {
+test('a write whose answer is lost is sent again, and stays pending until it has one', async () => {
   const server = new OkusuriServer();
   let isDown = true;
   const put = `PUT logs/${today}`;
@@ -184,7 +184,7 @@ test('a write whose answer is lost is sent again, and stays waiting until it has
     isDown ? route.fulfill({ status: 502 }) : (delete server.answers[put], route.fallback());
   const { page, close } = await open(server);
   await page.getByTestId('take').click();
-  await act(page).getByText('waits to be sent').waitFor();
+  await act(page).getByText('waiting to be sent').waitFor();
   isDown = false;
   server.answers[put] = (route) => {
     delete server.answers[put];
@@ -196,15 +196,15 @@ test('a write whose answer is lost is sent again, and stays waiting until it has
   await close();
 });
 
-test('what the server refuses is told, and does not pretend to have happened', async () => {
+test('a refused write shows an error, and the screen shows the state before it', async () => {
   const server = new OkusuriServer();
   server.answers[`PUT logs/${today}`] = (route) => route.fulfill(named(400, 'date-in-the-future', 'It is to come'));
   const { page, close } = await open(server);
   await page.getByTestId('take').click();
-  await page.getByText('1 entry was not taken').waitFor();
-  await page.getByText(`${today}: This day is still to come.`).waitFor();
-  await act(page).getByText('Taken today?').waitFor();
-  await page.getByRole('button', { name: 'All right' }).click();
-  await page.getByText('1 entry was not taken').waitFor({ state: 'detached' });
+  await page.getByText('1 entry could not be saved').waitFor();
+  await page.getByText(`${today}: This date is in the future.`).waitFor();
+  await act(page).getByText('Did you take your medicine today?').waitFor();
+  await page.getByRole('button', { name: 'OK', exact: true }).click();
+  await page.getByText('1 entry could not be saved').waitFor({ state: 'detached' });
   await close();
 });

@@ -1,15 +1,15 @@
-/** The page of the medication log, opened against a scripted server, and what its tests look at. */
+/** Opens the medication log against a scripted server, with helpers for its tests. */
 import { useBrowser } from './harness.mjs';
 import { OkusuriServer } from './okusuri-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
 
-/** A browser for a file's tests. */
+/** The browser of a test file. */
 export function useOkusuri() {
   const visit = useBrowser('/okusuri/');
 
   /**
-   * Opens the page without its worker, which would fetch past the scripted server.
+   * Opens the page without its service worker, whose requests would bypass the scripted server.
    *
    * @param {OkusuriServer} server
    * @param {Parameters<typeof visit>[0]} [options]
@@ -20,12 +20,12 @@ export function useOkusuri() {
   return { visit, open };
 }
 
-/** Where the day is noted. @param {Page} page */
+/** The section that records the day. @param {Page} page */
 export const act = (page) => page.getByTestId('act');
 
-/** What this browser keeps. @param {Page} page */
+/** The browser's local storage. @param {Page} page */
 export const stored = (page) => page.evaluate(() => JSON.stringify(localStorage));
 
-/** The changes of logs that came. @param {OkusuriServer} server */
+/** The changes to logs that the server has received. @param {OkusuriServer} server */
 export const logChanges = (server) =>
   server.changes.filter(({ path }) => path.startsWith('logs/')).map(({ method, path }) => `${method} ${path}`);

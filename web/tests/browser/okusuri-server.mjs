@@ -1,20 +1,20 @@
-/** A server for the page of the medication log that says what the test tells it to, on a day that stands still. */
+/** A scripted server for the medication log, on a fixed day. */
 import { named, problem } from './harness.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
 /** @typedef {Record<string, any>} Json */
 
-/** Now: an evening in Tokyo. */
+/** The fixed time: an evening in Tokyo. */
 export const now = Date.UTC(2026, 10, 21, 11, 5);
-/** The day there. */
+/** The date in Tokyo. */
 export const today = '2026-11-21';
 const DAY_MS = 86_400_000;
 
-/** The day that lies so many days before today, or after. @param {number} days */
+/** The date that is so many days after today, or before if negative. @param {number} days */
 export const dayAt = (days) => new Date(Date.parse(today) + days * DAY_MS).toISOString().slice(0, 10);
 
-/** A log of a day. @param {string} date @param {boolean} [hasBleeding] @param {string} [note] @param {boolean} [isTaken] */
+/** The log entry of a day. @param {string} date @param {boolean} [hasBleeding] @param {string} [note] @param {boolean} [isTaken] */
 export const log = (date, hasBleeding = false, note, isTaken = true) => ({
   id: `log-${date}`,
   date,
@@ -25,17 +25,17 @@ export const log = (date, hasBleeding = false, note, isTaken = true) => ({
   ...(note && { note }),
 });
 
-/** A person with some months behind them. */
+/** The data of a user after some months. */
 export class OkusuriServer {
-  /** Answers in place of the usual ones, by method and path below the API's root: `GET status`. @type {Record<string, (route: Route) => unknown>} */
+  /** Answers that replace the default ones, by method and path: `GET status`. @type {Record<string, (route: Route) => unknown>} */
   answers = {};
-  /** Every change that came, in order. @type {{ method: string, path: string, body: any }[]} */
+  /** Every change that was received, in order. @type {{ method: string, path: string, body: any }[]} */
   changes = [];
-  /** No request gets an answer. */
+  /** Whether no request gets an answer. */
   isDown = false;
-  /** Whether the browser's session is good. */
+  /** Whether the browser's session is valid. */
   isSignedIn = true;
-  /** The code that is right. */
+  /** The correct code. */
   code = '123456';
   /** @type {Json} */
   user = {
@@ -57,7 +57,7 @@ export class OkusuriServer {
     loggedToday: false,
     lastLogOn: dayAt(-1),
   };
-  /** The days of rest. */
+  /** The rest days. */
   rest = new Set([dayAt(-27), dayAt(-26), dayAt(-25), dayAt(-24)]);
   /** By date. @type {Map<string, Json>} */
   logs = new Map();
@@ -66,7 +66,7 @@ export class OkusuriServer {
     { id: 'm1', name: 'Iron', dose: '1 tablet', times: ['08:00', '20:00'], from: dayAt(-60) },
     { id: 'm2', name: 'Vitamin D', dose: '2 drops', times: ['12:30'], from: dayAt(-20), until: dayAt(40) },
   ];
-  /** What became of doses, by path. @type {Map<string, Json>} */
+  /** The states of doses by path. @type {Map<string, Json>} */
   doses = new Map();
   /** @type {Json[]} */
   providers = [
@@ -75,7 +75,7 @@ export class OkusuriServer {
   ];
   /** @type {Json[]} */
   accounts = [{ provider: 'google', subject: '1184', createdAt: '2026-02-01T10:00:00Z' }];
-  /** What the health administration has read. @type {Json[]} */
+  /** The accesses by the health administration. @type {Json[]} */
   readings = [];
   /** @type {Json[]} */
   sessions = [
@@ -103,20 +103,20 @@ export class OkusuriServer {
   constructor() {
     for (let days = -78; days < 0; days++) {
       const date = dayAt(days);
-      // Three days of bleeding, four of rest; and one that was forgotten before.
+      // Three days of bleeding, four rest days, and an earlier missed day.
       if (this.rest.has(date) || days === -59) continue;
       const hasBleeding = days >= -30 && days <= -28;
       this.logs.set(date, log(date, hasBleeding, days === -12 ? 'Half an hour late, after the concert' : undefined));
     }
   }
 
-  /** Today is noted. @param {boolean} hasBleeding */
+  /** Records today. @param {boolean} hasBleeding */
   note(hasBleeding) {
     this.logs.set(today, log(today, hasBleeding));
     Object.assign(this.status, { streak: 24, loggedToday: true, consecutiveBleedingDays: hasBleeding ? 1 : 0 });
   }
 
-  /** The second of four days without. */
+  /** Makes today the second of four rest days. */
   restNow() {
     for (const days of [-1, 0, 1, 2]) {
       this.logs.delete(dayAt(days));
@@ -126,7 +126,7 @@ export class OkusuriServer {
     Object.assign(this.status, { streak: 0, isResting: true, restDaysLeft: 3 });
   }
 
-  /** Somebody on their first day. */
+  /** A new user on the first day. */
   begin() {
     this.logs.clear();
     this.rest.clear();
@@ -140,7 +140,7 @@ export class OkusuriServer {
   /** For `prepare`. @param {Page} page */
   async install(page) {
     await page.clock.setFixedTime(now);
-    // Of the context: a worker's requests are not the page's.
+    // Routes the context, because a worker's requests do not belong to the page.
     await page.context().route(
       (url) => url.pathname.startsWith('/okusuri/api/'),
       (route) => this.answer(route),

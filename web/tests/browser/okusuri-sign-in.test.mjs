@@ -1,4 +1,4 @@
-/** Coming into the medication log, leaving it, and leaving nothing behind. */
+/** Sign-in, sign-out and deletion, and that no data stays behind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, named } from './harness.mjs';
@@ -7,19 +7,19 @@ import { OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
-test('a pasted code signs in at once, a wrong one says how many attempts are left', async () => {
+test('a pasted code signs in at once, a wrong one shows how many attempts are left', async () => {
   const server = new OkusuriServer();
   server.isSignedIn = false;
   const { page, close } = await open(server);
-  await page.getByLabel('E-mail address').fill(' mio@example.org ');
+  await page.getByLabel('Email address').fill(' mio@example.org ');
   await page.getByRole('button', { name: 'Send me a code' }).click();
   const code = page.getByRole('textbox', { name: 'Code' });
   assert.equal(await code.getAttribute('autocomplete'), 'one-time-code');
   assert.equal(await code.getAttribute('inputmode'), 'numeric');
   await code.fill('999 999');
-  await page.getByText('This is not the code that we sent. 3 attempts are left.').waitFor();
+  await page.getByText('This code is wrong. You have 3 attempts left.').waitFor();
   assert.equal(await code.inputValue(), '');
-  // Whoever fetches the code from another app may find the page loaded anew.
+  // A phone may reload the page while the user reads the email.
   await page.reload();
   await code.fill('Your code is 123456');
   await page.getByTestId('take').waitFor();
@@ -34,16 +34,16 @@ test('a pasted code signs in at once, a wrong one says how many attempts are lef
 });
 
 for (const [type, said] of [
-  ['code-expired', 'This code is too old, or it has been used. Ask for a new one.'],
-  ['code-locked', 'Too many wrong codes. In 41 minutes you can ask for a new one.'],
+  ['code-expired', 'This code has expired or was already used. Request a new one.'],
+  ['code-locked', 'Too many wrong codes. You can request a new code in 41 minutes.'],
 ]) {
-  test(`a code that is refused as ${type} says what to do`, async () => {
+  test(`a code that is refused with ${type} shows what to do`, async () => {
     const server = new OkusuriServer();
     server.isSignedIn = false;
     server.answers['POST sign-in/email/verify'] = (route) =>
       route.fulfill(named(401, String(type), 'No', { retryAfterSeconds: 2_431 }));
     const { page, close } = await open(server);
-    await page.getByLabel('E-mail address').fill('mio@example.org');
+    await page.getByLabel('Email address').fill('mio@example.org');
     await page.getByRole('button', { name: 'Send me a code' }).click();
     await page.getByRole('textbox', { name: 'Code' }).fill('123456');
     await page.getByText(String(said)).waitFor();
@@ -51,11 +51,11 @@ for (const [type, said] of [
   });
 }
 
-test('what a provider’s answer came to is told once, and leaves the address', async () => {
+test('the problem of a sign-in at a provider is shown once, and removed from the address', async () => {
   const server = new OkusuriServer();
   server.isSignedIn = false;
   const { page, close } = await open(server, { at: '/okusuri/#error=account-not-linked' });
-  await page.getByText('There is an account with this e-mail address already.').waitFor();
+  await page.getByText('An account with this email address already exists.').waitFor();
   assert.ok(page.url().endsWith('/okusuri/'));
   assert.equal(
     await page.getByRole('link', { name: 'Continue with LINE' }).getAttribute('href'),
@@ -64,7 +64,7 @@ test('what a provider’s answer came to is told once, and leaves the address', 
   await close();
 });
 
-test('an ended session keeps what was not sent, for the same person', async () => {
+test('an ended session keeps unsent entries for the same user', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
   await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
@@ -73,17 +73,17 @@ test('an ended session keeps what was not sent, for the same person', async () =
   await page.getByTestId('take').click();
   await page.getByText('Your session has ended.').waitFor();
   assert.doesNotMatch(await stored(page), /bestStreak/);
-  await page.getByLabel('E-mail address').fill('mio@example.org');
+  await page.getByLabel('Email address').fill('mio@example.org');
   await page.getByRole('button', { name: 'Send me a code' }).click();
   await page.getByRole('textbox', { name: 'Code' }).fill('123456');
   await act(page).getByText('Taken today', { exact: true }).waitFor();
-  // Once in vain, once with the new session.
+  // The first attempt is refused, the second one has the new session.
   await becomes(() => logChanges(server), [`PUT logs/${today}`, `PUT logs/${today}`]);
   assert.ok(server.logs.has(today));
   await close();
 });
 
-test('signing out forgets all that was kept, also when the server hears of it later', async () => {
+test('signing out deletes all cached data, also when the server is told later', async () => {
   const server = new OkusuriServer();
   const { page, context, close } = await open(server);
   await page.getByRole('img', { name: '23 days in a row; your best is 31.' }).waitFor();
@@ -113,27 +113,27 @@ test('signing out asks first while something is unsent', async () => {
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await page.getByText('1 entry is not sent yet and would be lost.').waitFor();
   await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-  await page.getByLabel('E-mail address').waitFor();
+  await page.getByLabel('Email address').waitFor();
   await becomes(() => server.changes.at(-1)?.body, { everywhere: true });
   assert.equal(await stored(page), '{}');
   await close();
 });
 
-test('everything is deleted only after a fresh sign-in, and nothing is kept', async () => {
+test('everything is deleted only after a new sign-in, and no data stays behind', async () => {
   const server = new OkusuriServer();
   let isFresh = false;
   server.answers['DELETE me'] = (route) =>
     isFresh ? route.fulfill({ status: 204 }) : route.fulfill(named(403, 'sign-in-again', 'Sign in again'));
   const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
   await page.getByRole('button', { name: 'Delete everything…' }).click();
-  assert.ok(await page.getByRole('button', { name: 'Delete it all' }).isDisabled());
+  assert.ok(await page.getByRole('button', { name: 'Delete permanently' }).isDisabled());
   await page.getByRole('checkbox', { name: /I understand/ }).check();
-  await page.getByRole('button', { name: 'Delete it all' }).click();
-  await page.getByText('Please sign in once more').waitFor();
+  await page.getByRole('button', { name: 'Delete permanently' }).click();
+  await page.getByText('Sign in again to confirm').waitFor();
   await page.getByRole('button', { name: 'Send me a code' }).click();
   isFresh = true;
   await page.getByRole('textbox', { name: 'Code' }).fill('123456');
-  await page.getByText('Your account and everything in it is deleted.').waitFor();
+  await page.getByText('Your account and all its data were deleted.').waitFor();
   assert.equal(await stored(page), '{}');
   await close();
 });

@@ -8,42 +8,42 @@ import { dayAt, log, OkusuriServer, today } from './okusuri-server.mjs';
 
 const { open } = useOkusuri();
 
-test('one tap notes the day, another one takes it back', async () => {
+test('one tap records the day, another one undoes it', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { viewport: viewports.phone });
   await page.getByTestId('take').click();
   await act(page).getByText('Taken today').waitFor();
   await page.getByRole('img', { name: '24 days in a row; your best is 31.' }).waitFor();
   await becomes(() => server.changes, [{ method: 'PUT', path: `logs/${today}`, body: { hasBleeding: false } }]);
-  await act(page).getByRole('button', { name: 'There is bleeding after all' }).click();
+  await act(page).getByRole('button', { name: 'Change to “with bleeding”' }).click();
   await act(page).getByText('1 day of bleeding in a row.').waitFor();
   await act(page).getByRole('button', { name: 'Undo' }).click();
-  await act(page).getByText('Taken today?').waitFor();
+  await act(page).getByText('Did you take your medicine today?').waitFor();
   await page.getByRole('img', { name: '23 days in a row' }).waitFor();
   await becomes(() => logChanges(server), [`PUT logs/${today}`, `PUT logs/${today}`, `DELETE logs/${today}`]);
   await close();
 });
 
-test('a rest day asks for nothing, and what was taken all the same is kept', async () => {
+test('a rest day asks for no entry, and a dose that was taken anyway is recorded', async () => {
   const server = new OkusuriServer();
   server.restNow();
   const { page, close } = await open(server);
   await act(page)
     .getByText(
-      'Your pack rests: 3 rest days with today; on Tue 24 Nov you begin anew. Medicines with times of their own go on.',
+      'Your pack is on a rest period: 3 rest days left, including today. You start again on Tue 24 Nov. Medicines with their own times are not affected.',
     )
     .waitFor();
-  await act(page).getByRole('button', { name: 'I took it all the same' }).click();
-  await act(page).getByText('On a rest day it counts for nothing, and breaks nothing.').waitFor();
+  await act(page).getByRole('button', { name: 'I took it anyway' }).click();
+  await act(page).getByText('On a rest day this does not add to your streak and does not break it.').waitFor();
   await close();
 });
 
-test('the calendar is a grid for the arrow keys, over the end of a month too', async () => {
+test('the arrow keys move through the calendar, also into other months', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
   await page.locator('[data-state=taken]').first().waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
-  await page.getByRole('button', { name: /Sat, 21 Nov 2026, today, nothing noted/ }).focus();
+  await page.getByRole('button', { name: /Sat, 21 Nov 2026, today, no entry/ }).focus();
   for (const [key, label] of [
     ['ArrowLeft', 'Fri, 20 Nov 2026, taken'],
     ['ArrowUp', 'Fri, 13 Nov 2026, taken'],
@@ -72,12 +72,12 @@ test('an earlier day is added, changed and removed from the history', async () =
   await lines.first().waitFor();
   assert.equal(await lines.count(), 50);
   await page.getByRole('button', { name: 'More' }).click();
-  await page.getByText('Your log begins here.').waitFor();
+  await page.getByText('This is your first entry.').waitFor();
   assert.equal(await lines.count(), 73);
 
   await page.getByLabel('Add an earlier day').fill('2026-11-22');
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByText('Please choose a day that has been.').waitFor();
+  await page.getByText('Choose today or an earlier date.').waitFor();
   await page.getByLabel('Add an earlier day').fill(dayAt(-59));
   await page.getByRole('button', { name: 'Open' }).click();
   const sheet = page.getByTestId('day-sheet');
@@ -94,9 +94,9 @@ test('an earlier day is added, changed and removed from the history', async () =
   await close();
 });
 
-test('what is being chosen and typed outlives what is read meanwhile', async () => {
+test('input in the day sheet survives data that is read meanwhile', async () => {
   const server = new OkusuriServer();
-  // The page has not read the day yet when the sheet is opened.
+  // The sheet is opened before the page has read the day.
   const calendar = 'GET calendar/2026-11';
   /** @type {() => void} */
   let release = () => {};
@@ -113,7 +113,7 @@ test('what is being chosen and typed outlives what is read meanwhile', async () 
   await sheet.getByRole('textbox', { name: 'Note' }).fill('Half a');
   release();
   await sheet.getByText('Taken', { exact: true }).first().waitFor();
-  // Back from elsewhere, everything is read anew.
+  // When the page is visible again, it reads everything again.
   await context.setOffline(true);
   await page.getByText('You are offline.').waitFor();
   const read = page.waitForResponse((response) => response.url().endsWith('/calendar/2026-11'));
@@ -126,7 +126,7 @@ test('what is being chosen and typed outlives what is read meanwhile', async () 
   await close();
 });
 
-test('a dose is taken, skipped, put off and taken back', async () => {
+test('a dose can be taken, skipped, snoozed and undone', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server);
   const doses = page.getByTestId('doses');
@@ -134,9 +134,9 @@ test('a dose is taken, skipped, put off and taken back', async () => {
   await doses.getByText('1 tablet · taken').waitFor();
   await doses.getByRole('button', { name: 'Skip: Iron, 08:00' }).click();
   await doses.getByText('1 tablet · skipped').waitFor();
-  await doses.getByRole('button', { name: 'Later: Vitamin D, 12:30' }).click();
-  await doses.getByRole('button', { name: 'in 1 h' }).click();
-  await doses.getByText('2 drops · later until 21:05').waitFor();
+  await doses.getByRole('button', { name: 'Snooze: Vitamin D, 12:30' }).click();
+  await doses.getByRole('button', { name: '1 h' }).click();
+  await doses.getByText('2 drops · snoozed until 21:05').waitFor();
   await doses.getByRole('button', { name: 'Undo: Iron, 20:00' }).click();
   await doses.getByRole('button', { name: 'Taken: Iron, 20:00' }).waitFor();
   await becomes(
@@ -151,14 +151,14 @@ test('a dose is taken, skipped, put off and taken back', async () => {
   await close();
 });
 
-test('a medicine is added with times as people write them', async () => {
+test('a medicine can be added with times in several formats', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
   await page.getByRole('button', { name: 'Add a medicine' }).click();
   const form = page.getByRole('form', { name: 'New medicine' });
   await form.getByRole('button', { name: 'Save' }).click();
-  await form.getByText('Please write a name.').waitFor();
-  await form.getByText('One to eight times, such as 8:00, 20:30.').waitFor();
+  await form.getByText('Enter a name.').waitFor();
+  await form.getByText('Enter 1 to 8 times, for example 8:00, 20:30.').waitFor();
   await form.getByLabel('Name').fill('Calcium');
   await form.getByLabel('Dose').fill('500 mg');
   await form.getByLabel('Times').fill('20.30、8時');
@@ -171,7 +171,7 @@ test('a medicine is added with times as people write them', async () => {
   await close();
 });
 
-test('a CSV file is looked at before anything is brought in', async () => {
+test('a CSV file is previewed before the import', async () => {
   const server = new OkusuriServer();
   const rows = [
     { line: 2, date: '2026-01-01', result: 'created' },
@@ -182,10 +182,10 @@ test('a CSV file is looked at before anything is brought in', async () => {
   const csv = 'date,has_bleeding,note\n2026-01-01,false,\n2026-02-30,true,\n';
   const file = { name: 'log.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
   await page.getByLabel('CSV file').setInputFiles(file);
-  await page.getByText('1 can be brought in, 1 cannot. Those are left out.').waitFor();
-  await page.getByTestId('preview').getByText('There is no such day.').waitFor();
-  await page.getByRole('button', { name: 'Bring in 1' }).click();
-  await page.getByText('1 day was brought in.').waitFor();
+  await page.getByText('1 row can be imported. 1 row has an error and is left out.').waitFor();
+  await page.getByTestId('preview').getByText('This date does not exist.').waitFor();
+  await page.getByRole('button', { name: 'Import 1 row' }).click();
+  await page.getByText('1 day was imported.').waitFor();
   assert.deepEqual(server.changes, [
     { method: 'POST', path: 'import', body: csv },
     { method: 'POST', path: 'import', body: csv },
@@ -193,7 +193,7 @@ test('a CSV file is looked at before anything is brought in', async () => {
   await close();
 });
 
-test('the page asks for the day of the person’s own zone', async () => {
+test('the page uses the date in the user’s time zone', async () => {
   const server = new OkusuriServer();
   server.user['timeZone'] = 'Pacific/Kiritimati';
   const { page, close } = await open(server, { timezoneId: 'America/Los_Angeles' });
@@ -209,22 +209,22 @@ test('the calendar shows bleeding on a rest day', async () => {
   server.rest.add(yesterday);
   server.logs.set(yesterday, log(yesterday, true));
   const { page, close } = await open(server, { at: '/okusuri/?view=calendar' });
-  const day = page.getByRole('gridcell', { name: 'rest day, taken all the same, with bleeding' });
+  const day = page.getByRole('gridcell', { name: 'rest day, taken anyway, with bleeding' });
   await day.waitFor();
   assert.equal(await day.locator('path.small-drop').count(), 1);
   await close();
 });
 
-test('bleeding is noted without a word on the medicine, today and on an earlier day, and is shown', async () => {
+test('bleeding alone can be recorded today and on an earlier day, and is shown', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { viewport: viewports.phone });
-  await act(page).getByRole('button', { name: 'Only bleeding' }).click();
+  await act(page).getByRole('button', { name: 'Bleeding only' }).click();
   await becomes(
     () => server.changes,
     [{ method: 'PUT', path: `logs/${today}`, body: { hasBleeding: true, isTaken: false } }],
   );
-  await act(page).getByText('Bleeding is noted.').waitFor();
-  // The day is still open, its streak stands, and taking the medicine keeps the bleeding.
+  await act(page).getByText('Bleeding is recorded.').waitFor();
+  // The day is still open, the streak is unchanged, and recording the medicine keeps the bleeding.
   await page.getByRole('img', { name: '23 days in a row' }).waitFor();
   assert.equal(await page.getByTestId('take').count(), 0);
   await page.getByTestId('take-bleeding').click();
@@ -233,30 +233,30 @@ test('bleeding is noted without a word on the medicine, today and on an earlier 
   await page.goto(new URL('/okusuri/?view=calendar', page.url()).href);
   await page.getByRole('button', { name: /Fri, 20 Nov 2026, taken/ }).click();
   const sheet = page.getByTestId('day-sheet');
-  await sheet.getByText('Only bleeding').click();
+  await sheet.getByText('Bleeding only').click();
   await sheet.getByRole('textbox', { name: 'Note' }).fill('A headache');
   await sheet.getByRole('button', { name: 'Save' }).click();
   await becomes(() => server.changes.at(-1)?.body, { hasBleeding: true, isTaken: false, note: 'A headache' });
-  const day = page.getByRole('gridcell', { name: 'Fri, 20 Nov 2026, bleeding, nothing taken, with a note' });
+  const day = page.getByRole('gridcell', { name: 'Fri, 20 Nov 2026, bleeding only, not taken, with a note' });
   await day.locator('path.lone-drop').waitFor();
   await page.goto(new URL('/okusuri/?view=history', page.url()).href);
-  await page.getByTestId('history').getByText('bleeding, nothing taken · A headache').waitFor();
+  await page.getByTestId('history').getByText('bleeding only, not taken · A headache').waitFor();
   await close();
 });
 
-test('the settings say who has read the log, and why', async () => {
+test('the settings list each access to the data with its reason', async () => {
   const server = new OkusuriServer();
   const { page, close } = await open(server, { at: '/okusuri/?view=settings' });
-  await page.getByText('Nobody has.').waitFor();
+  await page.getByText('Nobody has accessed your data.').waitFor();
   server.readings = [
     { at: '2026-11-20T03:00:00Z', kind: 'medication_log', reason: 'the user asked for help with a lost mailbox' },
     { at: '2026-11-19T03:00:00Z', kind: 'a_new_kind', reason: 'a check of the reminders' },
   ];
   await page.reload();
-  const rows = page.getByTestId('readings').locator('li');
+  const rows = page.getByTestId('access-log').locator('li');
   await rows.first().waitFor();
   const [first, second] = await rows.allInnerTexts();
-  assert.match(first ?? '', /^the user asked for help with a lost mailbox\s+Logs · /);
+  assert.match(first ?? '', /^the user asked for help with a lost mailbox\s+Log entries · /);
   assert.match(second ?? '', /^a check of the reminders\s+a_new_kind · /);
   await close();
 });

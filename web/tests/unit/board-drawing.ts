@@ -1,8 +1,8 @@
-/** Drawings for the tests of the board. */
+/** Example drawings for the tests of the board. */
 import { encodePoints } from '../../src/game/board/points.ts';
 import type { Op } from '../../src/game/board/protocol.ts';
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Pseudorandom numbers from 0 to 1. */
 export function rng(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,7 +11,7 @@ export function rng(seed: number): () => number {
   };
 }
 
-/** Strokes that wander, fills, and now and then an undo, a redo, a clear. `count` ops. */
+/** A random drawing of `count` ops: strokes, fills, and some undos, redos and clears. */
 export function randomOps(random: () => number, count: number): Op[] {
   const whole = (max: number): number => Math.floor(random() * max);
   const ops: Op[] = [];
@@ -36,7 +36,7 @@ export function randomOps(random: () => number, count: number): Op[] {
   return ops;
 }
 
-/** A small landscape: every kind of stroke, and fills between them. Its ops are in the browser tests' page too. */
+/** A small landscape with every kind of stroke and with fills. The browser tests draw it too. */
 export function drawing(): Op[] {
   return [
     ...randomOps(rng(2_026), 24).filter(({ op }) => op !== 'clear'),

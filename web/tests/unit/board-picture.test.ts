@@ -1,4 +1,4 @@
-/** The board's picture: the same pixels from the same ops, however they come. */
+/** The board's picture: the same ops always give the same pixels. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ import { drawing, randomOps, rng } from './board-drawing.ts';
 
 const COLOURS = screenColours(PALETTE.map(({ hex }) => hex));
 
-/** What is seen, as a short text. */
+/** The digest of the visible pixels. */
 function seen(picture: Picture): string {
   const image = new Uint32Array(BOARD_WIDTH * BOARD_HEIGHT);
   picture.copyTo(image, WHOLE, COLOURS);
@@ -34,7 +34,7 @@ function seenOf(ops: readonly Op[]): string {
   return seen(picture);
 }
 
-/** The op in pieces, each of some of its points. */
+/** Splits an op into several with some of its points each. */
 function inPieces(op: Op, random: () => number): Op[] {
   if (op.op !== 'stroke') return [op];
   const points = decodePoints(op.points);
@@ -62,7 +62,7 @@ test('a drawing is the same in pieces, frame by frame, and all at once', () => {
   }
 });
 
-test('what is told of a change is all that has changed', () => {
+test('the changed area covers every changed pixel', () => {
   const random = rng(7);
   const picture = new Picture();
   const image = new Uint32Array(BOARD_WIDTH * BOARD_HEIGHT);
@@ -76,7 +76,7 @@ test('what is told of a change is all that has changed', () => {
   assert.ok(Buffer.from(image.buffer).equals(Buffer.from(whole.buffer)));
 });
 
-test('an undo leaves what was there without it, and a redo brings it back', () => {
+test('an undo removes exactly its item, and a redo restores it', () => {
   const items = randomOps(rng(3), 22).filter(({ op }) => op !== 'undo' && op !== 'redo' && op !== 'clear');
   const picture = new Picture();
   picture.apply(items);
@@ -90,7 +90,7 @@ test('an undo leaves what was there without it, and a redo brings it back', () =
   }
 });
 
-test('a clear empties the board, and undoing it brings everything back', () => {
+test('a clear empties the board, and its undo restores everything', () => {
   const strokes = drawing();
   const picture = new Picture();
   picture.apply(strokes);
@@ -101,7 +101,7 @@ test('a clear empties the board, and undoing it brings everything back', () => {
   assert.equal(seen(picture), before);
 });
 
-test('ops that make no sense change nothing', () => {
+test('invalid ops are ignored', () => {
   const picture = new Picture();
   picture.apply(drawing());
   const before = seen(picture);
@@ -115,7 +115,7 @@ test('ops that make no sense change nothing', () => {
   assert.equal(seen(picture), before);
 });
 
-test('played out point by point it ends as the same picture', () => {
+test('playing a drawing point by point ends with the same picture', () => {
   const ops = randomOps(rng(5), 10);
   const picture = new Picture();
   const playout = new Playout(picture);
@@ -127,12 +127,13 @@ test('played out point by point it ends as the same picture', () => {
   assert.equal(seen(picture), seenOf(ops));
 });
 
-// When this fails, drawings that are stored look different than on the day they were made. The browser test has the same number.
-test('the drawing of the tests has the pixels it always had', () => {
+// When this fails, stored drawings look different than before. The browser test has the same
+// digest.
+test('the example drawing has the expected pixels', () => {
   assert.equal(seenOf(drawing()), '867ba17c7984cee1');
 });
 
-test('a pixel takes colours over each other without leaving its two', () => {
+test('a pixel with colours over each other keeps two of them', () => {
   const half = pixelOf(0, 12, 32);
   assert.equal(over(half, 12, COVERED), pixelOf(12, 12, 0));
   assert.equal(mainColour(over(half, 4, 60)), 4);
@@ -143,7 +144,7 @@ test('a pixel takes colours over each other without leaving its two', () => {
   assert.equal(over(half, 4, 3), half);
 });
 
-test('a fill reaches up to the soft edge and under it, and stays inside', () => {
+test('a fill reaches under the soft edge and stays inside', () => {
   const picture = new Picture();
   const ring = Array.from({ length: 41 }, (_, step) => ({
     x: Math.round(800 + 300 * Math.cos((step / 40) * 2 * Math.PI)),
@@ -156,19 +157,19 @@ test('a fill reaches up to the soft edge and under it, and stays inside', () => 
   picture.copyTo(image, WHOLE, COLOURS);
   const white = COLOURS[pixelOf(0, 0, 0)];
   assert.equal(image[0], white);
-  // Going out from the middle nothing is lighter than the red before the line is passed: no white halo.
+  // From the middle outwards no pixel is lighter than the red until the line: no white halo.
   for (let x = 800; x < 1_100; x++) {
     const red = (image[600 * BOARD_WIDTH + x] ?? 0) & 0xff;
     assert.ok(red <= 0xd4, `${x}: ${red}`);
   }
 });
 
-test('a fill of the whole board, of what it is already, and of a spiral ends', () => {
+test('a fill ends on the whole board, on its own colour, and in a spiral', () => {
   const raster = blankRaster();
   assert.deepEqual(floodFill(raster, 5, 5, 3), WHOLE);
   assert.ok(raster.every((pixel) => pixel === pixelOf(3, 3, 0)));
   assert.ok(floodFill(raster, 5, 5, 3).right === 0);
-  // A comb of walls one pixel thick: the way leads through all of it.
+  // A comb of walls, one pixel thick: the fill passes through all of it.
   for (let x = 1; x < BOARD_WIDTH; x += 2) {
     const gap = x % 4 === 1 ? 0 : BOARD_HEIGHT - 1;
     for (let y = 0; y < BOARD_HEIGHT; y++) if (y !== gap) raster[y * BOARD_WIDTH + x] = pixelOf(12, 12, 0);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DIGIT_COLOURS, PALETTE } from '../../src/game/board/palette.ts';
-import { decodePoints, encodePoints, snapped, thinned } from '../../src/game/board/points.ts';
+import { decodePoints, encodePoints, snapped, simplified } from '../../src/game/board/points.ts';
 import { commandOf } from '../../src/game/board/shortcuts.ts';
 import { rng } from './board-drawing.ts';
 
-test('points come back from the wire as they were', () => {
+test('decoding returns the encoded points', () => {
   const random = rng(1);
   const points = Array.from({ length: 50 }, () =>
     snapped({ x: random() * 3_000 - 700, y: random() * 3_000 - 700, pressure: random() * 150 }),
@@ -15,7 +15,7 @@ test('points come back from the wire as they were', () => {
   assert.ok(points.every(({ x, y }) => x >= -200 && x <= 1_800 && y >= -200 && y <= 1_400));
 });
 
-test('thinning leaves the line where it was: no point is a whole unit off, the last one stays', () => {
+test('simplifying moves no point by a whole unit, and keeps the last one', () => {
   const random = rng(2);
   const start = { x: 800, y: 600, pressure: 50 };
   let [x, y, angle] = [start.x, start.y, 0];
@@ -25,7 +25,7 @@ test('thinning leaves the line where it was: no point is a whole unit off, the l
     y += 4 * Math.sin(angle);
     return snapped({ x, y, pressure: 50 });
   });
-  const fewer = thinned(start, points, 10);
+  const fewer = simplified(start, points, 10);
   assert.ok(fewer.length < points.length * 0.8, `${fewer.length} of ${points.length}`);
   assert.deepEqual(fewer.at(-1), points.at(-1));
   const line = [start, ...fewer];
@@ -46,21 +46,21 @@ test('thinning leaves the line where it was: no point is a whole unit off, the l
 test('a straight line keeps a point every forty units, and a change of pressure keeps one too', () => {
   const start = { x: 0, y: 0, pressure: 50 };
   const straight = Array.from({ length: 100 }, (_, step) => ({ x: 4 * (step + 1), y: 0, pressure: 50 }));
-  assert.ok(thinned(start, straight, 10).length >= 10);
-  assert.ok(thinned(start, straight, 10).length <= 16);
+  assert.ok(simplified(start, straight, 10).length >= 10);
+  assert.ok(simplified(start, straight, 10).length <= 16);
   const pressed = [
     { x: 10, y: 0, pressure: 90 },
     { x: 20, y: 0, pressure: 50 },
   ];
-  assert.equal(thinned(start, pressed, 40).length, 2);
-  assert.equal(thinned(start, [start, start], 40).length, 1);
+  assert.equal(simplified(start, pressed, 40).length, 2);
+  assert.equal(simplified(start, [start, start], 40).length, 1);
 });
 
 // --- colours
 
 type Triple = readonly [number, number, number];
 
-/** Machado, Oliveira and Fernandes 2009, severity 1: what is left of linear red, green and blue. */
+/** Simulates dichromacy on linear RGB: Machado, Oliveira and Fernandes 2009, severity 1. */
 const VISIONS: Readonly<Record<string, readonly Triple[]>> = {
   'ordinary eyes': [
     [1, 0, 0],
@@ -97,7 +97,7 @@ function linear(hex: string): Triple {
   return [red, green, blue];
 }
 
-/** Ottosson's OKLab, in which distances are what the eye makes of them: about 0.02 is just seen side by side. */
+/** Ottosson's OKLab: a perceptual colour space, where a distance of about 0.02 is just visible. */
 function oklab(rgb: Triple): Triple {
   const cones = times(
     [
@@ -118,7 +118,7 @@ function oklab(rgb: Triple): Triple {
 }
 
 for (const [vision, rows] of Object.entries(VISIONS)) {
-  test(`any two of the colours are told apart with ${vision}`, () => {
+  test(`any two colours can be distinguished with ${vision}`, () => {
     const least = vision === 'ordinary eyes' ? 0.1 : 0.065;
     const labs = PALETTE.map(({ hex }) => {
       const [red, green, blue] = times(rows, linear(hex)).map((value) => Math.min(1, Math.max(0, value))) as [
@@ -138,7 +138,7 @@ for (const [vision, rows] of Object.entries(VISIONS)) {
   });
 }
 
-test('there are 24 colours, each with a name of its own in both languages', () => {
+test('there are 24 colours with unique names in both languages', () => {
   assert.equal(PALETTE.length, 24);
   assert.equal(new Set(PALETTE.map(({ name }) => name.en)).size, 24);
   assert.equal(new Set(PALETTE.map(({ name }) => name.ja)).size, 24);
@@ -148,7 +148,7 @@ test('there are 24 colours, each with a name of its own in both languages', () =
 
 const plain = { ctrlKey: false, metaKey: false, shiftKey: false, altKey: false, isComposing: false };
 
-test('keys mean tools, sizes, colours and ways back', () => {
+test('keys select tools, sizes and colours, and undo and redo', () => {
   assert.deepEqual(commandOf({ ...plain, key: 'b', code: 'KeyB' }), { kind: 'tool', tool: 'pen' });
   assert.deepEqual(commandOf({ ...plain, key: 'こ', code: 'KeyB' }), { kind: 'tool', tool: 'pen' });
   assert.deepEqual(commandOf({ ...plain, key: ']', code: 'BracketRight' }), { kind: 'size', step: 1 });
@@ -159,7 +159,7 @@ test('keys mean tools, sizes, colours and ways back', () => {
   assert.deepEqual(commandOf({ ...plain, key: 'Delete', code: 'Delete' }), { kind: 'clear' });
 });
 
-test('keys of the browser and of a kana being written are left alone', () => {
+test('shortcuts of the browser and keys of a kana conversion are ignored', () => {
   assert.equal(commandOf({ ...plain, key: 'f', code: 'KeyF', ctrlKey: true }), null);
   assert.equal(commandOf({ ...plain, key: 'b', code: 'KeyB', altKey: true }), null);
   assert.equal(commandOf({ ...plain, key: 'b', code: 'KeyB', isComposing: true }), null);

@@ -1,4 +1,4 @@
-/** A turn's drawing on its way: drawer, relay, store, those who watch and those who come late. */
+/** The drawing of a turn between the drawer, the relay, the store, watchers and late joiners. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import type { Brush } from '../../src/game/board/outgoing.ts';
@@ -10,7 +10,7 @@ import {
   BOARD_HEIGHT,
   BOARD_WIDTH,
   CHUNK_BATCHES_MAX,
-  INK_FULL,
+  INK_BUDGET,
   inkOf,
   type Batch,
   type BoardMessage,
@@ -31,7 +31,7 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, 'sessionStorage');
 });
 
-/** Lets time pass in small steps: timers that timers set are due on the way too. */
+/** Advances the fake clock in small steps, so that timers set by timers run too. */
 function pass(ms: number): void {
   mock.timers.tick(ms % STEP_MS);
   for (let step = 0; step < Math.floor(ms / STEP_MS); step++) mock.timers.tick(STEP_MS);
@@ -44,14 +44,14 @@ function pixels(session: BoardSession): Buffer {
   return Buffer.from(image.buffer);
 }
 
-/** The functions and the table, as far as a drawing knows them. */
+/** A fake of the functions and the table. */
 class Server {
   readonly chunks = new Map<number, readonly Batch[]>();
   readonly log: BoardMessage[] = [];
   readonly watching: BoardSession[] = [];
-  /** What becomes of a message. */
+  /** Whether a message arrives. */
   fate: (message: BoardMessage) => 'arrives' | 'lost' = () => 'arrives';
-  /** What is done to a batch on its way to the others. */
+  /** How the relay changes the delivery of a batch. */
   relay: (deliver: () => void) => void = (deliver) => deliver();
 
   join(isDrawer: boolean, keepAs?: string): BoardSession {
@@ -72,7 +72,7 @@ class Server {
   }
 
   #take(from: BoardSession, message: BoardMessage): void {
-    // As over a socket: read again on the other side.
+    // Serialised as over a socket.
     const read = JSON.parse(JSON.stringify(message)) as BoardMessage;
     assert.ok(JSON.stringify(message).length < 32_768);
     this.log.push(read);
@@ -99,7 +99,7 @@ class Server {
   }
 }
 
-/** Draws for a while as a hand does, and lets the time pass meanwhile. */
+/** Draws for a while like a hand, while the clock advances. */
 function scribble(session: BoardSession, random: () => number, strokes: number): void {
   for (let stroke = 0; stroke < strokes; stroke++) {
     const place = () => ({ x: random() * 1_700 - 50, y: random() * 1_300 - 50, pressure: random() * 100 });
@@ -126,7 +126,7 @@ function scribble(session: BoardSession, random: () => number, strokes: number):
   }
 }
 
-test('who watches, who comes late, and who draws see the same, over a relay that shuffles, doubles and loses', () => {
+test('the drawer, watchers and late joiners see the same over a relay that reorders, duplicates and loses', () => {
   const random = rng(11);
   const server = new Server();
   server.relay = (deliver) => {
@@ -150,11 +150,11 @@ test('who watches, who comes late, and who draws see the same, over a relay that
   for (const session of [watching, joinedMidway, late]) assert.ok(pixels(session).equals(drawn));
 });
 
-test('batches and chunks keep to what the protocol allows, and leave in its rhythm', () => {
+test('batches and chunks keep to the limits and the timing of the protocol', () => {
   const server = new Server();
   const drawer = server.join(true);
   drawer.begin(PEN, { x: 0, y: 0, pressure: 50 });
-  // A page that stood still for a second, and a mouse that did not.
+  // The page hangs for a second while the mouse moves on.
   const zigzag = Array.from({ length: 1_500 }, (_, step) => ({ x: step, y: (step % 2) * 300, pressure: 50 }));
   drawer.extend(zigzag, []);
   drawer.end();
@@ -200,7 +200,7 @@ test('a steady stroke is sent about six times a second and saved once', () => {
   assert.ok(server.sent('save').length <= 2);
 });
 
-test('what was drawn without a network is stored after it is back, and everybody gets it', () => {
+test('strokes drawn offline are stored after the reconnect, and everybody gets them', () => {
   const random = rng(23);
   const server = new Server();
   const drawer = server.join(true);
@@ -217,14 +217,14 @@ test('what was drawn without a network is stored after it is back, and everybody
   const before = server.log.length;
   drawer.connected();
   pass(0);
-  // Not all at once: a connection that sends too much is cut short.
+  // In portions, because the server drops messages of a connection that sends too much.
   assert.ok(server.log.length - before <= 15, `${server.log.length - before} messages`);
   pass(60_000);
   assert.ok(pixels(watching).equals(pixels(drawer)));
   assert.ok(pixels(server.join(false)).equals(pixels(drawer)));
 });
 
-test('a server that stores nothing is not asked for ever', () => {
+test('requests to a server that stores nothing end', () => {
   const server = new Server();
   server.fate = ({ action }) => (action === 'save' ? 'lost' : 'arrives');
   const drawer = server.join(true);
@@ -234,7 +234,7 @@ test('a server that stores nothing is not asked for ever', () => {
   assert.ok(server.sent('catch-up').length <= 4, `${server.sent('catch-up').length}`);
 });
 
-test('a drawer whose page was loaded anew goes on where the drawing stood', () => {
+test('a drawer continues the drawing after a reload', () => {
   const kept = new Map<string, string>();
   Object.defineProperty(globalThis, 'sessionStorage', {
     configurable: true,
@@ -250,7 +250,7 @@ test('a drawer whose page was loaded anew goes on where the drawing stood', () =
   scribble(first, random, 6);
   first.begin(PEN, { x: 10, y: 10, pressure: 50 });
   first.extend([{ x: 700, y: 700, pressure: 50 }], []);
-  // Sent, but not saved yet when the page goes.
+  // Sent, but not saved yet when the page is closed.
   pass(200);
   first.dispose();
 
@@ -260,7 +260,7 @@ test('a drawer whose page was loaded anew goes on where the drawing stood', () =
   scribble(second, random, 6);
   pass(5_000);
   assert.ok(pixels(watching).equals(pixels(second)));
-  // Chunks have few numbers: none was left out.
+  // The chunk numbers have no gap.
   assert.deepEqual(
     [...server.chunks.keys()],
     [...server.chunks.keys()].map((_, index) => index + 1),
@@ -268,7 +268,7 @@ test('a drawer whose page was loaded anew goes on where the drawing stood', () =
   assert.ok(pixels(server.join(false)).equals(pixels(second)));
 });
 
-test('nothing is drawn before it is known what is there, and nothing after the end', () => {
+test('nothing can be drawn before the drawing is loaded, nor after its end', () => {
   const server = new Server();
   server.fate = () => 'lost';
   const drawer = server.join(true);
@@ -286,7 +286,7 @@ test('nothing is drawn before it is known what is there, and nothing after the e
   assert.equal(server.sent('save').length, 1);
 });
 
-test('a gap is asked for after half a second, again while it stays, and never when it closes by itself', () => {
+test('a gap is requested after half a second and again, but not when it closes by itself', () => {
   const asked: number[] = [];
   const session = new BoardSession({
     turnId: TURN,
@@ -308,7 +308,7 @@ test('a gap is asked for after half a second, again while it stays, and never wh
   pass(1_000);
   assert.deepEqual(asked, [3, 3]);
   ink(4);
-  // What is there already opens no gap.
+  // Known batches open no gap.
   ink(2, 6);
   pass(60_000);
   assert.deepEqual(asked, [3, 3]);
@@ -317,7 +317,7 @@ test('a gap is asked for after half a second, again while it stays, and never wh
   assert.deepEqual(asked, [3, 3]);
 });
 
-test('the ink of a turn runs out before the drawing is too big to be kept, and leaves some for undo', () => {
+test('the ink of a turn ends before the drawing is too large to store, with a reserve for undo', () => {
   const server = new Server();
   const drawer = server.join(true);
   for (let round = 0; drawer.hasInk; round++) {
@@ -339,10 +339,10 @@ test('the ink of a turn runs out before the drawing is too big to be kept, and l
   const ops = server.log.flatMap((message) => (message.action === 'draw' ? message.ops : []));
   assert.equal(ops.at(-1)?.op, 'undo');
   const taken = ops.reduce((sum, op) => sum + inkOf(op), 0);
-  assert.ok(taken > 65_000 && taken <= INK_FULL, `${taken}`);
+  assert.ok(taken > 65_000 && taken <= INK_BUDGET, `${taken}`);
 });
 
-test('undo takes back the latest that still stands, redo the latest undone, and a new stroke ends redoing', () => {
+test('undo removes the newest item, redo restores the newest undone one, and a new stroke clears redo', () => {
   const server = new Server();
   const drawer = server.join(true);
   const dot = (x: number) => {

@@ -1,4 +1,4 @@
-/** What the tests of the game share: the example messages, and a time that passes when it is told to. */
+/** Helpers of the game's tests: example messages and a fake clock. */
 import { readFileSync } from 'node:fs';
 import { parseMessage, type Room } from '../../src/game/protocol.ts';
 import type { Later } from '../../src/game/socket.ts';

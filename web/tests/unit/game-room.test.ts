@@ -4,23 +4,23 @@ import { test } from 'node:test';
 import { addLines, CHAT_LINES_MAX } from '../../src/game/chatLog.ts';
 import { parseMessage, type ClientMessage, type Line } from '../../src/game/protocol.ts';
 import { isNewer, phaseMs, remainingMs } from '../../src/game/roomTime.ts';
-import { places } from '../../src/game/score.ts';
+import { scoreboardRows } from '../../src/game/scoreboard.ts';
 import { example, exampleRoom } from './game-fakes.ts';
 
 const drawing = exampleRoom('room-drawing-guesser');
 
 for (const file of readdirSync('tests/protocol')) {
-  test(`the page understands ${file}, and loses nothing of it`, () => {
+  test(`the page parses ${file} completely`, () => {
     const text = readFileSync(`tests/protocol/${file}`, 'utf8');
     const message = parseMessage(text);
     assert.ok(message !== null);
-    // `protocol` is the server's greeting; there is only one version to understand.
+    // The page ignores `protocol`, because there is only one version.
     const { protocol: _, ...told } = JSON.parse(text) as Record<string, unknown>;
     assertContains(message, told, file);
   });
 }
 
-/** Every member that was told is there; what was not told may have become an empty value. */
+/** Checks that every sent member is there. Missing members may have become empty values. */
 function assertContains(actual: unknown, told: unknown, path: string): void {
   if (typeof told !== 'object' || told === null) {
     assert.equal(actual, told, path);
@@ -31,7 +31,7 @@ function assertContains(actual: unknown, told: unknown, path: string): void {
   }
 }
 
-test('what is no message of the protocol is none', () => {
+test('unknown and malformed messages are ignored', () => {
   const welcome = example('welcome');
   for (const text of [
     '',
@@ -48,11 +48,11 @@ test('what is no message of the protocol is none', () => {
   assert.equal(parseMessage(welcome.replace('"waiting"', '"asleep"')), null);
 });
 
-test('members that a newer server adds do no harm', () => {
+test('unknown members are ignored', () => {
   assert.deepEqual(parseMessage('{"type":"pong","more":{"a":1}}'), { type: 'pong' });
 });
 
-test('every message that the page sends has the form of a sample event', () => {
+test('every message that the page sends has the shape of a sample event', () => {
   const turnId = '02.01';
   const settings = {
     timeLimit: 80,
@@ -93,21 +93,21 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The members and their types; of an action its name. */
+/** The members with their types; for `action` its value. */
 function form(value: unknown): string {
   if (typeof value !== 'object' || value === null) return typeof value;
   const members = Object.entries(value).map(([key, member]) => `${key}:${key === 'action' ? member : form(member)}`);
   return `{${members.sort().join()}}`;
 }
 
-test('an older room is dropped, the same and a newer one are taken, one of another game never', () => {
+test('an older room is dropped, the same or a newer version is accepted, another game never', () => {
   assert.equal(isNewer({ ...drawing, version: 40 }, drawing), false);
   assert.equal(isNewer({ ...drawing }, drawing), true);
   assert.equal(isNewer({ ...drawing, version: 42 }, drawing), true);
   assert.equal(isNewer({ ...drawing, version: 99, gameId: 'another' }, drawing), false);
 });
 
-test('time is counted from when the room was read, and stands while the game is paused', () => {
+test('time is counted from the arrival of the room, and stands still while the game is paused', () => {
   assert.equal(remainingMs(drawing, 0), 41_200);
   assert.equal(remainingMs(drawing, 41_000), 200);
   assert.equal(remainingMs(drawing, 50_000), 0);
@@ -116,8 +116,8 @@ test('time is counted from when the room was read, and stands while the game is 
   assert.equal(phaseMs(drawing), 80_000);
 });
 
-test('the scoreboard goes by points, and equals share a place', () => {
-  const board = places({
+test('the scoreboard is sorted by points, and equal scores share a rank', () => {
+  const board = scoreboardRows({
     ...drawing,
     players: drawing.players.map((player, i) => ({ ...player, score: [5, 9, 9, 0][i]! })),
   });
@@ -165,7 +165,7 @@ test('a long game keeps its newest lines', () => {
   assert.equal(kept.at(-1)?.id, String(CHAT_LINES_MAX + 29));
 });
 
-test('what drawer and solvers say while others guess is marked as theirs', () => {
+test('messages of the drawer and the solvers are marked as secret while others guess', () => {
   const { drawerId, solvers } = drawing.turn!;
   const secrets = addLines(
     [],

@@ -12,7 +12,7 @@ interface Connection {
   closed: boolean;
 }
 
-/** A server that does nothing by itself. */
+/** A fake server that does nothing by itself. */
 class World {
   readonly time = new FakeTime();
   readonly connections: Connection[] = [];
@@ -65,7 +65,7 @@ class World {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('it says hello first, and is live when it is welcomed', async () => {
+test('it sends hello first, and is live after welcome', async () => {
   const world = new World();
   world.socket.start();
   assert.equal(world.socket.send({ action: 'start' }), false);
@@ -90,7 +90,7 @@ test('it pings every four minutes', async () => {
   assert.equal(world.connections.length, 1);
 });
 
-test('a server that has fallen silent is left, and found again with a new ticket', async () => {
+test('a silent connection is dropped, and the next one uses a new ticket', async () => {
   const world = new World();
   await world.start();
   world.time.pass(PING_MS + SILENCE_MAX_MS);
@@ -102,7 +102,7 @@ test('a server that has fallen silent is left, and found again with a new ticket
   assert.equal(world.state, 'live');
 });
 
-test('a welcome that does not come is waited for only so long', async () => {
+test('a connection without a welcome is dropped', async () => {
   const world = new World();
   world.socket.start();
   await settle();
@@ -111,7 +111,7 @@ test('a welcome that does not come is waited for only so long', async () => {
   assert.equal(world.state, 'reconnecting');
 });
 
-test('a hello that is refused is said again, in a new connection', async () => {
+test('a refused hello is sent again in a new connection', async () => {
   const world = new World();
   world.socket.start();
   await settle();
@@ -125,7 +125,7 @@ test('a hello that is refused is said again, in a new connection', async () => {
   assert.equal(world.state, 'live');
 });
 
-test('the pauses between attempts grow, up to fifteen seconds, and begin anew after a welcome', async () => {
+test('the backoff grows up to fifteen seconds, and restarts after a welcome', async () => {
   const world = new World();
   await world.start();
   const pauses: number[] = [];
@@ -148,7 +148,7 @@ test('the pauses between attempts grow, up to fifteen seconds, and begin anew af
   assert.equal(world.connections.length, 10);
 });
 
-test('the network coming back ends the pause', async () => {
+test('waking ends the backoff', async () => {
   const world = new World();
   world.refuse = new ApiError(null);
   world.socket.start();
@@ -162,7 +162,7 @@ test('the network coming back ends the pause', async () => {
   assert.equal(world.connections.length, 1);
 });
 
-test('waking while it is live asks whether the connection still holds', async () => {
+test('waking while it is live sends a ping', async () => {
   const world = new World();
   await world.start();
   world.socket.wake();
@@ -171,7 +171,7 @@ test('waking while it is live asks whether the connection still holds', async ()
   assert.equal(world.state, 'reconnecting');
 });
 
-test('a ticket that is refused for good ends it with the reason', async () => {
+test('a permanently refused ticket ends the connection with the reason', async () => {
   const world = new World();
   world.refuse = new ApiError({
     type: 'urn:tidemark:problem:game-not-found',
@@ -204,7 +204,7 @@ for (const farewell of ['replaced', 'kicked'] as const) {
   });
 }
 
-test('a line that is said without a connection is sent when there is one', async () => {
+test('a line without a connection is sent after the next welcome', async () => {
   const world = new World();
   world.socket.start();
   world.socket.say('line-1', 'ねこ');
@@ -212,7 +212,7 @@ test('a line that is said without a connection is sent when there is one', async
   assert.deepEqual(world.said, ['line-1']);
 });
 
-test('a line whose arrival is unknown is sent once more, and never a third time', async () => {
+test('an unacknowledged line is sent once more, and never a third time', async () => {
   const world = new World();
   await world.start();
   world.socket.say('line-1', 'ねこ');
@@ -226,7 +226,7 @@ test('a line whose arrival is unknown is sent once more, and never a third time'
   assert.deepEqual([...counts, world.said.length], [1, 1, 0, 0]);
 });
 
-test('a line that the chat so far already has is not sent again', async () => {
+test('a line that is in the chat history is not sent again', async () => {
   const world = new World();
   await world.start();
   // The id of a line in the example of `chat`.
@@ -238,7 +238,7 @@ test('a line that the chat so far already has is not sent again', async () => {
   assert.deepEqual(world.said, []);
 });
 
-test('a near guess and a refusal are answers too', async () => {
+test('near and error acknowledge a line too', async () => {
   const world = new World();
   await world.start();
   for (const name of ['near', 'error']) {
@@ -252,7 +252,7 @@ test('a near guess and a refusal are answers too', async () => {
   assert.deepEqual(world.said, []);
 });
 
-test('a chat that does not come holds the lines up only for a moment', async () => {
+test('without a chat history the lines are sent after a moment', async () => {
   const world = new World();
   world.socket.start();
   world.socket.say('line-1', 'ねこ');
@@ -264,7 +264,7 @@ test('a chat that does not come holds the lines up only for a moment', async () 
   assert.deepEqual(world.said, ['line-1']);
 });
 
-test('lines that wait are bounded, the newest stay', async () => {
+test('the number of waiting lines is limited, and the newest stay', async () => {
   const world = new World();
   world.socket.start();
   for (let i = 0; i < UNSENT_LINES_MAX + 5; i++) world.socket.say(`line-${i}`, 'ねこ');
@@ -273,7 +273,7 @@ test('lines that wait are bounded, the newest stay', async () => {
   assert.equal(world.said.at(-1), `line-${UNSENT_LINES_MAX + 4}`);
 });
 
-test('what an abandoned connection still reports is not heard', async () => {
+test('events of an abandoned connection are ignored', async () => {
   const world = new World();
   await world.start();
   const old = world.now;
@@ -287,7 +287,7 @@ test('what an abandoned connection still reports is not heard', async () => {
   assert.equal(world.state, 'live');
 });
 
-test('leaving says so and ends it', async () => {
+test('leaving sends leave and ends the connection', async () => {
   const world = new World();
   await world.start();
   world.socket.leave();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { creatureOf, KINDS } from '../../src/game/creature.ts';
+import { creatureOf, CREATURE_KINDS } from '../../src/game/creature.ts';
 import {
   isAnswer,
   languageOf,
   letterCounts,
   nameFault,
-  readGameId,
-  readWords,
+  parseGameId,
+  parseWordList,
   tidyLine,
   tidyName,
   toAnswer,
@@ -23,11 +23,11 @@ test('a name has one to ten letters, marks or digits, with single spaces inside'
     assert.equal(nameFault(name), 'characters', name);
 });
 
-test('a name is composed and loses the spaces at its ends', () => {
+test('a name is converted to NFC and trimmed', () => {
   assert.equal(tidyName(' は\u3099 '), 'ば');
 });
 
-test('an answer is hiragana; katakana and halfwidth letters become it', () => {
+test('an answer is hiragana; katakana and half-width letters are converted', () => {
   assert.equal(toAnswer('カレー ライス', 'ja'), 'かれーらいす');
   assert.equal(toAnswer('ｶﾞｯｺｳ', 'ja'), 'がっこう');
   assert.equal(toAnswer('ヴァイオリン', 'ja'), 'ゔぁいおりん');
@@ -44,20 +44,20 @@ test('an English answer has Latin letters, with single spaces and hyphens inside
     assert.ok(!isAnswer(word, 'en'), word);
 });
 
-test('a word tells its language, and a mask how long its words are', () => {
+test('the language of a word and the letter counts of a mask', () => {
   assert.deepEqual(['りんご', 'らーめん', 'dog', 'piñata', '7'].map(languageOf), ['ja', 'ja', 'en', 'en', 'en']);
   assert.deepEqual(['＿＿', '＿＿＿ ＿r', "＿＿-o'-＿"].map(letterCounts), ['2', '3 + 2', '2 + 1 + 1']);
 });
 
-test('a pasted list gives each word once, and names what cannot be an answer', () => {
-  assert.deepEqual(readWords('ねこ\nイヌ、 ねこ ,\n\n猫', 'ja'), { words: ['ねこ', 'いぬ'], bad: ['猫'] });
+test('a pasted list gives each word once, and the entries that cannot be answers', () => {
+  assert.deepEqual(parseWordList('ねこ\nイヌ、 ねこ ,\n\n猫', 'ja'), { words: ['ねこ', 'いぬ'], bad: ['猫'] });
 });
 
-test('a link, a code and a text around them lead to the game', () => {
+test('the game id is found in a link, a code and a text around them', () => {
   const id = '0199c0de-7a10-7c3e-9b52-3f1d8a40c001';
   for (const text of [id, id.toUpperCase(), ` https://x.test/game/?game=${id} `, `come: ${id}!`])
-    assert.equal(readGameId(text), id);
-  for (const text of ['', 'abc', id.slice(0, -1)]) assert.equal(readGameId(text), null);
+    assert.equal(parseGameId(text), id);
+  for (const text of ['', 'abc', id.slice(0, -1)]) assert.equal(parseGameId(text), null);
 });
 
 test('a line has no control characters and at most 100 characters as people see them', () => {
@@ -67,13 +67,13 @@ test('a line has no control characters and at most 100 characters as people see 
   assert.equal(tidyLine('👩‍👧'.repeat(101)), '👩‍👧'.repeat(100));
 });
 
-test('a player keeps their creature, and players differ', () => {
+test('a player always has the same creature, and players have different ones', () => {
   assert.deepEqual(creatureOf('0199c0d0-1111'), creatureOf('0199c0d0-1111'));
   const kinds = new Set(Array.from({ length: 200 }, (_, i) => creatureOf(`0199c0d0-${i}`).kind));
-  assert.equal(kinds.size, KINDS.length);
+  assert.equal(kinds.size, CREATURE_KINDS.length);
 });
 
-test('no sentence is missing or left untranslated in Japanese', () => {
+test('every text has a Japanese translation', () => {
   const same: string[] = [];
   const compare = (en: Record<string, unknown>, ja: Record<string, unknown>, path: string) => {
     assert.deepEqual(Object.keys(ja).sort(), Object.keys(en).sort());

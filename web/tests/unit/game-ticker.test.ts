@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLACE_MS, Ticker } from '../../src/game/ticker.ts';
+import { STAGGER_MS, Ticker } from '../../src/game/ticker.ts';
 import { exampleRoom, FakeTime } from './game-fakes.ts';
 
 const room = exampleRoom('room-drawing-guesser');
@@ -14,25 +14,25 @@ function setUp(playerId: string) {
   return { time, ticks, ticker };
 }
 
-test('the first player speaks when the time is up, the third a little later', () => {
+test('the first player ticks when the time is up, the third a little later', () => {
   for (const place of [0, 2]) {
     const { time, ticks } = setUp(room.players[place]!.playerId);
-    time.pass(nextMs + place * PLACE_MS - 1);
+    time.pass(nextMs + place * STAGGER_MS - 1);
     assert.deepEqual(ticks, []);
     time.pass(1);
     assert.deepEqual(ticks, [room.version]);
   }
 });
 
-test('a spectator speaks after all players', () => {
+test('a spectator ticks after all players', () => {
   const { time, ticks } = setUp('nobody');
-  time.pass(nextMs + room.players.length * PLACE_MS - 1);
+  time.pass(nextMs + room.players.length * STAGGER_MS - 1);
   assert.deepEqual(ticks, []);
   time.pass(1);
   assert.deepEqual(ticks, [room.version]);
 });
 
-test('a newer room makes the tick needless', () => {
+test('a newer room cancels the tick', () => {
   const { time, ticks, ticker } = setUp(room.players[1]!.playerId);
   time.pass(nextMs);
   const turn = { ...room.turn!, nextMs: 5_000 };
@@ -43,7 +43,7 @@ test('a newer room makes the tick needless', () => {
   assert.deepEqual(ticks, [room.version + 1]);
 });
 
-test('who was too early waits what remains', () => {
+test('after a tick that was too early, the client waits for the remaining time', () => {
   const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
   time.pass(nextMs);
   ticker.wait(room.version, 800);
@@ -53,7 +53,7 @@ test('who was too early waits what remains', () => {
   assert.equal(ticks.length, 2);
 });
 
-test('who hears that time brings nothing is silent', () => {
+test('without a timed change no tick is sent', () => {
   const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
   time.pass(nextMs);
   ticker.wait(room.version, null);
@@ -61,14 +61,14 @@ test('who hears that time brings nothing is silent', () => {
   assert.equal(ticks.length, 1);
 });
 
-test('a wait for an older room changes nothing', () => {
+test('a wait for an older version is ignored', () => {
   const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
   ticker.wait(room.version - 1, 60_000);
   time.pass(nextMs);
   assert.equal(ticks.length, 1);
 });
 
-test('a tick that nothing answers is said again, more and more seldom', () => {
+test('a tick without an answer is repeated with a growing delay', () => {
   const { time, ticks } = setUp(room.players[0]!.playerId);
   time.pass(nextMs + 2_000 + 4_000);
   assert.equal(ticks.length, 3);
@@ -76,7 +76,7 @@ test('a tick that nothing answers is said again, more and more seldom', () => {
   assert.ok(ticks.length < 30, `${ticks.length} ticks`);
 });
 
-test('nothing ticks while the game is paused, has no turn or was left', () => {
+test('no tick is sent while the game is paused, has no turn or was left', () => {
   for (const stop of ['paused', 'no turn', 'left']) {
     const { time, ticks, ticker } = setUp(room.players[0]!.playerId);
     if (stop === 'paused') ticker.see({ ...room, paused: true }, '');

@@ -1,9 +1,9 @@
-/** Months as a calendar shows them. */
+/** The months of the calendar. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addMonths, columnOf, dayByKey, dayInZone, daysIn, inMonth, weeksOf } from '../../src/okusuri/months.ts';
 
-test('months are counted over the turn of a year', () => {
+test('months continue over the end of a year', () => {
   assert.equal(addMonths('2026-11', 2), '2027-01');
   assert.equal(addMonths('2026-01', -1), '2025-12');
   assert.equal(addMonths('2026-03', -27), '2023-12');
@@ -13,7 +13,7 @@ test('a month has its days, in leap years too', () => {
   assert.deepEqual(['2026-02', '2024-02', '1900-02', '2026-04', '2026-12'].map(daysIn), [28, 29, 28, 30, 31]);
 });
 
-test('every day of a month stands once, in its column, in order', () => {
+test('every day of a month appears once, in its column, in order', () => {
   for (let month = '2023-12'; month < '2027-02'; month = addMonths(month, 1)) {
     for (const weekStart of [0, 1] as const) {
       const weeks = weeksOf(month, weekStart);
@@ -30,7 +30,7 @@ test('every day of a month stands once, in its column, in order', () => {
   }
 });
 
-test('the keys lead where those of every calendar lead', () => {
+test('the keys move as in the ARIA grid pattern', () => {
   // A Wednesday.
   const day = '2026-11-18';
   const keys = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'PageUp', 'PageDown', 'Enter'];
@@ -45,11 +45,11 @@ test('the keys lead where those of every calendar lead', () => {
   assert.equal(dayByKey('2026-03-31', 'PageUp', 1), '2026-02-28');
 });
 
-test('a day that a month does not have is its last', () => {
+test('a day that a month does not have becomes its last day', () => {
   assert.equal(inMonth('2024-01-31', '2024-02'), '2024-02-29');
 });
 
-test('today is what the calendar of the person’s zone says', () => {
+test('today is the date in the user’s time zone', () => {
   const moment = Date.UTC(2026, 10, 21, 15, 30);
   assert.equal(dayInZone(moment, 'Asia/Tokyo'), '2026-11-22');
   assert.equal(dayInZone(moment, 'America/Los_Angeles'), '2026-11-21');

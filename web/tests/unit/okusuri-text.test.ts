@@ -1,21 +1,21 @@
-/** What people type and browsers say, read; and what was written laid over what was read. */
+/** Parsing of input and user agents, and pending writes applied to data. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Day, Dose } from '../../src/okusuri/api.ts';
-import { digitsOf } from '../../src/okusuri/code.ts';
+import { digitsOf } from '../../src/okusuri/signInCode.ts';
 import { deviceName } from '../../src/okusuri/device.ts';
-import { dayWith, dosePath, doseWith } from '../../src/okusuri/overlay.ts';
+import { dayWithPending, dosePath, doseWithPending } from '../../src/okusuri/pendingWrites.ts';
 import { parseTime, parseTimes, TIMES_MAX } from '../../src/okusuri/times.ts';
-import type { Write } from '../../src/okusuri/writes.ts';
+import type { Write } from '../../src/okusuri/writeQueue.ts';
 
-test('a code is found in whatever is pasted', () => {
+test('a code is found in pasted text', () => {
   for (const typed of ['123456', ' 123 456 ', '１２３４５６', '123-456', 'Your code is 123456.', 'At 10:30: 123456'])
     assert.equal(digitsOf(typed), '123456', typed);
   assert.equal(digitsOf('12345'), '12345');
   assert.equal(digitsOf(''), '');
 });
 
-test('times are read as people write them', () => {
+test('times are parsed in several formats', () => {
   for (const [typed, time] of [
     ...[
       ['8', '08:00'],
@@ -42,7 +42,7 @@ test('times are read as people write them', () => {
   assert.equal(parseTimes(Array.from({ length: TIMES_MAX + 1 }, (_, i) => i).join(',')), null);
 });
 
-test('a device is called by its browser and system', () => {
+test('a device is named after its browser and system', () => {
   const edge = 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0';
   assert.equal(deviceName(edge), 'Edge · Windows');
   assert.equal(deviceName('curl/8.5.0'), 'curl');
@@ -55,15 +55,15 @@ const write = (method: Write['method'], path: string, body: Write['body'] = null
 });
 const day = (state: Day['state'], log: Day['log'] = null): Day => ({ date: '2026-11-20', state, log });
 
-test('a day shows what was last written about it, and the note that the server has', () => {
+test('a day shows the newest pending write, and the note from the server', () => {
   const noted = { date: '2026-11-20', hasBleeding: false, isTaken: true, note: 'late' };
   const put = write('PUT', 'logs/2026-11-20', { hasBleeding: true });
-  const shown = dayWith(day('taken', noted), '2026-11-21', [put]);
-  assert.deepEqual(shown, { ...day('bleeding', { ...noted, hasBleeding: true }), isWaiting: true });
-  assert.equal(dayWith(day('taken', noted), '2026-11-21', [write('DELETE', put.path)]).state, 'missed');
-  assert.equal(dayWith(day('taken', noted), '2026-11-20', [write('DELETE', put.path)]).state, 'none');
-  assert.equal(dayWith(day('taken', noted), '2026-11-21', [write('DELETE', put.path), put]).state, 'bleeding');
-  assert.equal(dayWith(day('taken', noted), '2026-11-21', [write('PUT', 'logs/2026-11-19')]).isWaiting, false);
+  const shown = dayWithPending(day('taken', noted), '2026-11-21', [put]);
+  assert.deepEqual(shown, { ...day('bleeding', { ...noted, hasBleeding: true }), isPending: true });
+  assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('DELETE', put.path)]).state, 'missed');
+  assert.equal(dayWithPending(day('taken', noted), '2026-11-20', [write('DELETE', put.path)]).state, 'none');
+  assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('DELETE', put.path), put]).state, 'bleeding');
+  assert.equal(dayWithPending(day('taken', noted), '2026-11-21', [write('PUT', 'logs/2026-11-19')]).isPending, false);
 });
 
 test('bleeding alone leaves a day open, or missed', () => {
@@ -72,19 +72,19 @@ test('bleeding alone leaves a day open, or missed', () => {
     ['2026-11-20', 'none'],
     ['2026-11-21', 'missed'],
   ] as const) {
-    const shown = dayWith(day('taken'), today, [put]);
+    const shown = dayWithPending(day('taken'), today, [put]);
     assert.deepEqual([shown.state, shown.log?.hasBleeding, shown.log?.isTaken], [state, true, false]);
   }
 });
 
-test('a rest day stays one, whatever is written', () => {
+test('a rest day stays a rest day with any write', () => {
   const put = write('PUT', 'logs/2026-11-20', { hasBleeding: false });
-  const shown = dayWith(day('rest'), '2026-11-21', [put]);
+  const shown = dayWithPending(day('rest'), '2026-11-21', [put]);
   assert.equal(shown.state, 'rest');
   assert.notEqual(shown.log, null);
 });
 
-test('a dose shows what was last written about it', () => {
+test('a dose shows the newest pending write', () => {
   const dose: Dose = {
     ...{
       date: '2026-11-20',
@@ -97,6 +97,6 @@ test('a dose shows what was last written about it', () => {
     },
   };
   assert.equal(dosePath(dose), 'doses/2026-11-20/08:00/a%2Fb');
-  assert.equal(doseWith(dose, [write('PUT', dosePath(dose), { state: 'skipped' })]).state, 'skipped');
-  assert.equal(doseWith({ ...dose, state: 'taken' }, [write('DELETE', dosePath(dose))]).state, 'due');
+  assert.equal(doseWithPending(dose, [write('PUT', dosePath(dose), { state: 'skipped' })]).state, 'skipped');
+  assert.equal(doseWithPending({ ...dose, state: 'taken' }, [write('DELETE', dosePath(dose))]).state, 'due');
 });

@@ -1,40 +1,45 @@
 /**
- * How a stroke covers the board: a smooth curve through its points, drawn with a round tip.
+ * Rasterises a stroke: a smooth curve through its points, drawn with a round tip.
  *
- * Coverage only ever grows, so it does not matter in how many pieces a stroke arrived. Only `+ - * /` and square roots are used,
- * which IEEE 754 fixes to the last bit: the same points cover the same pixels in every browser.
+ * Coverage only increases, so the result does not depend on how many pieces a stroke arrives in.
+ * Only `+ - * /` and square roots are used. IEEE 754 defines them to the last bit, so the same
+ * points cover the same pixels in every browser.
  */
 import { BOARD_HEIGHT, BOARD_WIDTH } from './protocol.ts';
 import { COVERED, EMPTY, union, type Rect } from './raster.ts';
 
-/** From this cosine of a turn downwards it is a corner, and stays one: about 75 degrees. */
+/**
+ * The cosine of the turn from which on a point is a corner and is not smoothed: about 75 degrees.
+ */
 const CORNER = 0.25;
 
-/** A point on the board, pressure in percent. */
+/** A point on the board. The pressure is in percent. */
 export interface Point {
   readonly x: number;
   readonly y: number;
   readonly pressure: number;
 }
 
-/** How much of each pixel a stroke covers, 0 to {@link COVERED}. */
+/** The coverage of each pixel by a stroke, 0 to {@link COVERED}. */
 export type Mask = Uint8Array<ArrayBuffer>;
 
 export function blankMask(): Mask {
   return new Uint8Array(BOARD_WIDTH * BOARD_HEIGHT);
 }
 
-/** Half the width of a stroke of `width` units at that pressure: from half to one and a half of what it is without a pen. */
+/** Half of the stroke's width at a pressure: 50 % to 150 % of the width without a pen. */
 function radiusAt(width: number, pressure: number): number {
   return (width / 2) * (0.5 + pressure / 100);
 }
 
 /**
- * Covers the curve's part at `points[index]`: from halfway to the point before to halfway to the next, bent towards the point without
- * reaching it, which takes the tremor out of it. The curve begins and ends in its first and last points, and goes to the point in corners.
- * A part is final once `points[index + 1]` is there or the stroke has ended.
+ * Covers one segment of the curve: from halfway to the previous point to halfway to the next one.
+ * The segment bends towards `points[index]` without reaching it, which smooths tremor. The curve
+ * starts and ends exactly at its first and last points, and it reaches the points that are corners.
+ *
+ * A segment is final once `points[index + 1]` exists or the stroke has ended.
  */
-export function coverPart(mask: Mask, points: readonly Point[], index: number, width: number): Rect {
+export function coverSegment(mask: Mask, points: readonly Point[], index: number, width: number): Rect {
   const at = points[index];
   if (at === undefined) return EMPTY;
   const before = points[index - 1];
@@ -44,7 +49,8 @@ export function coverPart(mask: Mask, points: readonly Point[], index: number, w
   if (before === undefined || after === undefined) return coverLine(mask, from, to, width);
   if (isCorner(before, at, after)) return union(coverLine(mask, from, at, width), coverLine(mask, at, to, width));
 
-  // A parabola leaves its chord by a quarter of this at most; cut into n pieces, by n * n times less: an eighth of a unit is left.
+  // A parabola departs from its chord by a quarter of `bend` at most, and with n pieces by n * n
+  // times less. This n leaves an eighth of a unit.
   const bend = length(from.x - 2 * at.x + to.x, from.y - 2 * at.y + to.y);
   const pieces = Math.max(1, Math.ceil(Math.sqrt(2 * bend)));
   let box = EMPTY;
@@ -75,12 +81,12 @@ function isCorner(before: Point, at: Point, after: Point): boolean {
   return inX * outX + inY * outY < CORNER * length(inX, inY) * length(outX, outY);
 }
 
-/** Not `Math.hypot`, whose last bit differs between browsers. */
+/** Not `Math.hypot`: its last bit differs between browsers. */
 function length(x: number, y: number): number {
   return Math.sqrt(x * x + y * y);
 }
 
-/** Covers a line with round ends and a radius that changes evenly. */
+/** Covers a line with round ends and a linearly changing radius. */
 function coverLine(mask: Mask, start: Point, end: Point, width: number): Rect {
   const { x: x0, y: y0 } = start;
   const { x: x1, y: y1 } = end;
@@ -97,13 +103,14 @@ function coverLine(mask: Mask, start: Point, end: Point, width: number): Rect {
   const dy = y1 - y0;
   const lengthSquared = dx * dx + dy * dy;
   const perLength = lengthSquared === 0 ? 0 : 1 / lengthSquared;
-  // Half of what a row cuts out of the endless strip around the line.
+  // Half of the width that one row cuts out of the infinite strip around the line.
   const slant = dy === 0 ? 0 : (reach * Math.sqrt(lengthSquared)) / Math.abs(dy);
   for (let y = top; y < bottom; y++) {
-    // A pixel is judged by its centre.
+    // A pixel is tested at its centre.
     const py = y + 0.5 - y0;
     const row = y * BOARD_WIDTH;
-    // Of this row only what lies along the line: its box is mostly empty when it is long and oblique.
+    // Visits only the pixels of the row near the line. The bounding box of a long oblique line is
+    // mostly empty.
     const middle = dy === 0 ? 0 : x0 + (py * dx) / dy;
     const from = dy === 0 ? left : Math.max(left, Math.floor(middle - slant - 1));
     const to = dy === 0 ? right : Math.min(right, Math.ceil(middle + slant + 1));

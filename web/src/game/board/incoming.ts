@@ -1,52 +1,59 @@
 /**
- * Batches on their way in: put in order, each taken once, and asked for when one stays away.
+ * Receives batches: puts them in order, delivers each one once, and requests missing ones.
  *
- * A relay promises neither order nor delivery; what a drawer has saved can be asked for again.
+ * The relay guarantees neither order nor delivery. Batches that the drawer has saved can be
+ * requested again.
  */
 import type { Batch, InkMessage } from './protocol.ts';
 
-/** How long a gap may stay before the missing is asked for, then twice as long each time... */
+/**
+ * How long a gap may last before the missing batches are requested. The delay doubles with each
+ * request...
+ */
 const ASK_AFTER_MS = 500;
-/** ...up to this. A gap closes when the drawer's next chunk is stored, about two seconds later. */
+/**
+ * ...up to this. A gap can be filled once the drawer's next chunk is stored, after about two
+ * seconds.
+ */
 const ASK_AGAIN_MS_MAX = 8_000;
-/** Batches this far ahead are not kept: a turn has at most 3,000. */
+/** Batches further ahead are dropped. A turn has at most 3,000. */
 const AHEAD_MAX = 4_096;
 
-export interface IncomingWorld {
-  /** Asks for everything after that `seq`. */
+export interface IncomingOptions {
+  /** Requests everything after `after`. */
   readonly ask: (after: number) => void;
-  /** Gets every batch once, in order. */
+  /** Receives every batch once, in order. */
   readonly deliver: (batch: Batch) => void;
 }
 
-export class Incoming {
-  readonly #world: IncomingWorld;
+export class IncomingBatches {
+  readonly #options: IncomingOptions;
   readonly #ahead = new Map<number, Batch>();
   #last = 0;
   #isAnswered = true;
   #asked = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(world: IncomingWorld) {
-    this.#world = world;
+  constructor(options: IncomingOptions) {
+    this.#options = options;
   }
 
-  /** The last `seq` that is there in a row. */
+  /** The highest `seq` without a gap before it. */
   get last(): number {
     return this.#last;
   }
 
-  /** Whether an answer to {@link catchUp} is still to come. */
+  /** Whether the answer to {@link catchUp} is still missing. */
   get isAsking(): boolean {
     return !this.#isAnswered;
   }
 
-  /** Everything up to that `seq` is here, from elsewhere. */
+  /** Everything up to `seq` is known already, because this client made it. */
   skipTo(seq: number): void {
     this.#last = Math.max(this.#last, seq);
   }
 
-  /** Asks for all that is missing, now, and again until there is an answer. */
+  /** Requests everything that is missing, and repeats the request until an answer arrives. */
   catchUp(): void {
     this.#isAnswered = false;
     this.#asked = 0;
@@ -61,14 +68,14 @@ export class Incoming {
     for (let next = this.#ahead.get(this.#last + 1); next !== undefined; next = this.#ahead.get(this.#last + 1)) {
       this.#ahead.delete(next.seq);
       this.#last = next.seq;
-      this.#world.deliver(next);
+      this.#options.deliver(next);
     }
     if (ink.last === true) this.#isAnswered = true;
     if (this.#last > before) this.#asked = 0;
     this.#watch(this.#last > before);
   }
 
-  /** Stops asking. */
+  /** Stops all requests. */
   dispose(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -76,7 +83,7 @@ export class Incoming {
     this.#isAnswered = true;
   }
 
-  /** A new gap gets its half second from the moment at which the row ended; an old one keeps its timer. */
+  /** A new gap starts a new timer; an existing gap keeps its timer. */
   #watch(isNew: boolean): void {
     const isWhole = this.#ahead.size === 0 && this.#isAnswered;
     if (isWhole || isNew) {
@@ -91,7 +98,7 @@ export class Incoming {
   #ask(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#world.ask(this.#last);
+    this.#options.ask(this.#last);
     this.#asked += 1;
     this.#watch(false);
   }

@@ -1,16 +1,17 @@
 /**
- * The drawer's side: strokes become ops, ops batches, batches chunks.
+ * Sends the drawer's strokes: points become ops, ops become batches, and batches become chunks.
  *
- * Every batch leaves twice: as `draw` for those who watch, and up to two seconds later in a `save` for those who come late and for what got
- * lost. Nobody acknowledges a `save`, so chunks are kept until a `catch-up` has shown that they are stored.
+ * Every batch is sent twice: as `draw` to those who watch, and up to two seconds later in a `save`,
+ * for late joiners and for lost batches. A `save` has no acknowledgement, so chunks are kept until
+ * a `catch-up` shows that they are stored.
  */
 import type { Point } from './brush.ts';
-import { encodePoints, snapped, thinned } from './points.ts';
+import { encodePoints, snapped, simplified } from './points.ts';
 import {
   BATCH_OPS_MAX,
   BATCH_POINTS_MAX,
   CHUNK_BATCHES_MAX,
-  INK_FULL,
+  INK_BUDGET,
   inkOf,
   pointCount,
   type Batch,
@@ -21,76 +22,79 @@ import {
   type Tool,
 } from './protocol.ts';
 
-/** From the first change to the batch that carries it. */
+/** Delay from the first change to its batch. */
 export const BATCH_AFTER_MS = 175;
-/** From the first batch to the chunk that carries it. */
+/** Delay from the first batch to its chunk. */
 export const SAVE_AFTER_MS = 2_000;
-/** A message may have 32 KB. What is in `batches` is ASCII, a character a byte. */
+/** A message may have 32 KB. `batches` is ASCII, so a character is a byte. */
 const CHUNK_CHARS_MAX = 24_000;
-/** Chunks that are sent again at a time: well below the messages that a connection may send at once. */
-const AGAIN_MAX = 10;
-/** So many batches survive a reload of the page: about five seconds, far more than a chunk waits. */
-const KEPT_MAX = 32;
+/**
+ * How many chunks are sent again at a time: far fewer messages than a connection may send at once.
+ */
+const RESEND_CHUNKS_MAX = 10;
+/** How many batches survive a reload of the page: about five seconds, more than a chunk waits. */
+const KEPT_BATCHES_MAX = 32;
 
-/** Ink that is left for undo and the like when there is none for drawing. */
+/** Reserve for undo, redo and clear when the ink for drawing is used up. */
 const INK_RESERVE = 4_000;
 
-/** How a stroke is drawn. */
+/** Tool, colour and width of a stroke. */
 export interface Brush {
   readonly tool: Tool;
   readonly colour: number;
   readonly width: number;
 }
 
-export interface OutgoingWorld {
+export interface OutgoingOptions {
   readonly turnId: string;
   readonly send: (message: DrawMessage | SaveMessage) => void;
-  /** Shows the ops on the drawer's own board. */
+  /** Applies the ops to the drawer's own picture. */
   readonly apply: (ops: readonly Op[]) => void;
-  /** A batch has been made. */
+  /** Called for every new batch. */
   readonly made: (seq: number) => void;
-  /** Remembers the youngest batches, and the last chunk's number, over a reload. */
+  /** Stores the newest batches and the number of the last chunk, for a reload of the page. */
   readonly keep: (batches: readonly Batch[], chunk: number) => void;
 }
 
-interface StrokeUnderWay {
+interface OpenStroke {
   readonly id: number;
   readonly width: number;
-  /** The last point that has become part of an op. */
+  /** The last point that an op contains. */
   last: Point;
   pending: Point[];
 }
 
-export class Outgoing {
-  readonly #world: OutgoingWorld;
+export class OutgoingBatches {
+  readonly #options: OutgoingOptions;
   #seq = 0;
   #chunk = 0;
   #nextId = 1;
-  #stroke: StrokeUnderWay | null = null;
+  #stroke: OpenStroke | null = null;
   #isFinished = false;
-  #ink = INK_FULL;
+  #ink = INK_BUDGET;
   #ops: Op[] = [];
   #pointCount = 0;
-  /** Batches that are in no chunk yet. */
+  /** Batches that are not in a chunk yet. */
   #unsaved: Batch[] = [];
-  /** Chunks that nobody has seen stored. */
+  /** Chunks that are not confirmed as stored. */
   #chunks: SaveMessage[] = [];
-  /** What has been seen stored, and up to where without a gap. */
+  /** The `seq` of every batch confirmed as stored, and the highest one without a gap before it. */
   readonly #stored = new Set<number>();
   #storedUpTo = 0;
-  /** Whether the last answer had chunks sent again. */
-  #isAgain = false;
+  /** Whether chunks were sent again after the last answer. */
+  #isResending = false;
   #youngest: Batch[] = [];
   #batchTimer: ReturnType<typeof setTimeout> | undefined;
   #saveTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(world: OutgoingWorld) {
-    this.#world = world;
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
   }
 
   /**
-   * Goes on after a drawing that is there already: `seq` of its last batch, its highest id, and the last chunk's number. Whoever does
-   * not know that one takes `seq`: a chunk has at least one batch.
+   * Continues an existing drawing, given the `seq` of its last batch, its highest id, and the
+   * number of its last chunk. If the chunk number is unknown, pass `seq`: a chunk has at least one
+   * batch.
    */
   resume(seq: number, lastId: number, chunk: number): void {
     this.#seq = seq;
@@ -98,33 +102,36 @@ export class Outgoing {
     this.#chunk = Math.max(this.#chunk, chunk);
   }
 
-  /** An earlier visit to the page has drawn that much. */
+  /** Subtracts the ink of ops from before a reload. */
   spend(ops: readonly Op[]): void {
     for (const op of ops) this.#ink -= inkOf(op);
   }
 
-  /** Whether there is ink to draw with. Undo, redo and clear go on without for a while. */
+  /** Whether there is ink to draw with. Undo, redo and clear can still use the reserve. */
   get hasInk(): boolean {
     return this.#ink > INK_RESERVE;
   }
 
-  /** Batches that an earlier visit to the page made, whose chunk perhaps never left. In order, after `seq`. */
+  /**
+   * Takes over batches from before a reload whose chunk may not have been sent. In order, after
+   * `seq`.
+   */
   adopt(batches: readonly Batch[]): void {
     for (const batch of batches) {
       if (batch.seq !== this.#seq + 1) continue;
       this.#seq = batch.seq;
       this.spend(batch.ops);
-      this.#world.apply(batch.ops);
+      this.#options.apply(batch.ops);
       this.#queue(batch);
     }
   }
 
-  /** The last `seq` that is seen stored, with all before it. */
+  /** The highest `seq` confirmed as stored, without a gap before it. */
   get storedUpTo(): number {
     return this.#storedUpTo;
   }
 
-  /** The points of the stroke under way that are in no op yet. */
+  /** The points of the open stroke that are not in an op yet. */
   get pending(): readonly Point[] {
     return this.#stroke?.pending ?? [];
   }
@@ -150,7 +157,7 @@ export class Outgoing {
     this.#stroke = null;
   }
 
-  /** The stroke under way was not meant. */
+  /** Discards the open stroke. */
   cancel(): void {
     const { id } = this.#stroke ?? {};
     if (id === undefined) return;
@@ -176,13 +183,13 @@ export class Outgoing {
     this.#emit({ op: 'redo', id });
   }
 
-  /** Sends what is there, as a batch. */
+  /** Sends the collected ops as a batch. */
   flush(): void {
     this.#emitPoints(false);
     this.#cutBatch();
   }
 
-  /** The drawing is over: what is left is saved, but no longer relayed. */
+  /** The drawing phase is over. The remaining batches are saved, but not relayed any more. */
   finish(): void {
     this.#isFinished = true;
     this.end();
@@ -191,8 +198,9 @@ export class Outgoing {
   }
 
   /**
-   * Takes the answer to a `catch-up`: what of ours is stored. At its end some of the rest is sent again; `true` when it is worth asking
-   * once more, because more is left and the last time has helped.
+   * Reads which batches the answer to a `catch-up` confirms as stored, and sends some of the
+   * missing chunks again at its end. `true` when another `catch-up` is worthwhile: chunks are still
+   * missing, and the last attempt made progress.
    */
   confirm(ink: Pick<InkMessage, 'batches' | 'last'>): boolean {
     for (const { seq } of ink.batches) this.#stored.add(seq);
@@ -200,16 +208,16 @@ export class Outgoing {
     if (ink.last !== true) return false;
     const before = this.#chunks.length;
     this.#chunks = this.#chunks.filter(({ batches }) => !batches.every(({ seq }) => this.#stored.has(seq)));
-    const isFirstTime = before === this.#chunks.length && !this.#isAgain;
-    this.#isAgain = this.#chunks.length > 0;
-    for (const chunk of this.#chunks.slice(0, AGAIN_MAX)) this.#world.send(chunk);
-    // Whoever watches and has missed the end sees by the last batch that there was more.
+    const isFirstTime = before === this.#chunks.length && !this.#isResending;
+    this.#isResending = this.#chunks.length > 0;
+    for (const chunk of this.#chunks.slice(0, RESEND_CHUNKS_MAX)) this.#options.send(chunk);
+    // A watcher who missed the end notices it by the `seq` of the last batch.
     const last = this.#youngest.at(-1);
     if (last !== undefined) this.#draw(last);
     return this.#chunks.length > 0 && (isFirstTime || this.#chunks.length < before);
   }
 
-  /** Stops the timers; nothing more is sent. */
+  /** Stops the timers. Nothing more is sent. */
   dispose(): void {
     clearTimeout(this.#batchTimer);
     clearTimeout(this.#saveTimer);
@@ -218,8 +226,8 @@ export class Outgoing {
   #emitPoints(end: boolean): void {
     const stroke = this.#stroke;
     if (stroke === null || (stroke.pending.length === 0 && !end)) return;
-    const points = thinned(stroke.last, stroke.pending, stroke.width).map(snapped);
-    // An end needs a point: the last one again.
+    const points = simplified(stroke.last, stroke.pending, stroke.width).map(snapped);
+    // An op that ends a stroke needs a point: repeat the last one.
     if (points.length === 0) points.push(stroke.last);
     stroke.pending = [];
     stroke.last = points.at(-1) ?? stroke.last;
@@ -238,7 +246,7 @@ export class Outgoing {
     if (this.#ops.length === BATCH_OPS_MAX || this.#pointCount + count > BATCH_POINTS_MAX) this.#cutBatch();
     this.#ops.push(op);
     this.#pointCount += count;
-    this.#world.apply([op]);
+    this.#options.apply([op]);
     this.#armBatch();
   }
 
@@ -259,14 +267,14 @@ export class Outgoing {
 
   #draw(batch: Batch): void {
     if (this.#isFinished) return;
-    this.#world.send({ action: 'draw', turnId: this.#world.turnId, ...batch });
+    this.#options.send({ action: 'draw', turnId: this.#options.turnId, ...batch });
   }
 
   #queue(batch: Batch): void {
-    this.#world.made(batch.seq);
+    this.#options.made(batch.seq);
     this.#unsaved.push(batch);
-    this.#youngest = [...this.#youngest, batch].slice(-KEPT_MAX);
-    this.#world.keep(this.#youngest, this.#chunk);
+    this.#youngest = [...this.#youngest, batch].slice(-KEPT_BATCHES_MAX);
+    this.#options.keep(this.#youngest, this.#chunk);
     this.#saveTimer ??= setTimeout(() => this.#save(), SAVE_AFTER_MS);
   }
 
@@ -282,10 +290,10 @@ export class Outgoing {
         count++;
       }
       const batches = this.#unsaved.splice(0, count);
-      const chunk: SaveMessage = { action: 'save', turnId: this.#world.turnId, chunk: ++this.#chunk, batches };
+      const chunk: SaveMessage = { action: 'save', turnId: this.#options.turnId, chunk: ++this.#chunk, batches };
       this.#chunks.push(chunk);
-      this.#world.send(chunk);
+      this.#options.send(chunk);
     }
-    this.#world.keep(this.#youngest, this.#chunk);
+    this.#options.keep(this.#youngest, this.#chunk);
   }
 }

@@ -1,7 +1,9 @@
 /**
- * The colours of the board. A drawing names them by their place here, so places never change.
+ * The colours of the board. Drawings store a colour as its index in this list, so the order must
+ * never change.
  *
- * They were placed by a search that keeps any two apart for ordinary eyes and for the three kinds of dichromacy; a test holds them to it.
+ * The colours were chosen by a search that keeps any two distinguishable, for normal vision and for
+ * the three kinds of dichromacy. A test checks this.
  */
 export interface Colour {
   /** `#rrggbb` */
@@ -9,7 +11,7 @@ export interface Colour {
   readonly name: { readonly en: string; readonly ja: string };
 }
 
-/** Two rows of twelve, as the tools show them: below each light colour a darker one. */
+/** Two rows of twelve, as in the toolbar: a darker colour below each light one. */
 export const PALETTE: readonly Colour[] = [
   { hex: '#ffffff', name: { en: 'White', ja: '白' } },
   { hex: '#c1c0b0', name: { en: 'Light grey', ja: '明るい灰色' } },
@@ -37,9 +39,12 @@ export const PALETTE: readonly Colour[] = [
   { hex: '#731ac5', name: { en: 'Purple', ja: '紫' } },
 ];
 
-/** What paper and eraser are. */
+/** The colour of the paper and of the eraser. */
 export const PAPER = 0;
 export const BLACK = 12;
 
-/** What the keys 1 to 9 and 0 choose: black, red, orange, yellow, green, sky blue, blue, purple, brown, white. */
+/**
+ * The colours of the keys 1 to 9 and 0: black, red, orange, yellow, green, sky blue, blue, purple,
+ * brown, white.
+ */
 export const DIGIT_COLOURS: readonly number[] = [12, 4, 5, 6, 19, 9, 10, 23, 17, 0];

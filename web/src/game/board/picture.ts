@@ -1,18 +1,19 @@
 /**
- * What is on the board: a function of the ops that it was given, and of nothing else.
+ * The picture on the board. It depends only on the ops that were applied.
  *
- * Strokes, fills and clears stand in the order in which they began; `undo` and `redo` only say which of them count. Finished ones are in
- * the raster, the stroke under way lies over it as a mask, and copies of the raster let an undo begin near its place.
+ * Strokes, fills and clears are items in the order in which they began; `undo` and `redo` only
+ * switch items off and on. Finished items are painted into a raster, and the current stroke is a
+ * mask above it. Snapshots of the raster let an undo repaint from a point near the undone item.
  */
-import { blankMask, coverPart, type Mask, type Point } from './brush.ts';
+import { blankMask, coverSegment, type Mask, type Point } from './brush.ts';
 import { PAPER } from './palette.ts';
 import { decodePoints } from './points.ts';
 import { BOARD_WIDTH, type FillOp, type Op, type StrokeOp } from './protocol.ts';
 import { blankRaster, EMPTY, floodFill, isEmpty, over, union, WHOLE, type Raster, type Rect } from './raster.ts';
 
-/** A copy of the raster is kept after this many finished items... */
+/** A snapshot is taken after this many finished items... */
 const SNAPSHOT_EVERY = 8;
-/** ...and so many of them, of 3.8 MB each. */
+/** ...and this many are kept. One has 3.8 MB. */
 const SNAPSHOTS_MAX = 6;
 
 interface Stroke {
@@ -41,14 +42,17 @@ interface Clear {
 
 type Item = Stroke | Fill | Clear;
 
-/** The stroke that is drawn over the raster until it has ended. */
-interface Live {
+/** The stroke that is still being drawn, as a mask above the raster. */
+interface LiveStroke {
   readonly stroke: Stroke;
-  /** So many parts of its curve are in the mask for good. */
-  parts: number;
-  /** Around them. */
+  /** How many segments of its curve are final in the mask. */
+  segments: number;
+  /** The bounding box of the final segments. */
   box: Rect;
-  /** Around what may still change: the last part, and the points that are only guessed. */
+  /**
+   * The bounding box of the tail: the last segment and the predicted points, which may still
+   * change.
+   */
   tailBox: Rect;
 }
 
@@ -56,58 +60,61 @@ export class Picture {
   readonly #items: Item[] = [];
   readonly #places = new Map<number, number>();
   readonly #raster: Raster = blankRaster();
-  /** So many items are in the raster. */
+  /** How many items are painted into the raster. */
   #painted = 0;
   #snapshots: { readonly painted: number; readonly raster: Raster }[] = [];
-  #live: Live | null = null;
+  #live: LiveStroke | null = null;
   #guess: readonly Point[] = [];
   readonly #mask: Mask = blankMask();
   readonly #tail: Mask = blankMask();
   #dirty: Rect = WHOLE;
 
-  /** The highest id so far; 0 for none. */
+  /** The highest id so far. 0 for none. */
   get lastId(): number {
     return this.#items.reduce((highest, item) => Math.max(highest, item.id), 0);
   }
 
-  /** What an undo would take back. */
+  /** The id of the item that the next undo removes. */
   get undoable(): number | null {
     return this.#items.findLast((item) => !item.undone)?.id ?? null;
   }
 
-  /** Takes ops in their order. Those that make no sense, as the undo of nothing, change nothing. */
+  /** Applies ops in order. Invalid ones, such as the undo of an unknown id, are ignored. */
   apply(ops: readonly Op[]): void {
     for (const op of ops) this.#take(op);
     this.#paint();
   }
 
-  /** Points that the stroke under way will perhaps go through: shown until it really goes on, never part of the picture. */
+  /**
+   * Shows predicted points at the end of the current stroke until real ones arrive. They never
+   * become part of the picture.
+   */
   guess(points: readonly Point[]): void {
     if (this.#live === null) return;
     this.#guess = points;
     this.#paintTail();
   }
 
-  /** Nothing has been drawn. */
+  /** Removes everything. */
   reset(): void {
     this.#items.length = 0;
     this.#places.clear();
     this.#rewind(0);
   }
 
-  /** Somebody sees the picture for the first time: all of it has changed. */
+  /** Marks the whole picture as changed, for a new canvas. */
   touchAll(): void {
     this.#dirty = WHOLE;
   }
 
-  /** Where the picture has changed since it was asked last. */
+  /** The area that has changed since the last call. */
   takeDirty(): Rect {
     const dirty = this.#dirty;
     this.#dirty = EMPTY;
     return dirty;
   }
 
-  /** Writes what is seen in a part of the board into an image as wide as the board. */
+  /** Copies an area of the visible picture into an image as wide as the board. */
   copyTo(image: Uint32Array, part: Rect, colours: Uint32Array): void {
     const colour = this.#live?.stroke.colour ?? PAPER;
     for (let y = part.top; y < part.bottom; y++) {
@@ -154,7 +161,7 @@ export class Picture {
     this.#changed(this.#places.get(op.id) ?? 0);
   }
 
-  /** What is painted of an item and of all after it no longer holds. */
+  /** Invalidates the painted state of an item and of all items after it. */
   #changed(place: number): void {
     if (place < this.#painted) this.#rewind(place);
   }
@@ -190,7 +197,7 @@ export class Picture {
     this.#paintTail();
   }
 
-  /** All that stands before the last clear need not be painted. */
+  /** Skips the items before the last clear. */
   #skipToClear(): void {
     const clear = this.#items.findLastIndex((item) => item.kind === 'clear' && !item.undone);
     if (clear < this.#painted) return;
@@ -200,19 +207,22 @@ export class Picture {
     this.#dirty = WHOLE;
   }
 
-  /** Brings the mask up to the stroke's points; while the stroke goes on, its last part is left to the tail. */
+  /**
+   * Extends the mask to the stroke's points. While the stroke is open, its last segment belongs to
+   * the tail.
+   */
   #coverStroke(stroke: Stroke, goesOn: boolean): void {
-    this.#live ??= { stroke, parts: 0, box: EMPTY, tailBox: EMPTY };
+    this.#live ??= { stroke, segments: 0, box: EMPTY, tailBox: EMPTY };
     const live = this.#live;
     const final = goesOn ? stroke.points.length - 1 : stroke.points.length;
-    for (; live.parts < final; live.parts++) {
-      const box = coverPart(this.#mask, stroke.points, live.parts, stroke.width);
+    for (; live.segments < final; live.segments++) {
+      const box = coverSegment(this.#mask, stroke.points, live.segments, stroke.width);
       live.box = union(live.box, box);
       this.#dirty = union(this.#dirty, box);
     }
   }
 
-  /** The stroke has ended: into the raster with it. */
+  /** Paints a finished stroke into the raster. */
   #settle(stroke: Stroke): void {
     const live = this.#live;
     if (live === null) return;
@@ -225,7 +235,7 @@ export class Picture {
     this.#dropLive();
   }
 
-  /** Draws the end of the stroke under way as if the guess were true. */
+  /** Draws the end of the current stroke, including the predicted points. */
   #paintTail(): void {
     const live = this.#live;
     if (live === null) return;
@@ -233,8 +243,8 @@ export class Picture {
     const { stroke } = live;
     const points = [...stroke.points, ...this.#guess];
     let box = EMPTY;
-    for (let index = live.parts; index < points.length; index++) {
-      box = union(box, coverPart(this.#tail, points, index, stroke.width));
+    for (let index = live.segments; index < points.length; index++) {
+      box = union(box, coverSegment(this.#tail, points, index, stroke.width));
     }
     live.tailBox = box;
     this.#dirty = union(this.#dirty, box);
@@ -254,7 +264,7 @@ export class Picture {
     this.#dirty = union(this.#dirty, box);
   }
 
-  /** After `#painted` has been painted: that many and one are in the raster. */
+  /** Called after the item at `#painted`: the raster then contains one item more. */
   #keepSnapshot(): void {
     const painted = this.#painted + 1;
     if (painted - (this.#snapshots.at(-1)?.painted ?? 0) < SNAPSHOT_EVERY) return;
@@ -263,7 +273,7 @@ export class Picture {
   }
 }
 
-/** The op that begins a stroke says how it is drawn. */
+/** The first op of a stroke has its colour and width. */
 type Beginning = StrokeOp & Required<Pick<StrokeOp, 'color' | 'width'>>;
 
 function isBeginning(op: StrokeOp): op is Beginning {

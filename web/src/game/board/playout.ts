@@ -1,18 +1,21 @@
-/** Plays batches out over the time in which they were drawn, point by point, so that a stroke grows instead of jumping. */
+/**
+ * Plays batches over the time in which they were drawn, point by point, so that a stroke grows
+ * smoothly instead of jumping.
+ */
 import type { Point } from './brush.ts';
 import type { Picture } from './picture.ts';
 import { decodePoints, encodePoints } from './points.ts';
 import type { Batch, Op, StrokeOp } from './protocol.ts';
 
-/** What a batch covers of the drawer's time. */
+/** The drawing time that one batch covers. */
 export const BATCH_MS = 180;
-/** With more batches than this waiting, the eldest are not played but shown. */
+/** When more batches than this wait, the oldest are shown at once. */
 const WAITING_MAX = 6;
 
 export class Playout {
   readonly #picture: Picture;
   readonly #waiting: Batch[] = [];
-  /** Steps of the batch that is being played: a point each, or an op without points. */
+  /** The steps of the current batch: one for each point, or for an op without points. */
   #steps: readonly Step[] = [];
   #taken = 0;
   #elapsedMs = 0;
@@ -25,13 +28,19 @@ export class Playout {
     return this.#taken === this.#steps.length && this.#waiting.length === 0;
   }
 
-  /** Queues a batch. However long nobody calls {@link advance}, as in a hidden tab, only a few wait. */
+  /**
+   * Queues a batch. The queue stays short even if {@link advance} is not called, as in a hidden
+   * tab.
+   */
   push(batch: Batch): void {
     this.#waiting.push(batch);
     while (this.#waiting.length > WAITING_MAX) this.#showNext();
   }
 
-  /** That much time has gone by. The more is waiting, the faster it passes. Gives the time that was left when nothing more was. */
+  /**
+   * Advances by `ms`, faster when more batches wait. Returns the time that was left over when the
+   * queue became empty.
+   */
   advance(ms: number): number {
     let leftMs = ms * Math.max(1, this.#waiting.length);
     while (!this.isIdle && leftMs > 0) {
@@ -53,7 +62,7 @@ export class Playout {
     while (!this.isIdle) this.#showNext();
   }
 
-  /** Forgets what was not shown. */
+  /** Drops everything that was not shown yet. */
   reset(): void {
     this.#waiting.length = 0;
     this.#steps = [];
@@ -68,7 +77,7 @@ export class Playout {
     this.#showUpTo(this.#steps.length);
   }
 
-  /** Shows whole steps, and of the next one the way that has been gone towards it. */
+  /** Shows the completed steps, and the next one in part. */
   #showUpTo(position: number): void {
     const whole = Math.floor(position + 1e-9);
     const ops = this.#steps.slice(this.#taken, whole).map((step) => step.op);
@@ -93,7 +102,7 @@ function stepsOf(ops: readonly Op[]): Step[] {
   return ops.flatMap((op) => (op.op === 'stroke' ? strokeSteps(op) : [{ op }]));
 }
 
-/** The same stroke with an op for each point. */
+/** Splits a stroke op into one op for each point. */
 function strokeSteps(op: StrokeOp): Step[] {
   const { points: flat, end, ...begin } = op;
   const points = decodePoints(flat);

@@ -1,15 +1,19 @@
 /**
- * Mouse, finger and pen on the board.
+ * Mouse, touch and pen input on the board.
  *
- * The first pointer draws. A second finger means that the hand wants something else: the stroke is taken back and nothing is drawn until
- * all fingers are up. A pen comes before fingers, so that the palm beside it does no harm.
+ * The first pointer draws. A second finger means that the user wants to scroll or zoom: the stroke
+ * is discarded, and nothing is drawn until all fingers are up. A pen has priority over fingers, so
+ * that the palm of the hand does not draw.
  */
 import type { Point } from './brush.ts';
 import { BOARD_HEIGHT, BOARD_WIDTH, PRESSURE_NONE } from './protocol.ts';
 
-/** How much of the way to the pointer the stroke goes with each event: takes the tremor out of mouse and finger. */
+/**
+ * The share of the way to the pointer that the stroke moves with each event. It smooths the tremor
+ * of mouse and finger.
+ */
 const FOLLOW = 0.65;
-/** `PointerEvent.buttons` of a pen that is held the other way round. */
+/** The bit of `PointerEvent.buttons` for the eraser end of a pen. */
 const ERASER_BUTTON = 32;
 
 export interface PointerSink {
@@ -17,20 +21,23 @@ export interface PointerSink {
   extend(points: readonly Point[], guess: readonly Point[]): void;
   end(): void;
   cancel(): void;
-  /** Where the tip is, in pixels of the page, relative to the board; `null` when it is elsewhere or a finger. */
+  /**
+   * The position of the pointer in CSS pixels relative to the board. `null` outside of the board
+   * and for fingers.
+   */
   hover(at: { readonly x: number; readonly y: number } | null): void;
 }
 
-/** Listens until the function that it gives is called. */
+/** Adds the listeners. The returned function removes them. */
 export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): () => void {
   const fingers = new Set<number>();
-  /** The pointer that draws. */
+  /** The pointer that is drawing. */
   let active: { readonly id: number; readonly type: string; at: Point } | null = null;
-  /** A second finger was there: waits until all are up. */
+  /** Whether a second finger was down. Drawing stays blocked until all fingers are up. */
   let isBlocked = false;
 
   const place = (event: PointerEvent): Point => {
-    // Measured each time: scrolling and pinching move the board under the pointer.
+    // Measured for each event, because scrolling and zooming move the board.
     const box = canvas.getBoundingClientRect();
     return {
       x: ((event.clientX - box.left) / box.width) * BOARD_WIDTH,
@@ -71,7 +78,7 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
     onHover(event);
     if (active?.id !== event.pointerId) return;
     const points: Point[] = [];
-    // Not every browser knows them; an event that stands for itself has none.
+    // Not every browser supports coalesced events, and a single event may have none.
     const coalesced = event.getCoalescedEvents?.() ?? [];
     for (const part of coalesced.length > 0 ? coalesced : [event]) {
       active.at = followed(active.at, place(part));
@@ -91,9 +98,9 @@ export function listenToPointers(canvas: HTMLCanvasElement, sink: PointerSink): 
   };
 
   const onLeave = (): void => sink.hover(null);
-  // Scribble on iPadOS takes short strokes for handwriting unless the touch is refused to it.
+  // Scribble on iPadOS treats short strokes as handwriting unless `touchmove` is cancelled.
   const onTouchMove = (event: TouchEvent): void => event.preventDefault();
-  // A finger that rests for a moment wants no menu.
+  // A long press must not open the context menu while drawing.
   const onMenu = (event: Event): void => {
     if (active !== null) event.preventDefault();
   };

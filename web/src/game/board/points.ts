@@ -1,13 +1,16 @@
-/** The points of a stroke: as they travel, and thinned out before they do. */
+/** The points of a stroke: simplification before sending, and the encoding in ops. */
 import type { Point } from './brush.ts';
 import { BOARD_HEIGHT, BOARD_WIDTH, MARGIN } from './protocol.ts';
 
-/** How far a stroke may pass from a point that is left out, in units. */
+/** How far the simplified line may be from a removed point, in units. */
 const TOLERANCE = 0.7;
-/** Straight lines keep a point at least this often, so that the curve rounds off no more than this of a bend. */
+/**
+ * A straight line keeps a point at least this often, in units. It limits how far the smooth curve
+ * rounds off a bend.
+ */
 const GAP_MAX = 40;
 
-/** Whole numbers, within what may be sent. */
+/** Rounds a point to whole numbers within the allowed range. */
 export function snapped(point: Point): Point {
   return {
     x: clamp(Math.round(point.x), -MARGIN, BOARD_WIDTH + MARGIN),
@@ -20,7 +23,9 @@ function clamp(value: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, value));
 }
 
-/** `x, y, pressure` of the first point, then the differences to the point before. */
+/**
+ * Encodes points as `x, y, pressure` of the first one, then the differences to the previous point.
+ */
 export function encodePoints(points: readonly Point[]): number[] {
   return points.flatMap((point, index) => {
     const before = points[index - 1] ?? { x: 0, y: 0, pressure: 0 };
@@ -28,7 +33,7 @@ export function encodePoints(points: readonly Point[]): number[] {
   });
 }
 
-/** The way back; what is left over of an odd number is dropped. */
+/** Decodes the points of an op. An incomplete last point is ignored. */
 export function decodePoints(flat: readonly number[]): Point[] {
   const points: Point[] = [];
   let [x, y, pressure] = [0, 0, 0];
@@ -42,10 +47,10 @@ export function decodePoints(flat: readonly number[]): Point[] {
 }
 
 /**
- * Leaves out the points that the way from `start` through `points` passes anyway (Ramer, Douglas and Peucker, with the pressure's
- * effect on the width as a third dimension). The last one always stays; `start` is not given back.
+ * Simplifies a line (Ramer-Douglas-Peucker). The pressure's effect on the width is a third
+ * dimension. The last point always stays; `start` is not returned.
  */
-export function thinned(start: Point, points: readonly Point[], width: number): Point[] {
+export function simplified(start: Point, points: readonly Point[], width: number): Point[] {
   const all = [start, ...points];
   const keep = new Set<number>([all.length - 1]);
   const spans: [number, number][] = [[0, all.length - 1]];
@@ -57,7 +62,7 @@ export function thinned(start: Point, points: readonly Point[], width: number): 
     let farthest = 0;
     let at = 0;
     for (let index = first + 1; index < last; index++) {
-      const off = offLine(all[index] ?? from, from, to, width);
+      const off = distanceToLine(all[index] ?? from, from, to, width);
       if (off > farthest) [farthest, at] = [off, index];
     }
     if (farthest <= TOLERANCE && Math.hypot(to.x - from.x, to.y - from.y) > GAP_MAX) {
@@ -70,8 +75,8 @@ export function thinned(start: Point, points: readonly Point[], width: number): 
   return all.filter((_, index) => index > 0 && keep.has(index));
 }
 
-/** How far a point lies from the line between two others, in units. */
-function offLine(point: Point, from: Point, to: Point, width: number): number {
+/** The distance of a point from the line between two others, in units. */
+function distanceToLine(point: Point, from: Point, to: Point, width: number): number {
   const depth = (at: Point): number => (at.pressure / 100) * (width / 2);
   const line = [to.x - from.x, to.y - from.y, depth(to) - depth(from)] as const;
   const way = [point.x - from.x, point.y - from.y, depth(point) - depth(from)] as const;

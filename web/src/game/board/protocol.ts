@@ -1,39 +1,39 @@
-/** What the drawing says over the game's WebSocket: `docs/protocol.md`, "Drawing". */
+/** The drawing messages of the game's WebSocket: `docs/protocol.md`, "Drawing". */
 
-/** The board in units, which are also the pixels of its raster. */
+/** The size of the board in units. A unit is a pixel of the raster. */
 export const BOARD_WIDTH = 1600;
 export const BOARD_HEIGHT = 1200;
 
-/** How far outside the board a point may lie. */
+/** How far outside of the board a point may be. */
 export const MARGIN = 200;
-/** Of one batch. */
+/** Limits of one batch. */
 export const BATCH_OPS_MAX = 64;
 export const BATCH_POINTS_MAX = 400;
-/** Of one `save`. */
+/** Limit of one `save`. */
 export const CHUNK_BATCHES_MAX = 16;
 /**
- * What a turn's drawing may take at most, so that it can be kept: bytes, of which an op and a point take this much at worst.
- * A fill's place counts as a point.
+ * The ink of a turn, in bytes: it limits the size of a drawing. An op and a point cost
+ * their largest size in bytes. The position of a fill counts as a point.
  */
-export const INK_FULL = 75_000;
+export const INK_BUDGET = 75_000;
 export const INK_OP = 10;
 export const INK_POINT = 6;
-/** Pressure, in percent, of what has none. */
+/** The pressure, in percent, of input devices without pressure. */
 export const PRESSURE_NONE = 50;
 
 export type Tool = 'pen' | 'eraser';
 
-/** The first of a stroke's ops says how it is drawn; the others have `id` and `points` alone. */
+/** An op of a stroke. Only the first op of a stroke has `color`, `width` and `tool`. */
 export interface StrokeOp {
   readonly op: 'stroke';
   readonly id: number;
-  /** `x, y, pressure` of the first point, then the differences to the point before; integers. */
+  /** Integers: `x, y, pressure` of the first point, then the differences to the previous point. */
   readonly points: readonly number[];
   /** Index into the palette. */
   readonly color?: number;
   readonly width?: number;
   readonly tool?: Tool;
-  /** With the stroke's last points. */
+  /** Set in the stroke's last op. */
   readonly end?: boolean;
 }
 
@@ -44,7 +44,10 @@ export interface FillOp {
   readonly at: readonly [x: number, y: number];
 }
 
-/** `clear` empties the board under an id of its own; `undo` takes the op of that id back, `redo` brings it again. */
+/**
+ * `clear` empties the board and has an id of its own. `undo` removes the item with that id, `redo`
+ * restores it.
+ */
 export interface PlainOp {
   readonly op: 'clear' | 'undo' | 'redo';
   readonly id: number;
@@ -52,19 +55,19 @@ export interface PlainOp {
 
 export type Op = StrokeOp | FillOp | PlainOp;
 
-/** Ops under their place in the turn: `seq` counts from 1 without a gap. */
+/** Ops with their position in the turn: `seq` counts from 1 without gaps. */
 export interface Batch {
   readonly seq: number;
   readonly ops: readonly Op[];
 }
 
-/** How many points an op has. */
+/** The number of points in an op. */
 export function pointCount(op: Op): number {
   if (op.op === 'stroke') return op.points.length / 3;
   return op.op === 'fill' ? 1 : 0;
 }
 
-/** What of a turn's ink an op takes. */
+/** The ink that an op costs. */
 export function inkOf(op: Op): number {
   return INK_OP + INK_POINT * pointCount(op);
 }
@@ -77,7 +80,7 @@ export interface DrawMessage extends Batch {
 export interface SaveMessage {
   readonly action: 'save';
   readonly turnId: string;
-  /** From 1. A chunk that is stored already is not stored again. */
+  /** Counts from 1. A chunk that is already stored is not stored again. */
   readonly chunk: number;
   readonly batches: readonly Batch[];
 }
@@ -85,20 +88,20 @@ export interface SaveMessage {
 export interface CatchUpMessage {
   readonly action: 'catch-up';
   readonly turnId: string;
-  /** The last `seq` that is there in a row; 0 for all. */
+  /** The highest `seq` that this client has without a gap before it. 0 requests everything. */
   readonly after: number;
 }
 
-/** What the board sends. */
+/** The messages that the board sends. */
 export type BoardMessage = DrawMessage | SaveMessage | CatchUpMessage;
 
-/** What the board gets. */
+/** The message that the board receives. */
 export interface InkMessage {
   readonly type: 'ink';
   readonly turnId: string;
   readonly batches: readonly Batch[];
   /** In the answer to a `catch-up`: the highest `seq` that is stored. */
   readonly saved?: number;
-  /** In the answer to a `catch-up`: its last part. */
+  /** In the answer to a `catch-up`: this is its last message. */
   readonly last?: boolean;
 }

@@ -1,21 +1,22 @@
 /**
- * The board's pixels, the same on every device.
+ * The board's pixels, identical on every device.
  *
- * A canvas rasterises a path differently in each browser and on each graphics card, and a fill that stops at an edge here leaks
- * through it there. So the board is drawn by this code, with integers and with arithmetic that IEEE 754 fixes to the last bit.
+ * Each browser and graphics card rasterises canvas paths differently. A fill that stops at an edge
+ * on one device would leak through it on another. So this code draws the board, with integers and
+ * with arithmetic that IEEE 754 defines to the last bit.
  *
- * A pixel is 16 bits: two colours of the palette, and how much of it the upper one covers. Edges are smooth, and yet a fill knows
- * exactly what lies under them: it exchanges one of the two colours, so it leaves neither a halo nor a gap.
+ * A pixel has 16 bits: two palette colours, and the coverage of the upper one. Edges are smooth,
+ * and a fill replaces exactly one of the two colours, so it leaves neither a halo nor a gap.
  */
 import { BOARD_HEIGHT, BOARD_WIDTH } from './protocol.ts';
 
-/** Pixels in rows from the top; see {@link pixelOf}. */
+/** Pixels by row from the top. See {@link pixelOf}. */
 export type Raster = Uint16Array<ArrayBuffer>;
 
-/** Coverage of a pixel that is covered whole. */
+/** The coverage of a fully covered pixel. */
 export const COVERED = 63;
 
-/** Half-open: `right` and `bottom` lie just outside. */
+/** A half-open rectangle: `right` and `bottom` are just outside. */
 export interface Rect {
   readonly left: number;
   readonly top: number;
@@ -40,7 +41,10 @@ export function isEmpty(rect: Rect): boolean {
   return rect.left >= rect.right || rect.top >= rect.bottom;
 }
 
-/** A pixel of two colours, `coverage` (0 to {@link COVERED}) of it the upper one. One colour has one form: no coverage. */
+/**
+ * A pixel of two colours. `coverage` (0 to {@link COVERED}) is the share of the upper one. A pixel
+ * of one colour always has coverage 0.
+ */
 export function pixelOf(lower: number, upper: number, coverage: number): number {
   if (coverage === 0 || lower === upper) return lower | (lower << 5);
   if (coverage === COVERED) return upper | (upper << 5);
@@ -61,7 +65,7 @@ export function blankRaster(): Raster {
   return new Uint16Array(BOARD_WIDTH * BOARD_HEIGHT);
 }
 
-/** `pixel` with so much of a colour over it. Of three colours that meet in one pixel the faintest is left out. */
+/** Draws a colour over a pixel. Where three colours meet in one pixel, the weakest is dropped. */
 export function over(pixel: number, colour: number, coverage: number): number {
   if (coverage === 0) return pixel;
   if (coverage === COVERED) return pixelOf(colour, colour, 0);
@@ -70,52 +74,52 @@ export function over(pixel: number, colour: number, coverage: number): number {
   const upperCoverage = coverageOf(pixel);
   if (upperCoverage === 0) return pixelOf(lower, colour, coverage);
   if (colour === upper) {
-    return pixelOf(lower, upper, upperCoverage + share((COVERED - upperCoverage) * coverage, COVERED));
+    return pixelOf(lower, upper, upperCoverage + roundedQuotient((COVERED - upperCoverage) * coverage, COVERED));
   }
-  if (colour === lower) return pixelOf(lower, upper, share(upperCoverage * (COVERED - coverage), COVERED));
+  if (colour === lower) return pixelOf(lower, upper, roundedQuotient(upperCoverage * (COVERED - coverage), COVERED));
   const lowerWeight = (COVERED - upperCoverage) * (COVERED - coverage);
   const upperWeight = upperCoverage * (COVERED - coverage);
   const weight = COVERED * coverage;
   if (weight < lowerWeight && weight < upperWeight) return pixel;
   return upperWeight > lowerWeight
-    ? pixelOf(upper, colour, share(COVERED * weight, weight + upperWeight))
-    : pixelOf(lower, colour, share(COVERED * weight, weight + lowerWeight));
+    ? pixelOf(upper, colour, roundedQuotient(COVERED * weight, weight + upperWeight))
+    : pixelOf(lower, colour, roundedQuotient(COVERED * weight, weight + lowerWeight));
 }
 
-/** Whole-numbered division, rounded. */
-function share(part: number, whole: number): number {
+/** Integer division, rounded to the nearest. */
+function roundedQuotient(part: number, whole: number): number {
   return Math.floor((2 * part + whole) / (2 * whole));
 }
 
-/** {@link mainColour} of every pixel there can be. */
+/** {@link mainColour} of every possible pixel. */
 const MAIN = Uint8Array.from({ length: 1 << 16 }, (_, pixel) => mainColour(pixel));
 
 /**
- * Fills the area around a place that has one main colour and hangs together over its edges (4 neighbours). Of the soft edge around
- * it, the share that had the area's colour is exchanged too. Gives what has changed.
+ * Fills the connected area (4 neighbours) of pixels with the same main colour as the given one. In
+ * the soft edge around it, the area's colour is replaced too. Returns the changed rectangle.
  */
 export function floodFill(raster: Raster, x: number, y: number, colour: number): Rect {
   if (x < 0 || y < 0 || x >= BOARD_WIDTH || y >= BOARD_HEIGHT) return EMPTY;
   const from = mainColour(raster[y * BOARD_WIDTH + x] ?? 0);
   if (from === colour) return EMPTY;
 
-  // What each pixel becomes is worked out once for all pixels of its kind.
+  // The replacement is calculated once for every possible pixel.
   const exchanged = new Uint16Array(1 << 16);
   for (let pixel = 0; pixel < exchanged.length; pixel++) exchanged[pixel] = exchange(pixel, from, colour);
   let { left, top, right, bottom } = EMPTY;
-  // Places still to be looked at; a span pushes one for each run of the area above and below it.
+  // Positions to visit. A span adds one for each run of the area above and below it.
   const todo = [x, y];
   for (let startY = todo.pop(); startY !== undefined; startY = todo.pop()) {
     const startX = todo.pop() ?? 0;
     const row = startY * BOARD_WIDTH;
-    // Filled meanwhile from elsewhere: its main colour is the new one.
+    // Another span has already filled this position.
     if (MAIN[raster[row + startX] ?? 0] !== from) continue;
     let spanLeft = startX;
     while (spanLeft > 0 && MAIN[raster[row + spanLeft - 1] ?? 0] === from) spanLeft--;
     let spanRight = startX + 1;
     while (spanRight < BOARD_WIDTH && MAIN[raster[row + spanRight] ?? 0] === from) spanRight++;
 
-    // One more on each side, for the soft edge.
+    // One pixel more on each side, for the soft edge.
     const edgeLeft = Math.max(0, spanLeft - 1);
     const edgeRight = Math.min(BOARD_WIDTH, spanRight + 1);
     for (let i = row + edgeLeft; i < row + edgeRight; i++) raster[i] = exchanged[raster[i] ?? 0] ?? 0;
@@ -139,7 +143,7 @@ export function floodFill(raster: Raster, x: number, y: number, colour: number):
   return { left, top: Math.max(0, top), right, bottom: Math.min(BOARD_HEIGHT, bottom) };
 }
 
-/** `pixel` with one of its colours exchanged. */
+/** `pixel` with one of its colours replaced. */
 function exchange(pixel: number, from: number, to: number): number {
   const lower = lowerOf(pixel);
   const upper = upperOf(pixel);
@@ -147,8 +151,8 @@ function exchange(pixel: number, from: number, to: number): number {
 }
 
 /**
- * What a canvas shows for every pixel there can be: its index is the pixel, its value red, green, blue and opaque in the order of
- * `ImageData` on a little-endian machine, which is every machine with a browser. `palette` has `#rrggbb` for each index.
+ * The screen colour of every possible pixel, as `ImageData` stores it on a little-endian machine
+ * (all browsers run on one). `palette` has `#rrggbb` for each index.
  */
 export function screenColours(palette: readonly string[]): Uint32Array {
   const channels = palette.map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
@@ -158,7 +162,7 @@ export function screenColours(palette: readonly string[]): Uint32Array {
     if (lower === undefined || upper === undefined) return 0;
     const coverage = coverageOf(pixel);
     const [red = 0, green = 0, blue = 0] = lower.map((value, channel) =>
-      share(value * (COVERED - coverage) + (upper[channel] ?? 0) * coverage, COVERED),
+      roundedQuotient(value * (COVERED - coverage) + (upper[channel] ?? 0) * coverage, COVERED),
     );
     return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   });

@@ -1,24 +1,24 @@
-/** A finished drawing as an animation. Batches carry no time: each stands for what a drawer does between two of them. */
+/** The replay of a finished drawing. Batches have no times: each one counts as {@link BATCH_MS}. */
 import { Picture } from './picture.ts';
 import { BATCH_MS, Playout } from './playout.ts';
 import type { Batch } from './protocol.ts';
-import type { Shown } from './surface.ts';
+import type { SurfaceSource } from './surface.ts';
 
-export class Replay implements Shown {
+export class Replay implements SurfaceSource {
   readonly picture = new Picture();
   readonly durationMs: number;
-  /** Drawn seconds in a second. */
+  /** The playback speed: 2 plays two seconds of drawing in one. */
   speed = 1;
   /** Called when `positionMs` or `isPlaying` has changed. */
   onChange: () => void = () => {};
   readonly #batches: readonly Batch[];
   readonly #playout = new Playout(this.picture);
-  /** The batches before this one are shown or being played. */
+  /** The batches before this index are shown or being played. */
   #next = 0;
   #positionMs = 0;
   #isPlaying = false;
 
-  /** Begins with the finished picture, as its own title page. */
+  /** Starts with the finished picture. */
   constructor(batches: readonly Batch[]) {
     this.#batches = batches;
     this.durationMs = batches.length * BATCH_MS;
@@ -33,7 +33,7 @@ export class Replay implements Shown {
     return this.#isPlaying;
   }
 
-  /** From the start when it stands at the end. */
+  /** Plays from the start if the replay is at its end. */
   play(): void {
     if (this.#positionMs >= this.durationMs) this.seek(0);
     this.#isPlaying = true;

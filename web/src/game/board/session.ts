@@ -1,54 +1,66 @@
-/** The drawing of one turn, for the one who draws it and for those who watch. */
+/** The drawing of one turn, for its drawer and for those who watch. */
 import { StoredText } from '../../shared/storage.ts';
 import type { Point } from './brush.ts';
-import { Incoming } from './incoming.ts';
-import { Outgoing, type Brush } from './outgoing.ts';
+import { IncomingBatches } from './incoming.ts';
+import { OutgoingBatches, type Brush } from './outgoing.ts';
 import { Picture } from './picture.ts';
 import { Playout } from './playout.ts';
 import type { Batch, BoardMessage, InkMessage } from './protocol.ts';
 
-/** So long a chunk is on its way at most before it is worth looking whether it was stored. */
-const LOOK_AGAIN_AFTER_MS = 1_500;
-/** When a watcher who came after a stroke asks for it once more: a chunk's two seconds, and some for its way. */
+/** How long to wait before a `catch-up` checks whether the sent chunks are stored. */
+const VERIFY_AFTER_MS = 1_500;
+/**
+ * When a new watcher requests the drawing once more: the two seconds of a chunk, and some time for
+ * its way.
+ */
 const SAVED_AFTER_MS = 3_000;
 
 export interface SessionOptions {
   readonly turnId: string;
-  /** Whether this player is the turn's drawer; fixed for the turn. */
+  /** Whether this player draws in this turn. */
   readonly isDrawer: boolean;
-  /** Hands a message to the socket. What is sent while there is no connection may be dropped: {@link BoardSession.connected} makes up for it. */
+  /**
+   * Sends a message. It may be dropped when there is no connection; {@link BoardSession.connected}
+   * recovers from that.
+   */
   readonly send: (message: BoardMessage) => void;
-  /** Keeps the youngest batches over a reload of the page; a name that is this game's and this player's own. None: nothing is kept. */
+  /**
+   * The storage key for the newest batches, so that they survive a reload. Unique for the game and
+   * the player. Without it nothing is stored.
+   */
   readonly keepAs?: string;
 }
 
-/** Made by the page when a turn's drawing begins or is found running, shown by `Board.svelte`. */
+/**
+ * Created when a turn's drawing begins, or when the page finds one in progress. `Board.svelte`
+ * shows it.
+ */
 export class BoardSession {
   readonly turnId: string;
   readonly isDrawer: boolean;
   readonly picture = new Picture();
-  /** Set by whoever shows the picture: something has changed. */
+  /** Called after every change. The component that shows the picture sets it. */
   onChange: () => void = () => {};
-  readonly #incoming: Incoming;
-  readonly #outgoing: Outgoing;
+  readonly #incoming: IncomingBatches;
+  readonly #outgoing: OutgoingBatches;
   readonly #playout = new Playout(this.picture);
   readonly #kept: StoredText | null;
-  /** What may be redone, the latest last. */
+  /** The ids that can be redone, newest last. */
   #undone: number[] = [];
   #isReady = false;
   #isFinished = false;
   #guess: readonly Point[] = [];
-  #look: ReturnType<typeof setTimeout> | undefined;
+  #catchUpTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ turnId, isDrawer, send, keepAs }: SessionOptions) {
     this.turnId = turnId;
     this.isDrawer = isDrawer;
     this.#kept = keepAs === undefined ? null : new StoredText('sessionStorage', keepAs);
-    this.#incoming = new Incoming({
+    this.#incoming = new IncomingBatches({
       ask: (after) => send({ action: 'catch-up', turnId, after: isDrawer ? this.#outgoing.storedUpTo : after }),
       deliver: (batch) => this.#deliver(batch),
     });
-    this.#outgoing = new Outgoing({
+    this.#outgoing = new OutgoingBatches({
       turnId,
       send,
       apply: (ops) => {
@@ -60,7 +72,7 @@ export class BoardSession {
     });
   }
 
-  /** Whether the drawer may begin: what was drawn before is here. */
+  /** Whether the drawer can draw: the earlier part of the drawing is loaded. */
   get isReady(): boolean {
     return this.isDrawer && this.#isReady && !this.#isFinished;
   }
@@ -73,20 +85,22 @@ export class BoardSession {
     return this.isReady && this.#undone.length > 0;
   }
 
-  /** Whether there is ink to draw with; a turn has only so much, so that its drawing can be kept. */
+  /** Whether there is ink left. The ink limits the size of a drawing. */
   get hasInk(): boolean {
     return this.#outgoing.hasInk;
   }
 
-  /** After every `welcome` of a connection, the first too: asks for what is missing, and sends again what was not stored. */
+  /**
+   * Called after every `welcome`: requests missing batches, and sends unconfirmed ones again.
+   */
   connected(): void {
     this.#incoming.catchUp();
     if (this.isDrawer) return;
-    // What was drawn last is stored two seconds later, and its batches went to those who were here.
-    this.#lookLater(SAVED_AFTER_MS);
+    // The drawer stores a stroke two seconds later, and this client has missed its relayed batches.
+    this.#catchUpLater(SAVED_AFTER_MS);
   }
 
-  /** Takes an `ink`; one of another turn is ignored. */
+  /** Receives an `ink` message. Messages of other turns are ignored. */
   receive(ink: InkMessage): void {
     if (ink.turnId !== this.turnId) return;
     this.#incoming.receive(ink);
@@ -94,29 +108,32 @@ export class BoardSession {
     this.onChange();
   }
 
-  /** The drawing's time is over (reveal): the drawer's last points are saved, the others get what they have missed. */
+  /**
+   * The drawing phase is over: the drawer's last points are saved, the others request missed
+   * batches.
+   */
   finish(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
     if (this.isDrawer) this.#outgoing.finish();
-    this.#lookLater(LOOK_AGAIN_AFTER_MS);
+    this.#catchUpLater(VERIFY_AFTER_MS);
     this.onChange();
   }
 
-  /** The page leaves the turn: stops all timers. */
+  /** Stops all timers. */
   dispose(): void {
-    clearTimeout(this.#look);
+    clearTimeout(this.#catchUpTimer);
     this.#incoming.dispose();
     this.#outgoing.dispose();
   }
 
-  /** Plays on what arrives. `true` while there is more to play. */
+  /** Advances the playout. `true` while there is more to play. */
   advance(ms: number): boolean {
     this.#playout.advance(ms);
     return !this.#playout.isIdle;
   }
 
-  /** Shows at once what is waiting to be played. */
+  /** Shows everything that waits to be played. */
   showAll(): void {
     this.#playout.flush();
   }
@@ -128,7 +145,7 @@ export class BoardSession {
     this.onChange();
   }
 
-  /** The stroke goes on through `points`, and probably on through `guess`. */
+  /** Extends the stroke. `guess` are predicted points. */
   extend(points: readonly Point[], guess: readonly Point[]): void {
     if (!this.isReady) return;
     this.#outgoing.extend(points);
@@ -143,7 +160,7 @@ export class BoardSession {
     this.onChange();
   }
 
-  /** The stroke under way was not meant. */
+  /** Discards the open stroke. */
   cancel(): void {
     if (!this.isReady) return;
     this.#guess = [];
@@ -189,11 +206,11 @@ export class BoardSession {
 
   #deliver(batch: Batch): void {
     if (this.isDrawer) {
-      // Only what an earlier visit to the page drew: of this one's own batches none is new.
+      // These batches are from before a reload: this visit's own batches are already applied.
       this.picture.apply(batch.ops);
       this.#outgoing.spend(batch.ops);
     } else if (this.#incoming.isAsking) {
-      // What was drawn while this one was away need not be played.
+      // Batches from before a reconnect are shown at once, not played.
       this.#playout.flush();
       this.picture.apply(batch.ops);
     } else {
@@ -203,32 +220,32 @@ export class BoardSession {
 
   #confirm(ink: InkMessage): void {
     if (!this.#isReady && ink.last === true) {
-      const kept = readKept(this.#kept?.read() ?? null, this.turnId);
+      const kept = readKeptInk(this.#kept?.read() ?? null, this.turnId);
       const { last } = this.#incoming;
       this.#outgoing.resume(last, this.picture.lastId, kept?.chunk ?? last);
       this.#outgoing.adopt(kept?.batches ?? []);
       this.#outgoing.resume(this.#incoming.last, this.picture.lastId, 0);
       this.#isReady = true;
     }
-    if (this.#outgoing.confirm(ink)) this.#lookLater(LOOK_AGAIN_AFTER_MS);
+    if (this.#outgoing.confirm(ink)) this.#catchUpLater(VERIFY_AFTER_MS);
   }
 
-  #lookLater(afterMs: number): void {
-    clearTimeout(this.#look);
-    this.#look = setTimeout(() => this.#incoming.catchUp(), afterMs);
+  #catchUpLater(afterMs: number): void {
+    clearTimeout(this.#catchUpTimer);
+    this.#catchUpTimer = setTimeout(() => this.#incoming.catchUp(), afterMs);
   }
 }
 
-interface Kept {
+interface KeptInk {
   readonly batches: readonly Batch[];
   /** The number of the last chunk. */
   readonly chunk: number;
 }
 
-/** What an earlier visit to this page had kept of a turn; anything else, as a hand-edited text, is nothing. */
-function readKept(json: string | null, turnId: string): Kept | null {
+/** Reads the batches that were stored before a reload. Invalid data counts as none. */
+function readKeptInk(json: string | null, turnId: string): KeptInk | null {
   try {
-    const kept = JSON.parse(json ?? 'null') as Partial<Record<keyof Kept | 'turnId', unknown>> | null;
+    const kept = JSON.parse(json ?? 'null') as Partial<Record<keyof KeptInk | 'turnId', unknown>> | null;
     if (kept?.turnId !== turnId || !Array.isArray(kept.batches) || typeof kept.chunk !== 'number') return null;
     return { batches: kept.batches.filter(isBatch), chunk: kept.chunk };
   } catch {

@@ -1,4 +1,4 @@
-/** Brings a picture onto a canvas, of each frame only what has changed. */
+/** Draws a picture onto a canvas. Each frame copies only the changed area. */
 import { PALETTE } from './palette.ts';
 import { Picture } from './picture.ts';
 import { BOARD_HEIGHT, BOARD_WIDTH, type Batch } from './protocol.ts';
@@ -6,32 +6,32 @@ import { isEmpty, screenColours, WHOLE } from './raster.ts';
 
 const COLOURS = screenColours(PALETTE.map(({ hex }) => hex));
 
-/** A frame that took longer than this, as after a pause of the tab, counts as this long. */
+/** Longer frames, as after a pause of the tab, count as this long. */
 const FRAME_MS_MAX = 100;
 
-export interface Shown {
+export interface SurfaceSource {
   readonly picture: Picture;
-  /** That much time has gone by. `true` while the picture goes on changing by itself. */
+  /** Advances by `ms`. `true` while the picture changes by itself. */
   advance(ms: number): boolean;
 }
 
-/** One canvas of the board's size; the page scales it by style. */
+/** A canvas of the board's size. CSS scales it. */
 export class Surface {
-  readonly #shown: Shown;
+  readonly #shown: SurfaceSource;
   readonly #context: CanvasRenderingContext2D | null;
   readonly #image = new ImageData(BOARD_WIDTH, BOARD_HEIGHT);
   readonly #pixels = new Uint32Array(this.#image.data.buffer);
   #frame: number | null = null;
   #atMs: number | null = null;
 
-  constructor(canvas: HTMLCanvasElement, shown: Shown) {
+  constructor(canvas: HTMLCanvasElement, shown: SurfaceSource) {
     this.#shown = shown;
     this.#context = canvas.getContext('2d', { alpha: false });
     shown.picture.touchAll();
     this.wake();
   }
 
-  /** Something has changed, or is about to: shows it with the next frame, and goes on as long as it goes on. */
+  /** Draws the next frame, and continues while the picture changes. */
   wake(): void {
     this.#frame ??= requestAnimationFrame((nowMs) => this.#show(nowMs));
   }
@@ -58,7 +58,7 @@ export class Surface {
   }
 }
 
-/** What the batches draw, as a PNG of the board's size; `null` when the browser cannot. */
+/** Draws the batches as a PNG of the board's size. `null` when the browser cannot. */
 export function toPng(batches: readonly Batch[]): Promise<Blob | null> {
   const picture = new Picture();
   picture.apply(batches.flatMap(({ ops }) => ops));

@@ -1,11 +1,11 @@
-/** What the drawer holds in the hand. */
+/** The drawer's selected tool. */
 import { BLACK } from './palette.ts';
 import type { ToolName } from './shortcuts.ts';
 
 /** Widths of pen and eraser, in units of the board. */
 export const SIZES = [4, 10, 20, 40, 80] as const;
 
-/** The tool in hand. It outlasts a turn: who draws again finds what was chosen. */
+/** The selected tool, colour and size. They are kept from turn to turn. */
 export class Tools {
   name = $state<ToolName>('pen');
   /** Index into the palette. */
@@ -14,17 +14,17 @@ export class Tools {
   size = $state(1);
   readonly width = $derived(SIZES[this.size] ?? SIZES[1]);
 
-  /** Chooses a colour; the eraser has none, so the pen comes to hand. */
+  /** Selects a colour. The eraser has no colour, so this switches to the pen. */
   choose(colour: number): void {
     this.colour = colour;
     if (this.name === 'eraser') this.name = 'pen';
   }
 
-  /** One size up or down, as far as there are some. */
+  /** One size up or down, within the available ones. */
   resize(step: number): void {
     this.size = Math.min(SIZES.length - 1, Math.max(0, this.size + step));
   }
 }
 
-/** The tools of this visit. */
+/** The tools of this page. */
 export const tools = new Tools();

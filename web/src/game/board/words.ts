@@ -1,4 +1,4 @@
-/** The words of the board: tools, shortcuts, replay. */
+/** The texts of the drawing board in both languages: tools, shortcuts, replay. */
 import type { Dictionary } from '../../shared/i18n.svelte.ts';
 
 const en = {
@@ -14,23 +14,23 @@ const en = {
   redo: 'Redo',
   clear: 'Clear the board',
   clearQuestion: 'Clear the whole board?',
-  clearNote: 'Undo brings the drawing back.',
+  clearNote: 'You can bring the drawing back with Undo.',
   clearYes: 'Clear',
   clearNo: 'Keep drawing',
-  preparing: 'Getting the board ready…',
-  inkUsedUp: 'The ink is used up. Undo and clear still work.',
+  preparing: 'Loading the drawing…',
+  inkUsedUp: 'This drawing has reached its size limit. You can still use Undo and Clear.',
   play: 'Play',
   pause: 'Pause',
-  position: 'Position',
-  speed: 'Speed',
+  position: 'Playback position',
+  speed: 'Playback speed',
   times: (factor: number) => `${factor}×`,
   seconds: (passed: number, whole: number) => `${passed} of ${whole} s`,
   savePicture: 'Save picture',
 };
 
 const ja: typeof en = {
-  tools: 'お絵かきの道具',
-  tool: '道具',
+  tools: 'お絵かきツール',
+  tool: 'ツール',
   pen: 'ペン',
   eraser: '消しゴム',
   fill: '塗りつぶし',
@@ -38,22 +38,21 @@ const ja: typeof en = {
   sizes: ['極細', '細', '中', '太', '極太'],
   colour: '色',
   undo: '元に戻す',
-  redo: 'やり直す',
-  clear: '全部消す',
-  clearQuestion: '絵を全部消しますか？',
-  clearNote: '「元に戻す」で戻せます。',
-  clearYes: '消す',
+  redo: 'やり直し',
+  clear: 'すべて消去',
+  clearQuestion: '絵をすべて消去しますか？',
+  clearNote: '「元に戻す」で絵を戻せます。',
+  clearYes: '消去',
   clearNo: '続けて描く',
-  preparing: '準備中…',
-  inkUsedUp: 'インクを使い切りました。「元に戻す」と「全部消す」は使えます。',
+  preparing: '絵を読み込み中…',
+  inkUsedUp: '描ける量の上限に達しました。「元に戻す」と「すべて消去」は使えます。',
   play: '再生',
   pause: '一時停止',
   position: '再生位置',
-  speed: '速さ',
+  speed: '再生速度',
   times: (factor) => `${factor}倍`,
   seconds: (passed, whole) => `${whole}秒中${passed}秒`,
   savePicture: '画像を保存',
 };
 
-/** Both languages. */
 export const words: Dictionary<typeof en> = { en, ja };

@@ -1,14 +1,18 @@
 /**
- * The service worker of the medication log: opens the page without a network, and shows the reminder.
+ * The service worker of the medication log: opens the page without a network, and shows push
+ * notifications.
  *
- * It keeps the page's own files and nothing of anybody's data; those the page keeps itself, and forgets at sign-out. It imports
- * nothing, so that it is one file.
+ * It caches the page's own files and no user data. The page caches user data itself, and deletes it
+ * at sign-out. This file has no imports, so that it stays one file.
  */
-// Makes this a module to the compiler, so that its names are its own.
+// Makes this file a module, so that its names are not global.
 export {};
 
 declare const self: ServiceWorkerGlobalScope;
-/** What the page is made of: put in by the build, with a name that changes when any of it does. */
+/**
+ * The files of the page. The build inserts them, with a cache name that changes when a file
+ * changes.
+ */
 declare const SHELL: { readonly name: string; readonly files: readonly string[] };
 
 const PAGE = '/okusuri/';
@@ -17,7 +21,7 @@ const CACHES = 'okusuri-';
 self.addEventListener('install', (event) => {
   const fetchAll = async (): Promise<void> => {
     const cache = await caches.open(SHELL.name);
-    // Past the browser's own cache: a stored early.js of an older page would stay for as long as this one.
+    // Bypass the HTTP cache: an old early.js from it would stay as long as this worker.
     await cache.addAll(SHELL.files.map((file) => new Request(file, { cache: 'reload' })));
     await self.skipWaiting();
   };
@@ -39,27 +43,37 @@ self.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   if (request.method !== 'GET' || origin !== location.origin) return;
-  // Every address of the page is one document; the API below it, sign-in by a provider too, is the network's.
+  // All addresses of the page are one document. The API below it, including sign-in at a provider,
+  // goes to the network.
   const isPage = request.mode === 'navigate' && (pathname === PAGE || pathname === PAGE.slice(0, -1));
   const file = isPage ? PAGE : pathname;
-  if (isPage || SHELL.files.includes(file)) event.respondWith(kept(file, request));
+  if (isPage || SHELL.files.includes(file)) event.respondWith(fromCache(file, request));
 });
 
-async function kept(file: string, request: Request): Promise<Response> {
+async function fromCache(file: string, request: Request): Promise<Response> {
   const cache = await caches.open(SHELL.name);
   return (await cache.match(file)) ?? fetch(request);
 }
 
-/** What a push is about; its words are the page's matter, in the language of the page. */
+/** The kind of a push message. The worker has the texts, in the page's language. */
 type Kind = 'reminder' | 'test';
 
 const WORDS: Readonly<Record<'en' | 'ja', Readonly<Record<Kind, string>>>> = {
-  en: { reminder: 'Today is not noted yet. One tap, and it is.', test: 'This is how a reminder arrives.' },
-  ja: { reminder: '今日の記録がまだです。ひと押しで記録できます。', test: 'お知らせはこのように届きます。' },
+  en: {
+    reminder: 'You have no entry for today yet. Tap to add one.',
+    test: 'This is a test. Reminders look like this.',
+  },
+  ja: {
+    reminder: '今日の記録がまだありません。タップして記録してください。',
+    test: 'テスト通知です。リマインダーはこのように届きます。',
+  },
 };
 const TITLES = { en: 'Okusuri', ja: 'おくすり' } as const;
 
-/** The language that the page was last shown in; it leaves it here, since a worker has no other storage that both reach. */
+/**
+ * The language in which the page was last shown. The page stores it in the cache, the only storage
+ * that a worker can read too.
+ */
 async function language(): Promise<'en' | 'ja'> {
   const left = await (await caches.match(`${PAGE}language`))?.text();
   return (left ?? navigator.language).startsWith('ja') ? 'ja' : 'en';
@@ -81,7 +95,7 @@ self.addEventListener('push', (event) => {
   try {
     kind = (event.data?.json() as { readonly kind?: unknown } | null)?.kind;
   } catch {
-    // Whatever it was: a push must show something, or the browser shows a line of its own.
+    // Ignore unknown data: every push must show a notification, or the browser shows its own text.
   }
   event.waitUntil(show(kind === 'test' ? 'test' : 'reminder'));
 });
@@ -96,7 +110,7 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(open());
 });
 
-// The browser has replaced the subscription: the server is told where to send from now on.
+// The browser has replaced the subscription. Register the new one with the server.
 self.addEventListener('pushsubscriptionchange', (event) => {
   const { oldSubscription } = event as Event & { readonly oldSubscription?: PushSubscription | null };
   const renew = async (): Promise<void> => {

@@ -1,11 +1,17 @@
-/** What somebody wrote down, on its way to the server. */
+/** The queue of unsent writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseWrites, Writes, WRITES_MAX, type Write, type WritesWorld } from '../../src/okusuri/writes.ts';
+import {
+  parseWrites,
+  WriteQueue,
+  WRITES_MAX,
+  type Write,
+  type WriteQueueOptions,
+} from '../../src/okusuri/writeQueue.ts';
 import { ApiError } from '../../src/shared/api.ts';
 
-/** A browser with one storage for all its tabs, and a server that answers as told. */
-class World implements WritesWorld {
+/** A browser with one storage for all its tabs, and a scripted server. */
+class World implements WriteQueueOptions {
   text: string | null = null;
   online = true;
   sent: string[] = [];
@@ -41,7 +47,7 @@ test('writes are sent in the order in which they were made, one after the other'
   const world = new World();
   const answers: (() => void)[] = [];
   world.answer = () => new Promise((resolve) => answers.push(resolve));
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', { hasBleeding: false });
   writes.add('PUT', 'logs/2026-11-21', { hasBleeding: true });
   await settle();
@@ -55,23 +61,23 @@ test('writes are sent in the order in which they were made, one after the other'
   assert.equal(world.text, null);
 });
 
-test('without a network they wait, over a reload too, and go out when it is back', async () => {
+test('without a network writes wait, also over a reload, and are sent when it is back', async () => {
   const world = new World();
   world.online = false;
-  new Writes(world, 'ann').add('PUT', 'logs/2026-11-20', { hasBleeding: false });
+  new WriteQueue(world, 'ann').add('PUT', 'logs/2026-11-20', { hasBleeding: false });
   await settle();
   assert.deepEqual(world.sent, []);
   world.online = true;
-  const reloaded = new Writes(world, 'ann');
+  const reloaded = new WriteQueue(world, 'ann');
   assert.equal(reloaded.all.length, 1);
   await reloaded.flush();
   assert.deepEqual(world.taken, ['logs/2026-11-20']);
 });
 
-test('of two unsent writes of the same thing only the later is sent, in its own place', async () => {
+test('of two unsent writes to the same path only the newer is sent, at its own position', async () => {
   const world = new World();
   world.online = false;
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', { hasBleeding: false });
   writes.add('PUT', 'logs/2026-11-21', { hasBleeding: false });
   writes.add('DELETE', 'logs/2026-11-20');
@@ -80,11 +86,11 @@ test('of two unsent writes of the same thing only the later is sent, in its own 
   assert.deepEqual(world.sent, ['PUT logs/2026-11-21', 'DELETE logs/2026-11-20']);
 });
 
-test('a write that follows one under way is sent after it', async () => {
+test('a write to a path that is being sent is sent after it', async () => {
   const world = new World();
   let release = (): void => {};
   world.answer = (attempt) => (attempt === 1 ? new Promise<void>((resolve) => (release = resolve)) : undefined);
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', { hasBleeding: false });
   await settle();
   writes.add('DELETE', 'logs/2026-11-20');
@@ -95,12 +101,12 @@ test('a write that follows one under way is sent after it', async () => {
   assert.equal(world.text, null);
 });
 
-test('a server in trouble is asked again after a pause, and nothing overtakes', async () => {
+test('a failing server is retried after a backoff, in order', async () => {
   const world = new World();
   world.answer = (attempt) => {
     if (attempt === 1) throw problem(503);
   };
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', {});
   await settle();
   assert.deepEqual(world.taken, []);
@@ -110,12 +116,12 @@ test('a server in trouble is asked again after a pause, and nothing overtakes', 
   assert.deepEqual(world.taken, ['logs/2026-11-20']);
 });
 
-test('what the server refuses stays to be seen, and does not hold up the rest', async () => {
+test('a refused write stays visible, and does not block the others', async () => {
   const world = new World();
   world.answer = (_, write) => {
     if (write.path.endsWith('20')) throw problem(400, 'urn:tidemark:problem:date-in-the-future');
   };
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', {});
   writes.add('PUT', 'logs/2026-11-21', {});
   await settle();
@@ -128,23 +134,23 @@ test('what the server refuses stays to be seen, and does not hold up the rest', 
   assert.equal(world.text, null);
 });
 
-test('removing what is gone already is done', async () => {
+test('deleting an item that is already gone succeeds', async () => {
   const world = new World();
   world.answer = () => {
     throw problem(404);
   };
-  new Writes(world, 'ann').add('DELETE', 'logs/2026-11-20');
+  new WriteQueue(world, 'ann').add('DELETE', 'logs/2026-11-20');
   await settle();
   assert.deepEqual(world.taken, ['logs/2026-11-20']);
   assert.equal(world.text, null);
 });
 
-test('an ended session stops the sending and loses nothing', async () => {
+test('an ended session stops sending and loses nothing', async () => {
   const world = new World();
   world.answer = () => {
     throw problem(401);
   };
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   writes.add('PUT', 'logs/2026-11-20', {});
   await settle();
   assert.equal(world.signedOut, 1);
@@ -152,13 +158,13 @@ test('an ended session stops the sending and loses nothing', async () => {
   assert.equal(world.waiting.length, 0);
 });
 
-test('what one person wrote is not sent as another', async () => {
+test('writes of one user are not sent in the session of another', async () => {
   const world = new World();
   world.online = false;
-  new Writes(world, 'ann').add('PUT', 'logs/2026-11-20', {});
+  new WriteQueue(world, 'ann').add('PUT', 'logs/2026-11-20', {});
   await settle();
   world.online = true;
-  const bob = new Writes(world, 'bob');
+  const bob = new WriteQueue(world, 'bob');
   await bob.flush();
   assert.deepEqual(world.sent, []);
   bob.add('PUT', 'logs/2026-11-21', {});
@@ -169,7 +175,7 @@ test('what one person wrote is not sent as another', async () => {
 test('two tabs send each write once', async () => {
   const world = new World();
   world.online = false;
-  const [one, other] = [new Writes(world, 'ann'), new Writes(world, 'ann')];
+  const [one, other] = [new WriteQueue(world, 'ann'), new WriteQueue(world, 'ann')];
   one.add('PUT', 'logs/2026-11-20', {});
   other.add('PUT', 'logs/2026-11-21', {});
   world.online = true;
@@ -177,15 +183,15 @@ test('two tabs send each write once', async () => {
   assert.deepEqual(world.sent, ['PUT logs/2026-11-20', 'PUT logs/2026-11-21']);
 });
 
-test('the list has an end', () => {
+test('the length of the queue is limited', () => {
   const world = new World();
   world.online = false;
-  const writes = new Writes(world, 'ann');
+  const writes = new WriteQueue(world, 'ann');
   for (let i = 0; i < WRITES_MAX; i++) assert.ok(writes.add('PUT', `logs/${i}`, {}));
   assert.ok(!writes.add('PUT', 'logs/one-more', {}));
   assert.ok(writes.add('PUT', 'logs/0', {}), 'replacing needs no room');
 });
 
-test('what was edited by hand is nothing', () => {
+test('invalid stored data counts as none', () => {
   for (const text of ['', 'x', '{}', '[1]', '[{"id":"a"}]', '[null]']) assert.deepEqual(parseWrites(text), []);
 });

@@ -1,17 +1,17 @@
-/** The order of the players on the scoreboard, and what each is doing in the turn. */
+/** The rows of the scoreboard: each player's rank, and the role in the current turn. */
 import type { Player, Room } from './protocol.ts';
 
-/** A player's place on the board: those with the same score share one. */
-export interface Place {
+/** A player's row. Players with the same score share a rank. */
+export interface ScoreboardRow {
   readonly player: Player;
   readonly rank: number;
   readonly isDrawer: boolean;
-  /** The points of a solver in this turn; `null` for who has not solved. */
+  /** The points for solving this turn. `null` for players who have not solved it. */
   readonly solved: number | null;
 }
 
-/** Highest score first; among equals, the order of the seats. */
-export function places(room: Room): readonly Place[] {
+/** Highest score first. Equal scores keep the order of the seats. */
+export function scoreboardRows(room: Room): readonly ScoreboardRow[] {
   return room.players
     .toSorted((a, b) => b.score - a.score)
     .map((player) => ({

@@ -1,9 +1,9 @@
-/** The codes that are sent by mail. */
+/** The sign-in codes that are sent by email. */
 
-/** How long a code is. */
+/** The length of a code. */
 export const CODE_DIGITS = 6;
 
-/** The digits of what was typed or pasted: `123 456`, `１２３４５６`, or a whole line of the mail. */
+/** Finds the code in typed or pasted text: `123 456`, `１２３４５６`, or a whole line of the email. */
 export function digitsOf(typed: string): string {
   const text = typed.normalize('NFKC');
   const whole = new RegExp(`(?<!\\d)\\d{${CODE_DIGITS}}(?!\\d)`).exec(text);

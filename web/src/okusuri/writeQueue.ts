@@ -1,112 +1,121 @@
 /**
- * What somebody wrote down, on its way to the server: in order, once, and kept over a lost network and a reload.
+ * The queue of unsent writes. It sends them in order and survives network losses and reloads.
  *
- * Every write is a PUT or DELETE of one thing, so a repeat after a lost answer changes nothing; of two unsent writes of the same
- * thing only the later one is sent. The list lives in the browser's storage and is read anew before each step, since another tab
- * may write too; `exclusive` sees to it that one tab at a time sends.
+ * Every write is a PUT or DELETE of one item, so a retry after a lost answer changes nothing. Of
+ * two unsent writes to the same path only the newer one is sent. The queue is in the browser's
+ * storage and is read again before each step, because another tab may write too. `exclusive` allows
+ * one tab at a time to send.
  */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 
-/** Unsent writes that are kept; months of days without a network. */
+/** The limit of unsent writes: months of days without a network. */
 export const WRITES_MAX = 500;
 const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 60_000 };
 
 /** One write. */
 export interface Write {
-  /** Its own, so that nothing is sent or dropped in another's place. */
+  /** Unique, so that a newer write to the same path is not mistaken for this one. */
   readonly id: string;
-  /** Whose it is: what one person wrote is never sent as another. */
+  /** The user who made the write. It is never sent in the session of another user. */
   readonly userId: string;
   readonly method: 'PUT' | 'DELETE';
-  /** The thing that is written, below the API's root: `logs/2026-11-22`. */
+  /** The API path of the item: `logs/2026-11-22`. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** The last part of the problem's `type` when the server refused it; it then waits for a person. */
+  /**
+   * The last part of the problem's `type` when the server has refused the write. It is kept until
+   * the user dismisses it.
+   */
   readonly refusedAs: string | null;
 }
 
-/** What the list needs from the world. */
-export interface WritesWorld {
+/** What the queue depends on. Tests replace it. */
+export interface WriteQueueOptions {
   readonly read: () => string | null;
   readonly write: (text: string | null) => void;
   readonly newId: () => string;
-  /** Sends one; fails with an {@link ApiError}. */
+  /** Sends one write. Rejects with an {@link ApiError}. */
   readonly send: (write: Write) => Promise<void>;
   /** Runs a task while no other tab runs one. */
   readonly exclusive: (task: () => Promise<void>) => Promise<void>;
   readonly isOnline: () => boolean;
-  /** Calls back after a while; the next call replaces the one before. */
+  /** Runs a task after a delay. The next call replaces the one before. */
   readonly later: (ms: number, task: () => void) => void;
-  /** 0..1 */
+  /** From 0 to 1, for the jitter of the backoff. */
   readonly random: () => number;
-  /** After each change of the list. */
+  /** Called after each change of the queue. */
   readonly onChange: (writes: readonly Write[]) => void;
-  /** After the server has taken one. */
+  /** Called after the server has accepted a write. */
   readonly onSent: (write: Write) => void;
-  /** The session has ended; everything waits for the next one. */
+  /** Called when the session has ended. All writes wait for the next session. */
   readonly onSignedOut: () => void;
 }
 
-/** The unsent writes of one person, oldest first. */
-export class Writes {
-  readonly #world: WritesWorld;
-  /** Whose they are. */
+/** The unsent writes of one user, oldest first. */
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  /** The user of this queue. */
   readonly userId: string;
-  /** The one that is being sent; it may not be replaced, only followed. */
+  /**
+   * The id of the write that is being sent. It cannot be replaced by a newer one, only followed.
+   */
   #sending: string | null = null;
   #failures = 0;
   #flushing: Promise<void> | null = null;
   #isWanted = false;
   #isClosed = false;
 
-  constructor(world: WritesWorld, userId: string) {
-    this.#world = world;
+  constructor(options: WriteQueueOptions, userId: string) {
+    this.#options = options;
     this.userId = userId;
   }
 
-  /** The list as it stands; other people's are not in it. */
+  /** This user's writes, without those of other users. */
   get all(): readonly Write[] {
-    return parseWrites(this.#world.read()).filter((write) => write.userId === this.userId);
+    return parseWrites(this.#options.read()).filter((write) => write.userId === this.userId);
   }
 
-  /** Takes a write. `false`: too many are unsent. */
+  /** Adds a write. `false` when too many are unsent. */
   add(method: Write['method'], path: string, body: Write['body'] = null): boolean {
     const others = this.all.filter((write) => write.path !== path || write.id === this.#sending);
     if (others.length >= WRITES_MAX) return false;
-    this.#store([...others, { id: this.#world.newId(), userId: this.userId, method, path, body, refusedAs: null }]);
+    this.#store([...others, { id: this.#options.newId(), userId: this.userId, method, path, body, refusedAs: null }]);
     void this.flush();
     return true;
   }
 
-  /** Sends what waits, one after the other: at the start, when the network is back, and after a pause when it failed. */
+  /**
+   * Sends the pending writes one after the other: at the start, when the network is back, and after
+   * a backoff.
+   */
   flush(): Promise<void> {
     this.#isWanted = true;
     this.#flushing ??= this.#flush();
     return this.#flushing;
   }
 
-  /** Lets go of what the server refused. */
+  /** Removes the refused writes. */
   dismissRefused(): void {
     this.#store(this.all.filter((write) => write.refusedAs === null));
   }
 
-  /** Tells again how the list stands: another tab has changed it. */
+  /** Reports the queue again after another tab has changed it. */
   reread(): void {
-    this.#world.onChange(this.all);
+    this.#options.onChange(this.all);
   }
 
-  /** Sends nothing any more. */
+  /** Stops sending. */
   close(): void {
     this.#isClosed = true;
   }
 
   async #flush(): Promise<void> {
     try {
-      // A write that is added while the last one is being put away asks for one more round.
+      // A write that is added at the end of a round needs another round.
       while (this.#isWanted) {
         this.#isWanted = false;
-        await this.#world.exclusive(async () => {
+        await this.#options.exclusive(async () => {
           while (await this.#sendNext());
         });
       }
@@ -115,13 +124,13 @@ export class Writes {
     }
   }
 
-  /** Whether to go on with the next one. */
+  /** Sends the next write. Returns whether to continue. */
   async #sendNext(): Promise<boolean> {
     const next = this.all.find((write) => write.refusedAs === null);
-    if (next === undefined || this.#isClosed || !this.#world.isOnline()) return false;
+    if (next === undefined || this.#isClosed || !this.#options.isOnline()) return false;
     this.#sending = next.id;
     try {
-      await this.#world.send(next);
+      await this.#options.send(next);
     } catch (failure) {
       return this.#failed(next, asApiError(failure));
     } finally {
@@ -129,25 +138,25 @@ export class Writes {
     }
     this.#failures = 0;
     this.#remove(next);
-    this.#world.onSent(next);
+    this.#options.onSent(next);
     return true;
   }
 
   #failed(write: Write, error: ApiError): boolean {
     if (error.problem?.status === 401) {
-      this.#world.onSignedOut();
+      this.#options.onSignedOut();
       return false;
     }
     if (error.isTransient) {
       this.#failures += 1;
-      const pauseMs = backoffMs(BACKOFF, this.#failures, this.#world.random());
-      this.#world.later(pauseMs, () => void this.flush());
+      const pauseMs = backoffMs(BACKOFF, this.#failures, this.#options.random());
+      this.#options.later(pauseMs, () => void this.flush());
       return false;
     }
-    // What is to be removed is gone already: that is what was wanted.
+    // The item to delete is already gone.
     if (write.method === 'DELETE' && error.problem?.status === 404) {
       this.#remove(write);
-      this.#world.onSent(write);
+      this.#options.onSent(write);
       return true;
     }
     const type = error.problem?.type ?? '';
@@ -160,14 +169,14 @@ export class Writes {
     this.#store(this.all.filter((write) => write.id !== id));
   }
 
-  /** What another person left unsent in this browser is dropped with the first change. */
+  /** Writes of another user in this browser are dropped with the first change. */
   #store(writes: readonly Write[]): void {
-    this.#world.write(writes.length === 0 ? null : JSON.stringify(writes));
-    this.#world.onChange(writes);
+    this.#options.write(writes.length === 0 ? null : JSON.stringify(writes));
+    this.#options.onChange(writes);
   }
 }
 
-/** Reads what was kept; anything else, as a hand-edited text, is nothing. */
+/** Parses the stored queue. Invalid data counts as none. */
 export function parseWrites(json: string | null): readonly Write[] {
   let list: unknown;
   try {

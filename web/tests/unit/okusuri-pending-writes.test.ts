@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status } from '../../src/okusuri/api.ts';
-import { statusOn } from '../../src/okusuri/overlay.ts';
+import { statusOn } from '../../src/okusuri/pendingWrites.ts';
 
 const told: Status = {
   today: '2026-11-20',
@@ -12,27 +12,27 @@ const told: Status = {
   restDaysLeft: 4,
 };
 
-/** Whether one rests on a day, and how many days of it are left. */
+/** The status on a later day: whether it is a rest day, and how many are left. */
 const rest = (status: Status, today: string): readonly [boolean, number] => {
   const { isResting, restDaysLeft } = statusOn(status, today);
   return [isResting, restDaysLeft];
 };
 
-test('a rest that was told of begins, goes on and ends without the server', () => {
+test('an announced rest begins, continues and ends without the server', () => {
   assert.deepEqual(rest(told, '2026-11-20'), [false, 4]);
   assert.deepEqual(rest(told, '2026-11-21'), [true, 4]);
   assert.deepEqual(rest(told, '2026-11-24'), [true, 1]);
   assert.deepEqual(rest(told, '2026-11-25'), [false, 0]);
 });
 
-test('one that is under way loses a day each night', () => {
+test('a rest that has begun loses a day each night', () => {
   const resting = { ...told, isResting: true, restDaysLeft: 2 };
   assert.deepEqual(rest(resting, '2026-11-20'), [true, 2]);
   assert.deepEqual(rest(resting, '2026-11-21'), [true, 1]);
   assert.deepEqual(rest(resting, '2026-11-22'), [false, 0]);
 });
 
-test('who does not rest does not begin to, and a clock that is behind changes nothing', () => {
+test('without a rest nothing begins, and a clock that is behind changes nothing', () => {
   const none = { ...told, restDaysLeft: 0 };
   assert.deepEqual(rest(none, '2026-11-22'), [false, 0]);
   assert.deepEqual(statusOn(told, '2026-11-19'), told);

@@ -1,0 +1,63 @@
+/** Applies pending writes to the last data from the server, so that the page shows them at once. */
+import { dayCount } from '../shared/days.ts';
+import type { Day, Dose, DoseState, Log, Status } from './api.ts';
+import type { Write } from './writeQueue.ts';
+
+/** An item, and whether a write to it is pending. */
+export type WithPending<T> = T & { readonly isPending: boolean };
+
+/** The API path of a day's log entry. */
+export const logPath = (date: string): string => `logs/${date}`;
+/** The API path of a dose. */
+export const dosePath = ({ date, time, medicineId }: Pick<Dose, 'date' | 'time' | 'medicineId'>): string =>
+  `doses/${date}/${time}/${encodeURIComponent(medicineId)}`;
+
+/** A day with the pending write applied. Only the server calculates rest days and streaks. */
+export function dayWithPending(day: Day, today: string, pending: readonly Write[]): WithPending<Day> {
+  const write = lastWriteTo(logPath(day.date), pending);
+  if (write === null) return { ...day, isPending: false };
+  const log = logAfter(write, day.date, day.log);
+  const state = !log?.isTaken ? (day.date === today ? 'none' : 'missed') : log.hasBleeding ? 'bleeding' : 'taken';
+  return { date: day.date, log, state: day.state === 'rest' ? 'rest' : state, isPending: true };
+}
+
+/**
+ * Carries a cached status forward to a later day, for use without a network. A rest continues by
+ * itself and ends.
+ */
+export function statusOn(status: Status, today: string): Status {
+  const nights = Math.max(0, dayCount({ from: status.today, to: today }) - 1);
+  if (nights === 0) return status;
+  // A rest that has not begun begins on the next day.
+  const rested = status.isResting ? nights : nights - 1;
+  const restDaysLeft = Math.max(0, status.restDaysLeft - rested);
+  return { ...status, today, isResting: restDaysLeft > 0, restDaysLeft };
+}
+
+/**
+ * The log entry after a write; `null` when the write removes it. Without a note in the write, the
+ * old note stays.
+ */
+export function logAfter({ method, body }: Write, date: string, before: Log | null): Log | null {
+  if (method === 'DELETE') return null;
+  const note = body?.['note'];
+  return {
+    date,
+    hasBleeding: body?.['hasBleeding'] === true,
+    isTaken: body?.['isTaken'] !== false,
+    note: note === undefined ? (before?.note ?? null) : typeof note === 'string' ? note : null,
+  };
+}
+
+/** A dose with the pending write applied. */
+export function doseWithPending(dose: Dose, pending: readonly Write[]): WithPending<Dose> {
+  const write = lastWriteTo(dosePath(dose), pending);
+  if (write === null) return { ...dose, isPending: false };
+  const state = write.method === 'DELETE' ? 'due' : (write.body?.['state'] as DoseState);
+  return { ...dose, state, snoozedUntil: null, isPending: true };
+}
+
+/** The newest pending write to a path. */
+export function lastWriteTo(path: string, pending: readonly Write[]): Write | null {
+  return pending.findLast((write) => write.path === path) ?? null;
+}

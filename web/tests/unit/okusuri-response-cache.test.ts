@@ -1,0 +1,36 @@
+/** The cached responses. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RESPONSES_MAX, ResponseCache } from '../../src/okusuri/responseCache.ts';
+
+function storage(text: string | null = null) {
+  return { text, read: () => text, write: (next: string | null) => void (text = next) };
+}
+
+test('the last response of a path is cached, also over a reload', () => {
+  const world = storage();
+  new ResponseCache(world).write('status', { streak: 3 }, 1);
+  new ResponseCache(world).write('status', { streak: 4 }, 2);
+  assert.deepEqual(new ResponseCache(world).read('status'), { atMs: 2, body: { streak: 4 } });
+  assert.equal(new ResponseCache(world).read('me'), null);
+});
+
+test('the oldest responses are dropped', () => {
+  const kept = new ResponseCache(storage());
+  for (let i = 0; i <= RESPONSES_MAX; i++) kept.write(`calendar/${i}`, {}, i);
+  assert.equal(kept.read('calendar/0'), null);
+  assert.notEqual(kept.read('calendar/1'), null);
+});
+
+test('forget deletes everything', () => {
+  const world = storage();
+  const kept = new ResponseCache(world);
+  kept.write('status', { streak: 3 }, 1);
+  kept.forget();
+  assert.equal(world.read(), null);
+});
+
+test('invalid stored data counts as none', () => {
+  for (const text of ['', 'x', '{}', '[["status"]]', '[["status", {"atMs": "1", "body": {}}]]'])
+    assert.equal(new ResponseCache(storage(text)).read('status'), null);
+});
