@@ -2,9 +2,8 @@
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
-use lambda_kit::outbound::Outbound;
 use lambda_kit::push::{Push, VapidKey};
-use lambda_kit::{aws, env, telemetry};
+use lambda_kit::{aws, env, outbound::Outbound, telemetry};
 use lambda_runtime::{LambdaEvent, service_fn};
 use okusuri_reminder::{ReminderService, handle};
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tidemark_soak::{Options, Report, FinishedSoak, soak};
+use tidemark_soak::{FinishedSoak, Options, Report, soak};
 use tidemark_tests::Database;
 
 type Item = HashMap<String, AttributeValue>;
