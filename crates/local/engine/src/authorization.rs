@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::arn;
+use crate::call::Call;
 use crate::database::Database;
-use crate::proxy::Call;
 use crate::streams;
 use crate::throttle::{TableSchema, queried_key};
 

@@ -7,6 +7,7 @@
 mod api;
 mod arn;
 mod authorization;
+mod call;
 mod database;
 mod emulator;
 mod faults;

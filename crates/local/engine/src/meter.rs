@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::proxy::Call;
+use crate::call::Call;
 
 /// The member that asks.
 const ASKING: &str = "ReturnConsumedCapacity";

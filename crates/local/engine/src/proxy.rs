@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::serve::ListenerExt;
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::api::{self, ApiError};
 use crate::authorization::{self, Authorizer, SchemaCache};
+use crate::call::Call;
 use crate::database::Database;
 use crate::faults::{FailureReply, Faults};
 use crate::meter::Meter;
@@ -42,17 +43,6 @@ pub(crate) struct Proxy {
     pub(crate) writes: WriteNotifier,
     emulator: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
-}
-
-/// A request to the table or the streams API, read whole.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    /// `PutItem`; empty when the request names none.
-    pub(crate) operation: String,
-    pub(crate) method: Method,
-    pub(crate) uri: Uri,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
 }
 
 /// Serves until `stop` ends.

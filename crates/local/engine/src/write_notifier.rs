@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::watch;
 
 use crate::arn;
-use crate::proxy::Call;
+use crate::call::Call;
 
 /// Who waits for writes, by table.
 #[derive(Debug, Default)]

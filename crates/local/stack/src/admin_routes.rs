@@ -69,7 +69,7 @@ struct AllFaults {
 }
 
 /// The routes.
-pub fn router(admin: Arc<AdminState>) -> Router {
+pub(crate) fn router(admin: Arc<AdminState>) -> Router {
     Router::new()
         .route("/_local/health", get(health))
         .route("/_local/metrics", get(recent_metrics))

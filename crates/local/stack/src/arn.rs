@@ -1,45 +1,45 @@
 //! The account that this machine plays, and the names of what it runs.
 
 /// The account id in every ARN of the local stack.
-pub const ACCOUNT: &str = "000000000000";
+pub(crate) const ACCOUNT: &str = "000000000000";
 
 /// The region when the environment names none.
-pub const REGION: &str = "us-east-1";
+pub(crate) const REGION: &str = "us-east-1";
 
 /// How ARNs of a service without regions begin: `arn:aws:iam::000000000000`.
 #[must_use]
-pub fn of_account(service: &str) -> String {
+pub(crate) fn of_account(service: &str) -> String {
     format!("arn:aws:{service}::{ACCOUNT}")
 }
 
 /// How ARNs of a service begin: `arn:aws:ses:us-east-1:000000000000`.
 #[must_use]
-pub fn of_region(service: &str) -> String {
+pub(crate) fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
 }
 
 /// A resource of DynamoDB as this account's own, by which roles name it: another engine puts a region and an account of its own into ARNs.
 #[must_use]
-pub fn of_here(arn: &str) -> String {
+pub(crate) fn of_here(arn: &str) -> String {
     let resource = arn.splitn(6, ':').nth(5).unwrap_or(arn);
     format!("{}:{resource}", of_region("dynamodb"))
 }
 
 /// A function's ARN.
 #[must_use]
-pub fn function(name: &str) -> String {
+pub(crate) fn function(name: &str) -> String {
     format!("{}:function:{name}", of_region("lambda"))
 }
 
 /// The ARN of the rule behind a function's schedule.
 #[must_use]
-pub fn rule(function: &str, event: &str) -> String {
+pub(crate) fn rule(function: &str, event: &str) -> String {
     format!("{}:rule/{function}-{event}", of_region("events"))
 }
 
 /// The domain of a WebSocket API, as API Gateway names it.
 #[must_use]
-pub fn socket_domain(api: &str) -> String {
+pub(crate) fn socket_domain(api: &str) -> String {
     format!("{api}.execute-api.{REGION}.amazonaws.com")
 }
 

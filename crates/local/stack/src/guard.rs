@@ -10,12 +10,12 @@ use axum::{Json, Router};
 use serde_json::json;
 
 /// Turns away callers from the network, and what [`engine::guard`] turns away.
-pub fn from_this_machine(router: Router) -> Router {
+pub(crate) fn from_this_machine(router: Router) -> Router {
     own_pages_only(router).layer(middleware::from_fn(only_from_here))
 }
 
 /// Turns away pages of other sites, for a server that listens on loopback alone.
-pub fn own_pages_only(router: Router) -> Router {
+pub(crate) fn own_pages_only(router: Router) -> Router {
     router.layer(middleware::from_fn(no_other_site))
 }
 

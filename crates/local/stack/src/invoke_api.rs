@@ -19,10 +19,10 @@ use crate::functions::{Functions, InvokeError, PAYLOAD_BYTES_MAX};
 /// The largest payload of an asynchronous invocation: 1 MB.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
-pub const EVENT_PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
+pub(crate) const EVENT_PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// The API's routes.
-pub fn router(functions: Arc<Functions>) -> Router {
+pub(crate) fn router(functions: Arc<Functions>) -> Router {
     Router::new()
         .route("/2015-03-31/functions/{name}/invocations", post(invoke))
         .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))

@@ -16,7 +16,7 @@ const BACKLOG: u32 = 1024;
 ///
 /// # Errors
 /// [`StartError::Host`] and [`StartError::Port`].
-pub fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
+pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16), StartError> {
     let failed = |host, port| {
         move |source: std::io::Error| match source.kind() {
             std::io::ErrorKind::AddrNotAvailable => StartError::Host { host, source },
@@ -43,7 +43,7 @@ fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
 
 /// The address by which others on the network reach what listens on `host`; `None` when they do not.
 #[must_use]
-pub fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
+pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
     if host.is_loopback() {
         return None;
     }
@@ -64,7 +64,7 @@ pub fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
 ///
 /// # Errors
 /// The system's, when the socket cannot listen.
-pub fn serve(
+pub(crate) fn serve(
     socket: TcpSocket,
     router: Router,
     stop: CancellationToken,

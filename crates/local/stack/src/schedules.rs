@@ -24,7 +24,7 @@ const NAP_MAX: Duration = Duration::from_secs(30);
 
 /// When a schedule fires.
 #[derive(Debug, Clone)]
-pub enum Expression {
+pub(crate) enum Expression {
     /// Every so often, counted from the start of the stack.
     Rate(SignedDuration),
     /// At these times.
@@ -46,7 +46,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`ExpressionError`].
-    pub fn parse(expression: &str) -> Result<Self, ExpressionError> {
+    pub(crate) fn parse(expression: &str) -> Result<Self, ExpressionError> {
         let wrong = |problem: String| ExpressionError { expression: expression.to_owned(), problem };
         let inside = |name: &str| expression.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
         if let Some(rate) = inside("rate") {
@@ -58,7 +58,7 @@ impl Expression {
 
     /// The first time after `now`; `None` when there is none any more.
     #[must_use]
-    pub fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Rate(every) => now.checked_add(*every).ok(),
             Self::Cron(cron) => {
@@ -98,7 +98,7 @@ fn parse_cron(cron: &str) -> Result<Expression, String> {
 
 /// Schedules that run.
 #[derive(Debug, Default)]
-pub struct Schedules {
+pub(crate) struct Schedules {
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -108,7 +108,7 @@ impl Schedules {
     ///
     /// # Errors
     /// The first expression that is none.
-    pub fn start(functions: &Arc<Functions>) -> Result<Self, ExpressionError> {
+    pub(crate) fn start(functions: &Arc<Functions>) -> Result<Self, ExpressionError> {
         let schedules = Self::default();
         for pool in functions.all() {
             for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
@@ -122,7 +122,7 @@ impl Schedules {
     }
 
     /// Stops all of them.
-    pub async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         self.stop.cancel();
         self.tasks.wait().await;
     }

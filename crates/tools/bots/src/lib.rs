@@ -10,8 +10,8 @@ mod player;
 mod protocol;
 mod server;
 
-pub use options::{Pace, SharedAnswers};
-pub use play::{BotMessage, BotOptions, PlayError, play};
+pub use options::{BotMessage, BotOptions, Pace, SharedAnswers};
+pub use play::{PlayError, play};
 pub use player::Ending;
 pub use protocol::Standing;
 pub use server::{Seat, Server, ServerError, Socket};

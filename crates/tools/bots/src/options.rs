@@ -4,6 +4,36 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// Who a bot is, and how it plays.
+#[derive(Debug, Clone)]
+pub struct BotOptions {
+    /// Its name, 1 to 10 characters.
+    pub name: String,
+    /// What it draws and guesses comes out of this.
+    pub seed: u64,
+    /// How fast.
+    pub pace: Pace,
+    /// With how many connected players it starts the game, should it be the host.
+    pub start_with: usize,
+    /// Where drawers tell the others their word, for games that shall not take long.
+    pub shared_answers: Option<SharedAnswers>,
+    /// Gets what the bot hears and says.
+    pub transcript: Option<UnboundedSender<BotMessage>>,
+}
+
+/// A message of a bot's connection, as it went over the wire.
+#[derive(Debug, Clone)]
+pub enum BotMessage {
+    /// The server said it.
+    Received(Utf8Bytes),
+    /// The bot said it.
+    Sent(Value),
+}
+
 /// How fast a bot plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {

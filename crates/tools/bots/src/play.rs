@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use crate::options::{Pace, SharedAnswers};
+use crate::options::{BotMessage, BotOptions};
 use crate::player::{Ending, Player};
 use crate::protocol::{ServerMessage, hello};
 use crate::server::{Seat, Server, ServerError, Socket};
@@ -31,32 +31,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
 
 /// How long a hello may stay without an answer.
 const WELCOME_MAX: Duration = Duration::from_secs(10);
-
-/// Who a bot is, and how it plays.
-#[derive(Debug, Clone)]
-pub struct BotOptions {
-    /// Its name, 1 to 10 characters.
-    pub name: String,
-    /// What it draws and guesses comes out of this.
-    pub seed: u64,
-    /// How fast.
-    pub pace: Pace,
-    /// With how many connected players it starts the game, should it be the host.
-    pub start_with: usize,
-    /// Where drawers tell the others their word, for games that shall not take long.
-    pub shared_answers: Option<SharedAnswers>,
-    /// Gets what the bot hears and says.
-    pub transcript: Option<UnboundedSender<BotMessage>>,
-}
-
-/// A message of a bot's connection, as it went over the wire.
-#[derive(Debug, Clone)]
-pub enum BotMessage {
-    /// The server said it.
-    Received(Utf8Bytes),
-    /// The bot said it.
-    Sent(Value),
-}
 
 /// Why a bot gave up.
 #[derive(Debug, thiserror::Error)]

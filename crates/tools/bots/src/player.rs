@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::guessing::guess;
-use crate::options::{Pace, SharedAnswers};
+use crate::options::{BotOptions, Pace, SharedAnswers};
 use crate::picture::picture;
-use crate::play::BotOptions;
 use crate::protocol::{Room, ServerMessage, Standing, Turn, batch, choose, draw, save, say, tick};
 
 /// How much later than the player before it a client ticks.

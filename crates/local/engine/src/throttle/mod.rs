@@ -21,7 +21,7 @@ use self::requests::{Read, Write};
 pub(crate) use self::table_schema::TableSchema;
 use crate::api::ApiError;
 use crate::arn;
-use crate::proxy::Call;
+use crate::call::Call;
 
 /// What a transaction's reads and writes cost more.
 const TRANSACTION_FACTOR: f64 = 2.0;

@@ -8,7 +8,7 @@ use super::retry::InvocationOutcome;
 
 /// A function's answer, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BatchResponse {
+pub(super) struct BatchResponse {
     /// What it says about the records.
     pub outcome: InvocationOutcome,
     /// The state of a tumbling window, when the answer carries one.
@@ -18,7 +18,7 @@ pub struct BatchResponse {
 /// Reads the result of an invocation with the records of these sequence numbers, the first of which is at `first` in the
 /// batch. `reports_failures` is `ReportBatchItemFailures`, `windowed` whether there is a tumbling window.
 #[must_use]
-pub fn read(
+pub(super) fn read(
     body: &[u8],
     first: usize,
     sequence_numbers: &[&str],

@@ -8,7 +8,7 @@ use super::window::{Admission, Windows};
 
 /// The records between the last checkpoint and the end of what was read, in the shard's order.
 #[derive(Debug, Default)]
-pub struct Buffer {
+pub(super) struct Buffer {
     records: VecDeque<StreamRecord>,
     wanted: usize,
     size_bytes: usize,
@@ -17,7 +17,7 @@ pub struct Buffer {
 
 /// How large a batch may be.
 #[derive(Debug, Clone, Copy)]
-pub struct BatchLimits {
+pub(super) struct BatchLimits {
     /// `BatchSize`.
     pub records_max: usize,
     /// What the invocation's payload leaves for records.
@@ -26,7 +26,7 @@ pub struct BatchLimits {
 
 /// What the buffer gives next.
 #[derive(Debug)]
-pub enum NextBatch {
+pub(super) enum NextBatch {
     /// Records for one invocation.
     Batch(Batch),
     /// The filters dropped everything up to this sequence number.
@@ -39,7 +39,7 @@ pub enum NextBatch {
 
 /// Records for one invocation.
 #[derive(Debug)]
-pub struct Batch {
+pub(super) struct Batch {
     /// Those that passed the filters; never empty.
     pub records: Vec<StreamRecord>,
     /// The sequence number to go on from when all are settled: also past dropped records that follow them.
@@ -50,7 +50,7 @@ pub struct Batch {
 
 impl Buffer {
     /// Appends a page of the shard.
-    pub fn extend(&mut self, records: impl IntoIterator<Item = StreamRecord>) {
+    pub(super) fn extend(&mut self, records: impl IntoIterator<Item = StreamRecord>) {
         for record in records {
             self.wanted += usize::from(record.event.is_some());
             self.size_bytes += record.size_bytes();
@@ -63,31 +63,31 @@ impl Buffer {
 
     /// Whether a whole batch is there.
     #[must_use]
-    pub fn is_full(&self, limits: BatchLimits) -> bool {
+    pub(super) fn is_full(&self, limits: BatchLimits) -> bool {
         self.wanted >= limits.records_max || self.size_bytes >= limits.size_bytes_max
     }
 
     /// Whether nothing waits, not even a record to skip.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// How long the oldest record that passed the filters has waited here.
     #[must_use]
-    pub fn waited(&self) -> Duration {
+    pub(super) fn waited(&self) -> Duration {
         self.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
     /// How many records that passed the filters wait, and when the first was created, milliseconds of the Unix epoch.
     #[must_use]
-    pub fn waiting(&self) -> (usize, Option<i64>) {
+    pub(super) fn waiting(&self) -> (usize, Option<i64>) {
         let first = self.records.iter().find(|record| record.event.is_some());
         (self.wanted, first.map(|record| record.created_ms))
     }
 
     /// Takes the next batch: in order, within the limits, all of one window.
-    pub fn take(&mut self, limits: BatchLimits, windows: Option<&Windows>) -> NextBatch {
+    pub(super) fn take(&mut self, limits: BatchLimits, windows: Option<&Windows>) -> NextBatch {
         let mut batch: Vec<StreamRecord> = Vec::new();
         let mut through = None;
         let (mut size_bytes, mut window_start_ms) = (0, 0);

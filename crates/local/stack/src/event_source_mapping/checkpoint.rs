@@ -16,7 +16,7 @@ use crate::private_files;
 /// How far a mapping has come in a shard.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checkpoint {
+pub(super) struct Checkpoint {
     /// The stream; a table that was made anew has another one, and its records another story.
     pub stream_arn: String,
     /// The last record that is settled.
@@ -31,7 +31,7 @@ pub struct Checkpoint {
 
 /// The checkpoints of one mapping.
 #[derive(Debug)]
-pub struct Checkpoints {
+pub(super) struct Checkpoints {
     storage: CheckpointStorage,
 }
 
@@ -46,7 +46,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When the folder cannot be made.
-    pub fn open(data: Option<&Path>, mapping: &str) -> std::io::Result<Self> {
+    pub(super) fn open(data: Option<&Path>, mapping: &str) -> std::io::Result<Self> {
         let Some(data) = data else { return Ok(Self { storage: CheckpointStorage::Memory(Mutex::default()) }) };
         let folder = data.join("checkpoints").join(mapping);
         private_files::folder(&folder)?;
@@ -55,7 +55,7 @@ impl Checkpoints {
 
     /// The checkpoint of a shard of that stream. One that cannot be read counts as none, with a warning: records come again.
     #[must_use]
-    pub fn load(&self, stream_arn: &str, shard_id: &str) -> Option<Checkpoint> {
+    pub(super) fn load(&self, stream_arn: &str, shard_id: &str) -> Option<Checkpoint> {
         let checkpoint = match &self.storage {
             CheckpointStorage::Memory(all) => all.lock().unwrap_or_else(PoisonError::into_inner).get(shard_id).cloned(),
             CheckpointStorage::Folder(folder) => read(&file(folder, shard_id)),
@@ -65,7 +65,7 @@ impl Checkpoints {
 
     /// Whether there is any checkpoint of that stream: the mapping has run before.
     #[must_use]
-    pub fn any(&self, stream_arn: &str, shard_ids: &[&str]) -> bool {
+    pub(super) fn any(&self, stream_arn: &str, shard_ids: &[&str]) -> bool {
         shard_ids.iter().any(|shard_id| self.load(stream_arn, shard_id).is_some())
     }
 
@@ -73,7 +73,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When the disk refuses; the old checkpoint then still stands.
-    pub async fn save(&self, shard_id: &str, checkpoint: &Checkpoint) -> std::io::Result<()> {
+    pub(super) async fn save(&self, shard_id: &str, checkpoint: &Checkpoint) -> std::io::Result<()> {
         let path = match &self.storage {
             CheckpointStorage::Memory(all) => {
                 all.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), checkpoint.clone());

@@ -18,7 +18,7 @@ use crate::private_files;
 
 /// Where a mapping's given-up batches go.
 #[derive(Debug, Clone)]
-pub struct FailureDestination {
+pub(super) struct FailureDestination {
     queue: Option<String>,
     folder: Option<PathBuf>,
     messages: Arc<AtomicU64>,
@@ -26,7 +26,7 @@ pub struct FailureDestination {
 
 /// A batch that was given up.
 #[derive(Debug)]
-pub struct DiscardedBatch<'a> {
+pub(super) struct DiscardedBatch<'a> {
     /// The function's ARN.
     pub function_arn: &'a str,
     /// The stream's ARN.
@@ -44,7 +44,7 @@ pub struct DiscardedBatch<'a> {
 impl FailureDestination {
     /// The destination `queue` of a stack whose data lies in `data`; without a folder or a queue, the message is only logged.
     #[must_use]
-    pub fn new(queue: Option<String>, data: Option<&Path>) -> Self {
+    pub(super) fn new(queue: Option<String>, data: Option<&Path>) -> Self {
         let folder = data.map(|data| data.join("failures"));
         let destination = Self { queue, folder, messages: Arc::default() };
         let kept = destination.file().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
@@ -55,7 +55,7 @@ impl FailureDestination {
 
     /// The queue's name, and the messages in it, those of earlier runs included; `None`: there is no queue.
     #[must_use]
-    pub fn queue(&self) -> Option<(&str, u64)> {
+    pub(super) fn queue(&self) -> Option<(&str, u64)> {
         Some((self.queue.as_deref()?, self.messages.load(Ordering::Relaxed)))
     }
 
@@ -67,7 +67,7 @@ impl FailureDestination {
     ///
     /// # Errors
     /// When the disk refuses; the batch must then not be passed over.
-    pub fn send(&self, discarded_batch: &DiscardedBatch<'_>) -> std::io::Result<()> {
+    pub(super) fn send(&self, discarded_batch: &DiscardedBatch<'_>) -> std::io::Result<()> {
         let message = message(discarded_batch, Timestamp::now());
         let queue = self.queue.as_deref().unwrap_or("nowhere: the mapping has no on-failure destination");
         tracing::error!("{} records given up, sent to {queue}: {message}", discarded_batch.records.len());

@@ -9,14 +9,14 @@ use aws_sdk_dynamodbstreams::types::{Record, ShardIteratorType};
 /// Records that one `GetRecords` gives at most.
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
-pub const PAGE_RECORDS_MAX: usize = 1_000;
+pub(super) const PAGE_RECORDS_MAX: usize = 1_000;
 
 /// The longest pause after a failed request.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// The place in one shard.
 #[derive(Debug)]
-pub struct ShardReader {
+pub(super) struct ShardReader {
     client: Client,
     stream_arn: String,
     shard_id: String,
@@ -29,19 +29,19 @@ pub struct ShardReader {
 impl ShardReader {
     /// Begins after that sequence number, or at the oldest record that the stream keeps.
     #[must_use]
-    pub fn new(client: Client, stream_arn: String, shard_id: String, after: Option<String>) -> Self {
+    pub(super) fn new(client: Client, stream_arn: String, shard_id: String, after: Option<String>) -> Self {
         Self { client, stream_arn, shard_id, iterator: None, after, closed: false, failures: 0 }
     }
 
     /// Whether the shard is closed and has been read to its end.
     #[must_use]
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
 
     /// The next records, possibly none. A request that fails is logged and gives none after a pause: the stream is tried
     /// for as long as the stack runs.
-    pub async fn page(&mut self) -> Vec<Record> {
+    pub(super) async fn page(&mut self) -> Vec<Record> {
         match self.try_page().await {
             Ok(records) => {
                 self.failures = 0;

@@ -13,7 +13,7 @@ use crate::stack::StreamMapping;
 
 /// The mapping's settings that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
+pub(super) struct RetryPolicy {
     /// `BisectBatchOnFunctionError`.
     pub bisect: bool,
     /// `MaximumRetryAttempts`; `None`: no limit.
@@ -24,7 +24,7 @@ pub struct RetryPolicy {
 
 /// One batch on its way.
 #[derive(Debug)]
-pub struct BatchRun {
+pub(super) struct BatchRun {
     policy: RetryPolicy,
     created_ms: Vec<i64>,
     sub_batches: VecDeque<SubBatch>,
@@ -39,7 +39,7 @@ struct SubBatch {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RetryStep {
+pub(super) enum RetryStep {
     /// Invoke the function with these records of the batch; they have failed so often before.
     Invoke {
         /// Positions in the batch.
@@ -62,7 +62,7 @@ pub enum RetryStep {
 
 /// Why records were given up, in the words of the destination's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub enum DiscardCondition {
+pub(super) enum DiscardCondition {
     /// The function failed more often than the mapping allows.
     RetryAttemptsExhausted,
     /// They are older than the mapping allows.
@@ -71,7 +71,7 @@ pub enum DiscardCondition {
 
 /// How an invocation went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InvocationOutcome {
+pub(super) enum InvocationOutcome {
     /// All its records are done.
     Succeeded,
     /// Those before this position of the batch are done.
@@ -85,7 +85,7 @@ pub enum InvocationOutcome {
 impl RetryPolicy {
     /// The policy of a mapping.
     #[must_use]
-    pub fn of(mapping: &StreamMapping) -> Self {
+    pub(super) fn of(mapping: &StreamMapping) -> Self {
         Self {
             bisect: mapping.bisect_on_error,
             retry_attempts_max: mapping.retry_attempts_max,
@@ -97,7 +97,7 @@ impl RetryPolicy {
 impl BatchRun {
     /// A batch whose records were created at these times, milliseconds of the Unix epoch.
     #[must_use]
-    pub fn new(created_ms: Vec<i64>, policy: RetryPolicy) -> Self {
+    pub(super) fn new(created_ms: Vec<i64>, policy: RetryPolicy) -> Self {
         let whole = SubBatch { records: 0..created_ms.len(), failures: 0 };
         let sub_batches = if created_ms.is_empty() { VecDeque::new() } else { VecDeque::from([whole]) };
         Self { policy, created_ms, sub_batches, bisects: 0 }
@@ -105,7 +105,7 @@ impl BatchRun {
 
     /// The step to take at `now_ms`.
     #[must_use]
-    pub fn next(&self, now_ms: i64) -> RetryStep {
+    pub(super) fn next(&self, now_ms: i64) -> RetryStep {
         let Some(SubBatch { records, failures }) = self.sub_batches.front().cloned() else { return RetryStep::Done };
         let expired = self.expired(&records, now_ms);
         if !expired.is_empty() {
@@ -118,7 +118,7 @@ impl BatchRun {
     }
 
     /// Says how the invocation of the current step went.
-    pub fn settle(&mut self, outcome: InvocationOutcome) {
+    pub(super) fn settle(&mut self, outcome: InvocationOutcome) {
         let Some(sub_batch) = self.sub_batches.front_mut() else { return };
         match outcome {
             InvocationOutcome::Succeeded => {
@@ -148,7 +148,7 @@ impl BatchRun {
     }
 
     /// Says that the records of the current [`RetryStep::Discard`] have been given up.
-    pub fn discarded(&mut self, records: &Range<usize>) {
+    pub(super) fn discarded(&mut self, records: &Range<usize>) {
         if let Some(sub_batch) = self.sub_batches.front_mut() {
             sub_batch.records.start = records.end;
             if sub_batch.records.is_empty() {
@@ -159,13 +159,13 @@ impl BatchRun {
 
     /// How often it was cut in two.
     #[must_use]
-    pub fn bisects(&self) -> u32 {
+    pub(super) fn bisects(&self) -> u32 {
         self.bisects
     }
 
     /// How many records from the batch's start are settled: the checkpoint.
     #[must_use]
-    pub fn settled(&self) -> usize {
+    pub(super) fn settled(&self) -> usize {
         self.sub_batches.front().map_or(self.created_ms.len(), |sub_batch| sub_batch.records.start)
     }
 

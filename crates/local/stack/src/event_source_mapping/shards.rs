@@ -11,7 +11,7 @@ const PAGES_MAX: usize = 1_000;
 
 /// A shard, as far as a mapping needs to know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shard {
+pub(super) struct Shard {
     /// Its id.
     pub id: String,
     /// The shard that it continues.
@@ -24,7 +24,7 @@ pub struct Shard {
 ///
 /// # Errors
 /// What the streams API answered.
-pub async fn list(client: &Client, stream_arn: &str) -> Result<Vec<Shard>, SdkError<DescribeStreamError>> {
+pub(super) async fn list(client: &Client, stream_arn: &str) -> Result<Vec<Shard>, SdkError<DescribeStreamError>> {
     let mut shards = Vec::new();
     let mut last = None;
     for _ in 0..PAGES_MAX {
@@ -45,7 +45,11 @@ pub async fn list(client: &Client, stream_arn: &str) -> Result<Vec<Shard>, SdkEr
 
 /// The shards to begin with now: those neither drained nor being read, whose parent is drained or forgotten by the stream.
 #[must_use]
-pub fn readable<'a>(shards: &'a [Shard], drained: &BTreeSet<String>, reading: &BTreeSet<String>) -> Vec<&'a Shard> {
+pub(super) fn readable<'a>(
+    shards: &'a [Shard],
+    drained: &BTreeSet<String>,
+    reading: &BTreeSet<String>,
+) -> Vec<&'a Shard> {
     let is_listed = |id: &String| shards.iter().any(|shard| shard.id == *id);
     let waits_for = |parent: &String| reading.contains(parent) || (is_listed(parent) && !drained.contains(parent));
     let is_new = |shard: &&Shard| !drained.contains(&shard.id) && !reading.contains(&shard.id);

@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The most state that a window may carry: 1 MB a shard. Beyond it, the window ends early.
-pub const STATE_BYTES_MAX: usize = 1024 * 1024;
+pub(super) const STATE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Records may reach the stream a little after the second that they are stamped with, so a window stays open that long.
 const GRACE_MS: i64 = 1_500;
 
 /// The windows of one shard.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Windows {
+pub(super) struct Windows {
     length_ms: i64,
     open: Option<OpenWindow>,
 }
 
 /// A window that has been invoked and not ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenWindow {
+pub(super) struct OpenWindow {
     /// Its start, milliseconds of the Unix epoch, a multiple of its length.
     pub start_ms: i64,
     /// What its last invocation answered.
@@ -33,7 +33,7 @@ pub struct OpenWindow {
 
 /// Where a record goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub(super) enum Admission {
     /// Into the window that starts there.
     Window(i64),
     /// Nowhere yet: the open window is to be ended first.
@@ -43,19 +43,19 @@ pub enum Admission {
 impl Windows {
     /// Windows of this length, going on with the one that was open at the last checkpoint.
     #[must_use]
-    pub fn new(length: Duration, open: Option<OpenWindow>) -> Self {
+    pub(super) fn new(length: Duration, open: Option<OpenWindow>) -> Self {
         Self { length_ms: i64::try_from(length.as_millis()).unwrap_or(i64::MAX).max(1), open }
     }
 
     /// The open window.
     #[must_use]
-    pub fn open(&self) -> Option<&OpenWindow> {
+    pub(super) fn open(&self) -> Option<&OpenWindow> {
         self.open.as_ref()
     }
 
     /// Where a record of that time goes. One that is late for its own window goes into the open one: windows do not go back.
     #[must_use]
-    pub fn admit(&self, created_ms: i64) -> Admission {
+    pub(super) fn admit(&self, created_ms: i64) -> Admission {
         let start_ms = created_ms - created_ms.rem_euclid(self.length_ms);
         match &self.open {
             Some(open) if start_ms > open.start_ms => Admission::EndFirst,
@@ -66,35 +66,35 @@ impl Windows {
 
     /// Where a window ends, milliseconds of the Unix epoch.
     #[must_use]
-    pub fn end_ms(&self, start_ms: i64) -> i64 {
+    pub(super) fn end_ms(&self, start_ms: i64) -> i64 {
         start_ms.saturating_add(self.length_ms)
     }
 
     /// The state for the next invocation of that window: empty when it is new.
     #[must_use]
-    pub fn state(&self, start_ms: i64) -> Map<String, Value> {
+    pub(super) fn state(&self, start_ms: i64) -> Map<String, Value> {
         self.open.as_ref().filter(|open| open.start_ms == start_ms).map(|open| open.state.clone()).unwrap_or_default()
     }
 
     /// Takes the state that an invocation of that window answered.
-    pub fn carry(&mut self, start_ms: i64, state: Map<String, Value>) {
+    pub(super) fn carry(&mut self, start_ms: i64, state: Map<String, Value>) {
         self.open = Some(OpenWindow { start_ms, state });
     }
 
     /// Ends the open window.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.open = None;
     }
 
     /// Whether the open window's time is up.
     #[must_use]
-    pub fn is_over(&self, now_ms: i64) -> bool {
+    pub(super) fn is_over(&self, now_ms: i64) -> bool {
         self.open.as_ref().is_some_and(|open| now_ms >= self.end_ms(open.start_ms).saturating_add(GRACE_MS))
     }
 
     /// Whether the open window carries more than [`STATE_BYTES_MAX`].
     #[must_use]
-    pub fn is_overfull(&self) -> bool {
+    pub(super) fn is_overfull(&self) -> bool {
         let size_bytes = |open: &OpenWindow| serde_json::to_vec(&open.state).map_or(0, |state| state.len());
         self.open.as_ref().is_some_and(|open| size_bytes(open) > STATE_BYTES_MAX)
     }

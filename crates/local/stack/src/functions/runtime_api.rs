@@ -55,7 +55,7 @@ pub enum Reply {
 
 /// How far an instance has come with its init phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Phase {
+pub(super) enum Phase {
     /// It has not asked for an invocation yet.
     Starting,
     /// It has asked at least once.
@@ -66,7 +66,7 @@ pub enum Phase {
 
 /// A running Runtime API. Dropping it closes the address.
 #[derive(Debug)]
-pub struct RuntimeApi {
+pub(super) struct RuntimeApi {
     addr: SocketAddr,
     deliveries: mpsc::Sender<Delivery>,
     phase: watch::Receiver<Phase>,
@@ -84,7 +84,7 @@ impl RuntimeApi {
     ///
     /// # Errors
     /// When the system has no free port or file descriptor left.
-    pub async fn open() -> std::io::Result<Self> {
+    pub(super) async fn open() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let addr = listener.local_addr()?;
         let (deliveries, receiver) = mpsc::channel(1);
@@ -111,19 +111,19 @@ impl RuntimeApi {
 
     /// What the instance gets as `AWS_LAMBDA_RUNTIME_API`.
     #[must_use]
-    pub fn addr(&self) -> SocketAddr {
+    pub(super) fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// Hands an invocation over; the instance takes it when it asks for the next one.
-    pub async fn deliver(&self, delivery: Delivery) {
+    pub(super) async fn deliver(&self, delivery: Delivery) {
         // The receiver lives as long as the server does; when that is gone, the dropped reply tells the caller.
         drop(self.deliveries.send(delivery).await);
     }
 
     /// Follows the init phase.
     #[must_use]
-    pub fn phase(&self) -> watch::Receiver<Phase> {
+    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
     }
 }

@@ -19,7 +19,7 @@ const RESPONSE_HEADERS: [HeaderName; 6] = [
 
 /// Whether a request is a preflight.
 #[must_use]
-pub fn is_preflight(parts: &Parts) -> bool {
+pub(super) fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(header::ORIGIN)
         && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
@@ -27,7 +27,7 @@ pub fn is_preflight(parts: &Parts) -> bool {
 
 /// The answer to a preflight; for an origin that is not allowed it allows nothing.
 #[must_use]
-pub fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
+pub(super) fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -42,7 +42,7 @@ pub fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
 }
 
 /// Replaces what a function said about CORS by what the API says.
-pub fn apply(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) {
+pub(super) fn apply(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) {
     for name in &RESPONSE_HEADERS {
         response.remove(name);
     }

@@ -18,7 +18,7 @@ use crate::arn;
 
 /// The event for a request that `route` serves.
 #[must_use]
-pub fn build<T>(
+pub(crate) fn build<T>(
     parts: &Parts,
     body: &Bytes,
     route: &Match<'_, T>,
@@ -146,7 +146,7 @@ fn query_parameters(query: &str) -> BTreeMap<String, String> {
 
 /// In API Gateway's spelling: 15 characters, the last `=`.
 #[must_use]
-pub fn request_id() -> String {
+pub(crate) fn request_id() -> String {
     let characters = std::iter::repeat_with(fastrand::alphanumeric);
     characters.take(14).chain(['=']).collect()
 }

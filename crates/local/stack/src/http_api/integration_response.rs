@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// The response to a result. A result that is no HTTP response at all is a 500, as API Gateway makes it.
 #[must_use]
-pub fn read(result: &[u8]) -> Response<Body> {
+pub(crate) fn read(result: &[u8]) -> Response<Body> {
     let Ok(value) = serde_json::from_slice::<Value>(result) else { return internal_server_error() };
     match value.as_object() {
         Some(fields) if fields.contains_key("statusCode") => explicit(fields).unwrap_or_else(internal_server_error),
@@ -26,7 +26,7 @@ pub fn read(result: &[u8]) -> Response<Body> {
 
 /// A response of the gateway's own: `{"message": ...}`.
 #[must_use]
-pub fn message(status: StatusCode, message: &str) -> Response<Body> {
+pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(json!({ "message": message }).to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -35,7 +35,7 @@ pub fn message(status: StatusCode, message: &str) -> Response<Body> {
 
 /// What API Gateway says of a function that failed or answered nonsense.
 #[must_use]
-pub fn internal_server_error() -> Response<Body> {
+pub(crate) fn internal_server_error() -> Response<Body> {
     message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod routes;
 pub(crate) mod throttle;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use tower::ServiceExt;
 use tower_http::compression::Compression;
 use tower_http::services::ServeDir;
 
-pub use routes::RouteError;
+pub(crate) use routes::RouteError;
 
 use crate::functions::{Functions, InvokeError, Pool};
 use crate::metrics::{Metrics, Subject};
@@ -33,20 +33,20 @@ use routes::{Match, Routes};
 use throttle::Bucket;
 
 /// The largest request body: 10 MB.
-pub const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// The largest request line and headers together.
-pub const HEADERS_BYTES_MAX: usize = 10_240;
+pub(crate) const HEADERS_BYTES_MAX: usize = 10_240;
 
 /// How long a function may take to answer a request.
-pub const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
+pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
 
 /// The HTTP APIs of a stack and its static pages.
 #[derive(Debug)]
-pub struct HttpApis {
+pub(crate) struct HttpApis {
     apis: Vec<Api>,
     routes: Routes<Target>,
-    pages: Option<(PathBuf, ServeDir)>,
+    pages: Option<ServeDir>,
     metrics: Arc<Metrics>,
 }
 
@@ -68,7 +68,7 @@ impl HttpApis {
     ///
     /// # Errors
     /// [`RouteError`] when a route key is malformed or two routes have the same one.
-    pub fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
+    pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
         let mut apis: Vec<Api> = apis.iter().map(Api::new).collect();
         let mut targets = Vec::new();
         for pool in functions.all() {
@@ -81,18 +81,12 @@ impl HttpApis {
                 targets.push((route.route_key.clone(), Target { api, pool: Arc::clone(pool) }));
             }
         }
-        let pages = pages.map(|folder| (folder.to_owned(), ServeDir::new(folder)));
+        let pages = pages.map(ServeDir::new);
         Ok(Self { apis, routes: Routes::new(targets)?, pages, metrics: Arc::clone(functions.metrics()) })
     }
 
-    /// The folder of static pages, when there is one.
-    #[must_use]
-    pub fn pages(&self) -> Option<&Path> {
-        self.pages.as_ref().map(|(folder, _)| folder.as_path())
-    }
-
     /// Answers one request.
-    pub async fn serve(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
+    pub(crate) async fn serve(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path();
         let wanted = wanted_method(&parts);
@@ -134,7 +128,7 @@ impl HttpApis {
 
     /// A static file, where one matches.
     async fn page(&self, parts: &Parts) -> Option<Response<Body>> {
-        let (_, files) = self.pages.as_ref()?;
+        let files = self.pages.as_ref()?;
         if parts.method != Method::GET && parts.method != Method::HEAD {
             return None;
         }

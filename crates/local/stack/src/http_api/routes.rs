@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 /// The routes of all HTTP APIs of a stack, each leading to a `T`.
 #[derive(Debug)]
-pub struct Routes<T> {
+pub(crate) struct Routes<T> {
     routes: Vec<Route<T>>,
     default: Option<T>,
 }
@@ -32,7 +32,7 @@ enum Segment {
 
 /// A route that serves a request.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Match<'a, T> {
+pub(crate) struct Match<'a, T> {
     /// The route's key, as the template spells it.
     pub route_key: &'a str,
     /// Path parameters, decoded.
@@ -53,14 +53,14 @@ pub enum RouteError {
 }
 
 /// The route key of last resort.
-pub const DEFAULT: &str = "$default";
+pub(crate) const DEFAULT: &str = "$default";
 
 impl<T> Routes<T> {
     /// Orders routes by precedence.
     ///
     /// # Errors
     /// [`RouteError`] for the first key that is malformed or there twice.
-    pub fn new(routes: impl IntoIterator<Item = (String, T)>) -> Result<Self, RouteError> {
+    pub(crate) fn new(routes: impl IntoIterator<Item = (String, T)>) -> Result<Self, RouteError> {
         let mut ordered: Vec<Route<T>> = Vec::new();
         let mut default = None;
         for (key, target) in routes {
@@ -85,7 +85,7 @@ impl<T> Routes<T> {
 
     /// The route for a request, without looking at `$default`. `path` is as sent, percent-encoded.
     #[must_use]
-    pub fn find(&self, method: &str, path: &str) -> Option<Match<'_, T>> {
+    pub(crate) fn find(&self, method: &str, path: &str) -> Option<Match<'_, T>> {
         let segments: Vec<String> = path.strip_prefix('/').unwrap_or(path).split('/').map(decode).collect();
         self.routes.iter().find_map(|route| {
             if route.method.as_ref().is_some_and(|wanted| wanted != method) {
@@ -98,7 +98,7 @@ impl<T> Routes<T> {
 
     /// `$default`.
     #[must_use]
-    pub fn default_route(&self) -> Option<Match<'_, T>> {
+    pub(crate) fn default_route(&self) -> Option<Match<'_, T>> {
         self.default.as_ref().map(|target| Match { route_key: DEFAULT, path_parameters: BTreeMap::new(), target })
     }
 }
@@ -115,7 +115,7 @@ impl Segment {
 
 /// Percent-decodes a part of a path.
 #[must_use]
-pub fn decode(part: &str) -> String {
+pub(crate) fn decode(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 

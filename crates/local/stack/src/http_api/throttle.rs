@@ -7,7 +7,7 @@ use crate::stack::Throttle;
 
 /// Tokens of one API, shared by all its requests.
 #[derive(Debug)]
-pub struct Bucket {
+pub(crate) struct Bucket {
     throttle: Throttle,
     level: Mutex<(f64, Instant)>,
 }
@@ -15,13 +15,13 @@ pub struct Bucket {
 impl Bucket {
     /// A full bucket.
     #[must_use]
-    pub fn new(throttle: Throttle, now: Instant) -> Self {
+    pub(crate) fn new(throttle: Throttle, now: Instant) -> Self {
         Self { throttle, level: Mutex::new((f64::from(throttle.burst), now)) }
     }
 
     /// Takes a token, if there is one.
     #[must_use]
-    pub fn take(&self, now: Instant) -> bool {
+    pub(crate) fn take(&self, now: Instant) -> bool {
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let (tokens, last) = *level;
         let gained = now.saturating_duration_since(last).as_secs_f64() * self.throttle.rate_per_s;

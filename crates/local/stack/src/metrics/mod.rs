@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use engine::{TableOrIndex, Usage};
 
-pub use series::{Point, SeriesView};
+pub(crate) use series::SeriesView;
 
 use series::Series;
 
 /// The length of a slot: what falls into one is one point.
-pub const SLOT: Duration = Duration::from_secs(10);
+pub(crate) const SLOT: Duration = Duration::from_secs(10);
 
 /// The slots that are kept: 15 minutes.
-pub const SLOTS: u64 = 90;
+pub(crate) const SLOTS: u64 = 90;
 
 /// The most series that are kept. The suite has about 200; a function that makes up names is held here.
 const SERIES_MAX: usize = 1_000;

@@ -16,16 +16,16 @@ use axum::http::{HeaderMap, header};
 use engine::{Access, Authorizer};
 
 use self::statement::{Matched, Mismatch};
+pub(crate) use self::usage::FunctionPolicyUsage;
 use self::usage::PolicyUsage;
-pub use self::usage::{DeniedCall, FunctionPolicyUsage, StatementUsage};
 use crate::arn;
 use crate::stack::{Role, Stack};
 
 /// `dynamodb:LeadingKeys`: the partition keys that a request names.
-pub const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
+pub(crate) const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
 
 /// `ses:FromAddress`: who a mail is from.
-pub const FROM_ADDRESS: &str = "ses:FromAddress";
+pub(crate) const FROM_ADDRESS: &str = "ses:FromAddress";
 
 /// What a call asks to be allowed.
 #[derive(Debug, Clone, Default)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// The body of a `CreateTable` request, as far as a template can ask for it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
-pub struct CreateTable {
+pub(super) struct CreateTable {
     table_name: String,
     attribute_definitions: Vec<Attribute>,
     key_schema: Vec<Key>,
@@ -73,7 +73,7 @@ impl CreateTable {
     ///
     /// # Errors
     /// When a field that DynamoDB needs is missing.
-    pub fn to_input(&self) -> Result<CreateTableInput, BuildError> {
+    pub(super) fn to_input(&self) -> Result<CreateTableInput, BuildError> {
         let attributes = self.attribute_definitions.iter().map(Attribute::to_sdk).collect::<Result<_, _>>()?;
         let mut input = CreateTableInput::builder()
             .table_name(&self.table_name)
@@ -112,7 +112,7 @@ impl CreateTable {
 
     /// What has to be the same in a table that exists already.
     #[must_use]
-    pub fn compared_properties(&self) -> BTreeMap<String, String> {
+    pub(super) fn compared_properties(&self) -> BTreeMap<String, String> {
         let mut shape = BTreeMap::from([(
             "key".to_owned(),
             key_text(self.key_schema.iter().map(|key| (key.key_type.as_str(), key.attribute_name.as_str()))),
@@ -142,7 +142,7 @@ impl CreateTable {
 
 /// The same of a table that exists.
 #[must_use]
-pub fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<String, String> {
+pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<String, String> {
     let key = |keys: &[sdk::KeySchemaElement]| {
         key_text(keys.iter().map(|key| (key.key_type().as_str(), key.attribute_name())))
     };
@@ -176,7 +176,7 @@ pub fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<String,
 
 /// What differs, one line each: `key: HASH a, but the table has HASH b`.
 #[must_use]
-pub fn differences(wanted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<String> {
+pub(super) fn differences(wanted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<String> {
     let missing = "nothing".to_owned();
     let names: std::collections::BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
     let differs = names.into_iter().filter(|name| wanted.get(*name) != found.get(*name));

@@ -86,7 +86,7 @@ pub struct Connection {
 }
 
 /// What is on its way to the client.
-pub type Outbound = mpsc::Receiver<Utf8Bytes>;
+pub(super) type Outbound = mpsc::Receiver<Utf8Bytes>;
 
 impl Connection {
     /// The connection to a client, and where what others send to it comes out.

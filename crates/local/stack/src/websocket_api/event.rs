@@ -56,7 +56,7 @@ impl Client {
 
 /// The event of `$connect`: the handshake.
 #[must_use]
-pub fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
+pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
     let mut headers = headers(&parts.headers);
     let port = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()?.rsplit_once(':'));
     let forwarded = [
@@ -82,7 +82,7 @@ pub fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
 
 /// The event of a message.
 #[must_use]
-pub fn message(
+pub(super) fn message(
     api: &WebSocketApi,
     client: &Client,
     route_key: &str,
@@ -97,7 +97,7 @@ pub fn message(
 
 /// The event of `$disconnect`.
 #[must_use]
-pub fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus, now: Timestamp) -> Value {
+pub(super) fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus, now: Timestamp) -> Value {
     let mut context = context(api, client, "$disconnect", "DISCONNECT", &request_id(), now);
     context["disconnectStatusCode"] = json!(end.code);
     context["disconnectReason"] = json!(end.reason);
@@ -181,7 +181,7 @@ fn connection_id() -> String {
 
 /// Whether an id is spelled as API Gateway's are.
 #[must_use]
-pub fn is_connection_id(id: &str) -> bool {
+pub(super) fn is_connection_id(id: &str) -> bool {
     URL_SAFE.decode(id).is_ok_and(|bytes| bytes.len() == 11)
 }
 

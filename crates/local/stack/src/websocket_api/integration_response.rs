@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A function's result, as far as it concerns a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IntegrationResponse {
+pub(super) struct IntegrationResponse {
     /// `statusCode`: of `$connect`, whether the handshake goes on.
     pub status: StatusCode,
     /// The header `Sec-WebSocket-Protocol`: the subprotocol that `$connect` has chosen.
@@ -18,7 +18,7 @@ pub struct IntegrationResponse {
 
 /// Reads a result; `None` when it has no status, which API Gateway takes for a failure.
 #[must_use]
-pub fn read(result: &[u8]) -> Option<IntegrationResponse> {
+pub(super) fn read(result: &[u8]) -> Option<IntegrationResponse> {
     let result: Value = serde_json::from_slice(result).ok()?;
     let status = match result.get("statusCode")? {
         Value::Number(number) => u16::try_from(number.as_u64()?).ok()?,

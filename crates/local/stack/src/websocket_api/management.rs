@@ -21,7 +21,7 @@ use crate::arn;
 use crate::policies::{self, Policies};
 
 /// The API's routes, with and without the stage in front, as clients are given the one or the other address.
-pub fn router(sockets: Arc<WebSocketServer>, policies: Arc<Policies>) -> Router {
+pub(crate) fn router(sockets: Arc<WebSocketServer>, policies: Arc<Policies>) -> Router {
     let stage = format!("/{}", sockets.stage());
     let connection = || get(describe).post(send).delete(close);
     let mut router = Router::new();

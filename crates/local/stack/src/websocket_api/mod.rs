@@ -7,7 +7,7 @@ mod connection;
 mod event;
 mod integration_response;
 mod limits;
-pub mod management;
+pub(crate) mod management;
 mod route;
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,8 +28,8 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use connection::{CloseStatus, Connection, PostError};
-pub use limits::ConnectionLimits;
+pub(crate) use connection::{CloseStatus, Connection};
+pub(crate) use limits::ConnectionLimits;
 
 use crate::faults::Faults;
 use crate::functions::{Functions, Pool};
@@ -42,7 +42,7 @@ use event::Client;
 use integration_response::IntegrationResponse;
 
 /// Where the API is served.
-pub const PATH: &str = "/ws";
+pub(crate) const PATH: &str = "/ws";
 
 /// How long the connections may take to end when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 /// The route for messages that match no other.
-pub const DEFAULT: &str = "$default";
+pub(super) const DEFAULT: &str = "$default";
 
 /// The route key that a message names where `selection` leads; `None` when it is not JSON, or names none.
 #[must_use]
-pub fn key(selection: &[String], message: &str) -> Option<String> {
+pub(super) fn key(selection: &[String], message: &str) -> Option<String> {
     let message: Value = serde_json::from_str(message).ok()?;
     let named = selection.iter().try_fold(&message, |value, name| value.get(name))?;
     match named {
