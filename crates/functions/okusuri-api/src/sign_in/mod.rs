@@ -1,5 +1,6 @@
 //! Coming in: with a code by e-mail, or with a login elsewhere.
 
+mod callback;
 mod email;
 mod mail;
 mod oauth;

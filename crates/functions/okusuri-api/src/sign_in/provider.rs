@@ -5,46 +5,25 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::okusuri::Email;
-use jiff::{SignedDuration, Timestamp};
 use lambda_kit::outbound::{Limits, Outbound, OutboundError};
-use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreJwsSigningAlgorithm as Algorithm, CoreProviderMetadata, CoreUserInfoClaims,
-};
+use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata};
 use openidconnect::{
-    AccessTokenHash, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, DiscoveryError,
-    HttpRequest, HttpResponse, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
-    RequestTokenError, Scope, SignatureVerificationError, TokenResponse,
+    ClientId, ClientSecret, CsrfToken, DiscoveryError, HttpRequest, HttpResponse, IssuerUrl, Nonce, PkceCodeChallenge,
+    RedirectUrl, Scope,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use store::okusuri::Login;
 use tokio::sync::Mutex;
 
-use crate::me::NAME_CHARS_MAX;
-
 /// How long what a provider says of itself is believed without asking again. Keys that are new are asked for at once.
-const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
+pub(super) const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// How often at most a provider is asked for new keys, whatever key an ID token names.
-const METADATA_REFRESH_MIN: Duration = Duration::from_secs(60);
+pub(super) const METADATA_REFRESH_MIN: Duration = Duration::from_secs(60);
 
 /// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of API Gateway.
 const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 512 * 1024 };
-
-/// The longest `sub` there is.
-const SUBJECT_BYTES_MAX: usize = 255;
-
-/// How an ID token may be signed: by a key that only the provider has. Not with the client's secret, which both have, and never not at all.
-const ALGORITHMS: [Algorithm; 7] = [
-    Algorithm::RsaSsaPkcs1V15Sha256,
-    Algorithm::RsaSsaPkcs1V15Sha384,
-    Algorithm::RsaSsaPkcs1V15Sha512,
-    Algorithm::RsaSsaPssSha256,
-    Algorithm::EcdsaP256Sha256,
-    Algorithm::EcdsaP384Sha384,
-    Algorithm::EdDsa,
-];
 
 /// A provider as the environment names it.
 #[derive(Debug, Clone, Deserialize)]
@@ -149,99 +128,12 @@ impl Providers {
         Ok(AuthorizationRequest { url: url.into(), nonce: nonce.secret().clone(), verifier })
     }
 
-    /// Who came back with `code`. What is believed: an ID token of this issuer for this client with this attempt's nonce, not expired, signed by one of
-    /// the issuer's keys.
-    pub(crate) async fn verify_callback(
+    /// What a provider says of itself, not older than `age`.
+    pub(super) async fn metadata(
         &self,
         provider: &Provider,
-        redirect: RedirectUrl,
-        code: String,
-        nonce: String,
-        verifier: &SecretString,
-        now: Timestamp,
-    ) -> Result<VerifiedLogin, ProviderError> {
-        let http = self.http();
-        let metadata = self.metadata(provider, METADATA_LIFETIME).await?;
-        let known = client(metadata, provider).set_redirect_uri(redirect);
-        let request = known.exchange_code(AuthorizationCode::new(code)).map_err(unavailable)?;
-        let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
-        let tokens = request.set_pkce_verifier(verifier).request_async(&http).await.map_err(|error| match error {
-            RequestTokenError::Request(error) => unavailable(error),
-            RequestTokenError::ServerResponse(_) => ProviderError::Invalid("it refuses the code".to_owned()),
-            RequestTokenError::Parse(error, _) => ProviderError::Invalid(error.to_string()),
-            RequestTokenError::Other(error) => ProviderError::Invalid(error),
-        })?;
-        let id_token = tokens.id_token().ok_or_else(|| ProviderError::Invalid("no ID token".to_owned()))?;
-        let (nonce, mut known) = (Nonce::new(nonce), known);
-        let mut is_refreshed = false;
-        loop {
-            let id_verifier = known.id_token_verifier().set_allowed_algs(ALGORITHMS);
-            match id_token.claims(&id_verifier, &nonce) {
-                Ok(claims) => {
-                    // The access token has to be the one that the ID token was made with.
-                    if let Some(expected) = claims.access_token_hash() {
-                        let algorithm = id_token.signing_alg().map_err(invalid)?;
-                        let key = id_token.signing_key(&id_verifier).map_err(invalid)?;
-                        let found =
-                            AccessTokenHash::from_token(tokens.access_token(), algorithm, key).map_err(invalid)?;
-                        if found != *expected {
-                            return Err(ProviderError::Invalid("another access token".to_owned()));
-                        }
-                    }
-                    let mut email = claims.email().map(|email| email.to_string());
-                    let mut is_verified = claims.email_verified() == Some(true);
-                    let mut name = claims.name().and_then(|name| name.get(None)).map(|name| name.to_string());
-                    // Many say more of the user only when they are asked with the access token. The answer has to be of the same subject.
-                    if email.is_none() && known.user_info_url().is_some() {
-                        let subject = Some(claims.subject().clone());
-                        let asked = known.user_info(tokens.access_token().clone(), subject).map_err(unavailable)?;
-                        let user: CoreUserInfoClaims =
-                            asked.request_async(&http).await.map_err(|error| match error {
-                                openidconnect::UserInfoError::Request(error) => unavailable(error),
-                                error => invalid(error),
-                            })?;
-                        email = user.email().map(|email| email.to_string());
-                        is_verified = user.email_verified() == Some(true);
-                        name = name.or_else(|| Some(user.name()?.get(None)?.to_string()));
-                    }
-                    // OpenID Connect Core 1.0, section 2.
-                    if claims.subject().is_empty() || claims.subject().len() > SUBJECT_BYTES_MAX {
-                        return Err(ProviderError::Invalid("the subject is empty or too long".to_owned()));
-                    }
-                    let plain =
-                        |name: String| name.chars().filter(|char| !char.is_control()).take(NAME_CHARS_MAX).collect();
-                    let name = name.map(plain);
-                    let secret = |text: &str| Some(SecretString::from(text));
-                    let lifetime = tokens.expires_in().and_then(|lifetime| SignedDuration::try_from(lifetime).ok());
-                    let scopes = tokens.scopes().map(|scopes| scopes.iter().map(|scope| scope.as_str()));
-                    let login = Login {
-                        provider: provider.id.clone(),
-                        subject: claims.subject().to_string(),
-                        verified_email: email.filter(|_| is_verified).and_then(|email| Email::new(&email).ok()),
-                        access_token: secret(tokens.access_token().secret()),
-                        refresh_token: tokens.refresh_token().and_then(|token| secret(token.secret())),
-                        id_token: secret(&id_token.to_string()),
-                        access_token_expires_at: lifetime.and_then(|lifetime| now.checked_add(lifetime).ok()),
-                        scope: scopes.map(|scopes| scopes.collect::<Vec<_>>().join(" ")),
-                    };
-                    return Ok(VerifiedLogin { login, name });
-                }
-                // The provider may have new keys since it was asked.
-                Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey))
-                    if !is_refreshed =>
-                {
-                    is_refreshed = true;
-                    drop(id_verifier);
-                    let metadata = self.metadata(provider, METADATA_REFRESH_MIN).await?;
-                    known = client(metadata, provider);
-                }
-                Err(error) => return Err(invalid(error)),
-            }
-        }
-    }
-
-    /// What a provider says of itself, not older than `age`.
-    async fn metadata(&self, provider: &Provider, age: Duration) -> Result<CoreProviderMetadata, ProviderError> {
+        age: Duration,
+    ) -> Result<CoreProviderMetadata, ProviderError> {
         let mut known = self.metadata.lock().await;
         if let Some((at, metadata)) = known.get(&provider.id)
             && at.elapsed() < age
@@ -259,7 +151,7 @@ impl Providers {
     }
 
     /// The client of the library's, over requests that go to public addresses alone, follow nothing and end in time.
-    fn http(&self) -> impl Fn(HttpRequest) -> HttpFuture + use<> {
+    pub(super) fn http(&self) -> impl Fn(HttpRequest) -> HttpFuture + use<> {
         let outbound = self.outbound.clone();
         move |request| {
             let outbound = outbound.clone();
@@ -271,17 +163,18 @@ impl Providers {
     }
 }
 
-type HttpFuture = std::pin::Pin<Box<dyn Future<Output = Result<HttpResponse, OutboundError>> + Send>>;
+pub(super) type HttpFuture = std::pin::Pin<Box<dyn Future<Output = Result<HttpResponse, OutboundError>> + Send>>;
 
-fn unavailable(error: impl std::fmt::Display) -> ProviderError {
+pub(super) fn unavailable(error: impl std::fmt::Display) -> ProviderError {
     ProviderError::Unavailable(error.to_string())
 }
 
-fn invalid(error: impl std::fmt::Display) -> ProviderError {
+pub(super) fn invalid(error: impl std::fmt::Display) -> ProviderError {
     ProviderError::Invalid(error.to_string())
 }
 
-type Known = CoreClient<
+/// The library's client of a provider whose configuration is known.
+pub(super) type OpenIdClient = CoreClient<
     openidconnect::EndpointSet,
     openidconnect::EndpointNotSet,
     openidconnect::EndpointNotSet,
@@ -290,7 +183,7 @@ type Known = CoreClient<
     openidconnect::EndpointMaybeSet,
 >;
 
-fn client(metadata: CoreProviderMetadata, provider: &Provider) -> Known {
+pub(super) fn client(metadata: CoreProviderMetadata, provider: &Provider) -> OpenIdClient {
     let secret = provider.client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
     CoreClient::from_provider_metadata(metadata, ClientId::new(provider.client_id.clone()), secret)
 }
