@@ -1,24 +1,25 @@
-//! What else there is to say of something that has happened, for programs.
+//! Facts about an event, as pairs of a name and a text, for programs.
 
 use std::collections::BTreeMap;
 
-/// Facts of something that has happened: at most 20 pairs of a name, 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`, and a text of at most 256 characters without control characters.
+/// At most 20 pairs of a name and a text. A name has 1 to 64 of the characters `A-Z`, `a-z`, `0-9`,
+/// `.`, `_` and `-`. A text has at most 256 characters and no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes(BTreeMap<String, String>);
 
 /// Why some pairs are not [`Attributes`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttributesError {
-    /// More than [`Attributes::PAIRS_MAX`].
+    /// There are more than [`Attributes::PAIRS_MAX`] pairs.
     #[error("at most {max} pairs", max = Attributes::PAIRS_MAX)]
     TooMany,
-    /// A name of no characters, of too many, or of others.
+    /// A name is empty, too long or has other characters.
     #[error("a name has 1 to {max} of the characters A-Z, a-z, 0-9, `.`, `_` and `-`", max = Attributes::NAME_CHARS_MAX)]
     Name,
-    /// A text that is too long.
+    /// A text is too long.
     #[error("`{0}` must have at most {max} characters", max = Attributes::VALUE_CHARS_MAX)]
     TooLong(String),
-    /// A text with a line break, a tab, a NUL or their like.
+    /// A text contains a control character, such as a line break, a tab or a NUL.
     #[error("`{0}` must not contain control characters")]
     ControlCharacter(String),
 }
@@ -58,7 +59,7 @@ impl Attributes {
         &self.0
     }
 
-    /// Facts of the suite's own, which are few and plain.
+    /// Facts of the suite's own events. They always keep the rules, so they are not checked.
     pub(crate) fn of_suite(pairs: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         Self(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }

@@ -1,4 +1,4 @@
-//! Days, months and ranges of them. All days are UTC days.
+//! Days, months and their ranges. All days are UTC days.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,39 +14,40 @@ pub const RANGE_MONTHS_MAX: i32 = 120;
 /// Why a text is not a day or a month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
-    /// Not of the form `YYYY-MM-DD`, or a date that the calendar does not have.
+    /// The text is not `YYYY-MM-DD`, or the calendar does not have this date.
     #[error("expected a date that exists, as YYYY-MM-DD")]
     NotADate,
-    /// Not of the form `YYYY-MM`, or a month that the calendar does not have.
+    /// The text is not `YYYY-MM`, or the calendar does not have this month.
     #[error("expected a month that exists, as YYYY-MM")]
     NotAMonth,
 }
 
-/// Why two ends do not make a range.
+/// Why a first and a last day or month are not a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// `from` is after `to`.
     #[error("`from` is after `to`")]
     Reversed,
-    /// More than [`RANGE_DAYS_MAX`] days or [`RANGE_MONTHS_MAX`] months.
+    /// The range has more than [`RANGE_DAYS_MAX`] days or [`RANGE_MONTHS_MAX`] months.
     #[error("a range spans at most {max} {unit}, this one {actual}")]
     TooLong {
         /// The limit.
         max: i32,
-        /// What was asked for.
+        /// The requested length.
         actual: i32,
         /// `days` or `months`.
         unit: &'static str,
     },
 }
 
-/// Reads a day from exactly `YYYY-MM-DD`, years 0000 to 9999.
+/// Parses a day. The text must be exactly `YYYY-MM-DD`, with a year from 0000 to 9999.
 pub fn parse_date(text: &str) -> Result<Date, CalendarError> {
     let digits = fixed_digits(text, &[4, 2, 2]).ok_or(CalendarError::NotADate)?;
     Date::new(digits[0], digits[1] as i8, digits[2] as i8).map_err(|_| CalendarError::NotADate)
 }
 
-/// Numbers of fixed width, separated by hyphens, and nothing else: at most four digits each, so each fits.
+/// Parses numbers of fixed widths that are separated by hyphens. A width is at most 4, so each
+/// number fits an `i16`.
 fn fixed_digits<const N: usize>(text: &str, widths: &[usize; N]) -> Option<[i16; N]> {
     let mut numbers = [0; N];
     let mut rest = text.as_bytes();
@@ -66,7 +67,7 @@ fn fixed_digits<const N: usize>(text: &str, widths: &[usize; N]) -> Option<[i16;
     rest.is_empty().then_some(numbers)
 }
 
-/// A month of a year, printed and read as `YYYY-MM`.
+/// A month of a year, printed and parsed as `YYYY-MM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct YearMonth {
     year: i16,
@@ -79,12 +80,13 @@ impl YearMonth {
         Self { year: date.year(), month: date.month() }
     }
 
-    /// The day of this month with that number, if the month has it.
+    /// The day of this month with this number; `None` if the month does not have it.
     pub fn day(self, day: i8) -> Option<Date> {
         Date::new(self.year, self.month, day).ok()
     }
 
-    /// The month that lies `months` after this one, or before it; `None` outside years 0000 to 9999.
+    /// The month that is `months` later, or earlier if negative; `None` outside of the years 0000
+    /// to 9999.
     pub fn plus(self, months: i32) -> Option<Self> {
         let index = self.index().checked_add(months)?;
         let year = i16::try_from(index.div_euclid(12)).ok().filter(|year| (0..=9999).contains(year))?;
@@ -114,7 +116,7 @@ impl FromStr for YearMonth {
     }
 }
 
-/// Days from the first to the last, both included: 1 to [`RANGE_DAYS_MAX`] of them.
+/// The days from the first to the last, both included: 1 to [`RANGE_DAYS_MAX`] days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateRange {
     from: Date,
@@ -151,7 +153,7 @@ impl DateRange {
     }
 }
 
-/// Months from the first to the last, both included: 1 to [`RANGE_MONTHS_MAX`] of them.
+/// The months from the first to the last, both included: 1 to [`RANGE_MONTHS_MAX`] months.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MonthRange {
     from: YearMonth,
@@ -194,7 +196,7 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn only_dates_that_exist_are_read() {
+    fn only_dates_that_exist_are_parsed() {
         assert_eq!(parse_date("2024-02-29"), Ok(date(2024, 2, 29)));
         assert_eq!(parse_date("0000-01-01"), Ok(date(0, 1, 1)));
         for text in [
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_months_that_exist_are_read() {
+    fn only_months_that_exist_are_parsed() {
         assert_eq!("2025-10".parse(), Ok(YearMonth { year: 2025, month: 10 }));
         for text in ["2025-13", "2025-00", "2025-1", "2025", "2025-10-01", ""] {
             assert_eq!(text.parse::<YearMonth>(), Err(CalendarError::NotAMonth), "{text:?}");
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn months_follow_each_other_over_the_turn_of_the_year() {
+    fn adding_months_crosses_the_end_of_the_year() {
         let december: YearMonth = "2025-12".parse().expect("a month");
         assert_eq!(december.plus(1).map(|m| m.to_string()).as_deref(), Some("2026-01"));
         assert_eq!(december.plus(-12).map(|m| m.to_string()).as_deref(), Some("2024-12"));

@@ -1,9 +1,8 @@
 //! The rules of Tidemark's systems, as plain values and functions.
 //!
-//! Nothing here is asynchronous, knows AWS or serde, reads a clock or draws a random number: whoever calls passes time in, and a seed
-//! where there is chance.
-//! A type's constructor is the only way to a value of it, so a [`UserId`] or a [`calendar::DateRange`] that exists is
-//! a valid one.
+//! Nothing here is asynchronous, uses AWS or serde, reads a clock or draws a random number. The
+//! caller passes the time, and a seed where the rules need randomness. The constructors check the
+//! rules of their types, so each [`UserId`] and each [`calendar::DateRange`] is valid.
 
 mod attributes;
 pub mod calendar;

@@ -1,32 +1,34 @@
-//! Who clicked.
+//! The id of a visitor.
 
 use std::fmt;
 
 /// The identifier of a visitor: 1 to 128 characters, no control characters, no `#`.
 ///
-/// The `#` is what keeps a visitor out of the partitions `STAT#...` and the suite's own ones.
+/// Without `#`, a user id can never be the partition key `STAT#...` or another key that the suite
+/// uses for itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UserId(String);
 
 /// Why a text is not a [`UserId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UserIdError {
-    /// Nothing at all.
+    /// The text is empty.
     #[error("must not be empty")]
     Empty,
-    /// More than [`UserId::CHARS_MAX`] characters.
+    /// The text has more than [`UserId::CHARS_MAX`] characters.
     #[error("must have at most {max} characters", max = UserId::CHARS_MAX)]
     TooLong,
-    /// A line break, a tab, a NUL and their like.
+    /// The text contains a control character, such as a line break, a tab or a NUL.
     #[error("must not contain control characters")]
     ControlCharacter,
-    /// `#` separates the parts of reserved keys.
+    /// The text contains `#`, which separates the parts of reserved keys.
     #[error("must not contain '#', which marks reserved keys")]
     Reserved,
 }
 
 impl UserId {
-    /// The most characters (not bytes) that a user id has; at four bytes each, far below DynamoDB's 2,048 for a partition key.
+    /// The most characters (not bytes) of a user id. At four bytes each, they are far below
+    /// DynamoDB's limit of 2,048 bytes for a partition key.
     pub const CHARS_MAX: usize = 128;
 
     /// Checks the rules of the type.
@@ -64,14 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_are_counted_and_not_bytes() {
+    fn the_length_of_a_user_id_counts_characters_and_not_bytes() {
         assert!(UserId::new("訪".repeat(128)).is_ok());
         assert_eq!(UserId::new("訪".repeat(129)), Err(UserIdError::TooLong));
         assert_eq!(UserId::new(""), Err(UserIdError::Empty));
     }
 
     #[test]
-    fn reserved_keys_cannot_be_spelled() {
+    fn a_user_id_cannot_be_a_reserved_key() {
         for text in ["STAT#DAILY", "#", "CHECKPOINT#x", "a#b"] {
             assert_eq!(UserId::new(text), Err(UserIdError::Reserved), "{text:?}");
         }

@@ -1,7 +1,8 @@
-//! Random histories of clicks on several shards, with crashes, replays and other batch boundaries, against a plain recount.
+//! Compares random histories of clicks on several shards with a plain recount. The histories have
+//! crashes, replays and changing batch boundaries.
 //!
-//! The store is a model of three maps here; what is tested is the rule of first_seen and checkpoints itself. Two weakened rules
-//! prove that the histories can catch a wrong one.
+//! The store is a model of three maps. The test is about the rule of first-seen records and
+//! checkpoints itself. Two weakened rules prove that the histories can catch a wrong rule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,15 +21,15 @@ struct Record {
     count: u32,
 }
 
-/// What happens to one batch.
+/// The course of one delivery of a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Counted,
-    /// The function dies after its first_seen.
+    /// The function crashes after it has written the first-seen records of its first chunk.
     CrashedAfterFirstSeen,
-    /// The function dies after its first transaction; the batch may have more.
+    /// The function crashes after its first transaction. The batch may need more.
     CrashedAfterCommit,
-    /// The batch begins some records earlier than it has to.
+    /// The batch begins some records before the first uncounted one.
     Replayed {
         back: usize,
     },
@@ -37,9 +38,10 @@ enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
     Real,
-    /// A record is recognised by its shard_hash alone, however long ago it was counted.
+    /// A first-seen record is recognised by its shard alone, even if its visitor was counted long
+    /// ago.
     ShardAlone,
-    /// The checkpoint moves before the sums and not with them.
+    /// The checkpoint moves before the sums instead of with them.
     CheckpointFirst,
 }
 
@@ -56,17 +58,17 @@ fn number(index: usize) -> SequenceNumber {
 
 impl World {
     fn record_first_seen(&mut self, shard_hash: ShardHash, chunk: &Chunk<'_>) -> Vec<VisitFirstSeen> {
-        let stands = chunk.visits.iter().map(|visit| {
-            let mut stand = |period: String, sequence_number| {
-                let record = FirstSeen { shard: shard_hash, sequence_number };
-                Some(*self.first_seen.entry((visit.user_id.to_owned(), period)).or_insert(record))
+        let visits = chunk.visits.iter().map(|visit| {
+            let mut record = |period: String, sequence_number| {
+                let first_seen = FirstSeen { shard: shard_hash, sequence_number };
+                Some(*self.first_seen.entry((visit.user_id.to_owned(), period)).or_insert(first_seen))
             };
             VisitFirstSeen {
-                month: stand(visit.month.to_string(), visit.first),
-                days: visit.days.iter().map(|(day, first)| stand(day.to_string(), *first)).collect(),
+                month: record(visit.month.to_string(), visit.first),
+                days: visit.days.iter().map(|(day, first)| record(day.to_string(), *first)).collect(),
             }
         });
-        stands.collect()
+        visits.collect()
     }
 
     fn deliver(&mut self, rule: Rule, shard_hash: ShardHash, shard: &[Record], from: usize, to: usize, fate: Fate) {
@@ -87,12 +89,12 @@ impl World {
             if rule == Rule::CheckpointFirst {
                 self.checkpoints.insert(shard_hash.0, chunk.through);
             }
-            let standing = self.record_first_seen(shard_hash, &chunk);
+            let visits_first_seen = self.record_first_seen(shard_hash, &chunk);
             if fate == Fate::CrashedAfterFirstSeen {
                 return;
             }
             let seen = if rule == Rule::ShardAlone { None } else { checkpoint };
-            add(&mut self.stats, chunk.delta(shard_hash, seen, &standing));
+            add(&mut self.stats, chunk.delta(shard_hash, seen, &visits_first_seen));
             self.checkpoints.insert(shard_hash.0, chunk.through);
             if fate == Fate::CrashedAfterCommit {
                 return;
@@ -135,21 +137,22 @@ fn recount(shards: &[Vec<Record>]) -> StatDelta {
     stats
 }
 
-/// Runs a history to its end: a batch that was not counted comes again, as AWS does it, until it was.
+/// Runs a history to its end. An uncounted batch is delivered again until it is counted, as AWS
+/// does it.
 fn run(rule: Rule, shards: &[Vec<Record>], steps: &[(usize, usize, Fate)]) -> StatDelta {
     let mut world = World::default();
     let mut next = vec![0usize; shards.len()];
-    let settle = shards.iter().enumerate().map(|(shard_hash, shard)| (shard_hash, shard.len(), Fate::Counted));
-    for (shard_hash, size, fate) in steps.iter().copied().chain(settle) {
-        let shard_hash = shard_hash % shards.len();
-        let shard = &shards[shard_hash];
+    let settle = shards.iter().enumerate().map(|(index, shard)| (index, shard.len(), Fate::Counted));
+    for (index, size, fate) in steps.iter().copied().chain(settle) {
+        let index = index % shards.len();
+        let shard = &shards[index];
         let back = if let Fate::Replayed { back } = fate { back } else { 0 };
-        let from = next[shard_hash].saturating_sub(back);
-        let to = (next[shard_hash] + size).min(shard.len());
+        let from = next[index].saturating_sub(back);
+        let to = (next[index] + size).min(shard.len());
         if from < to {
-            world.deliver(rule, ShardHash([shard_hash as u8; 8]), shard, from, to, fate);
+            world.deliver(rule, ShardHash([index as u8; 8]), shard, from, to, fate);
             if matches!(fate, Fate::Counted | Fate::Replayed { .. }) {
-                next[shard_hash] = to;
+                next[index] = to;
             }
         }
     }
@@ -157,7 +160,7 @@ fn run(rule: Rule, shards: &[Vec<Record>], steps: &[(usize, usize, Fate)]) -> St
 }
 
 fn records() -> impl Strategy<Value = Vec<Record>> {
-    // Days that cross months and a year; few users, so that they meet on every shard_hash.
+    // The days cross months and a year. There are few users, so each of them is on several shards.
     let record = (0..6u8, 0..130i32, 1..4u32).prop_map(|(user, day, count)| Record {
         user: format!("user-{user}"),
         date: date(2025, 12, 1).checked_add(jiff::Span::new().days(day)).expect("a date"),
@@ -187,7 +190,7 @@ proptest! {
     }
 }
 
-/// How many of a hundred random histories a rule gets wrong.
+/// The number of random histories, of a hundred, in which a rule gives wrong sums.
 fn wrong(rule: Rule) -> usize {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let histories = (proptest::collection::vec(records(), 2..4), steps());

@@ -1,4 +1,4 @@
-//! Where a command finds DynamoDB: on AWS, or at an address that it is told.
+//! The AWS configuration of commands, with an optional endpoint.
 
 use std::env;
 
@@ -7,9 +7,11 @@ use aws_sdk_dynamodb::config::Credentials;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
-/// The environment's configuration: credentials from variables, profiles or the machine's role.
+/// The configuration from the environment: credentials from variables, profiles or the machine's
+/// role.
 ///
-/// An `--endpoint` is a local stack more often than not, and those take anybody; so what the environment lacks is made up there, and only there.
+/// An `endpoint` is usually a local stack, which accepts any credentials. If the environment lacks
+/// credentials or a region, this function fills them in, but only with an endpoint.
 pub async fn config(endpoint: Option<&str>) -> SdkConfig {
     let http_client = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
     let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http_client);

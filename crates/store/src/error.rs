@@ -1,4 +1,4 @@
-//! What can go wrong with any request to DynamoDB.
+//! The errors of requests to DynamoDB.
 
 use std::error::Error as StdError;
 
@@ -9,35 +9,37 @@ use serde_json::Value;
 
 use crate::table::TransactionOutcome;
 
-/// Why a request had no result, sorted by what the caller can do.
+/// Why a request failed, in the categories that matter to the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// DynamoDB asks for patience, or another transaction holds an item: the same request may succeed later.
+    /// DynamoDB throttles the request, or another transaction holds an item. The same request may
+    /// succeed later.
     #[error("DynamoDB asks to try again later: {0}")]
     Busy(String),
-    /// No answer, or none that says whether the request took effect.
+    /// There was no answer, or none that tells whether the request took effect.
     #[error("no answer from DynamoDB: {0}")]
     Unavailable(String),
-    /// A refusal that repeating does not cure: a missing table, a missing permission.
+    /// A repeated request would be refused again, for example because a table or a permission is
+    /// missing.
     #[error("DynamoDB refused the request: {0}")]
     Refused(String),
-    /// An item that is not what its key promises.
+    /// An item does not have the attributes that its key requires.
     #[error("an item cannot be read: {0}")]
     Unreadable(String),
 }
 
 impl StoreError {
-    /// Whether the same request may succeed in a moment.
+    /// Whether the same request may succeed soon.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Busy(_) | Self::Unavailable(_))
     }
 
-    /// Whether an item is not what it should be. It will not be the next time either.
+    /// Whether an item is unreadable. Reading it again would fail again.
     pub fn is_unreadable(&self) -> bool {
         matches!(self, Self::Unreadable(_))
     }
 
-    /// Other transactions held an item each time.
+    /// Another transaction held an item in each try.
     pub fn conflict() -> Self {
         Self::Busy("TransactionConflict".to_owned())
     }
@@ -47,12 +49,13 @@ impl StoreError {
     }
 }
 
-/// How many causes of an error are told: the SDK's, the client's, the connection's and the system's, and some.
+/// How many causes of an error are in its text: those of the SDK, the HTTP client, the connection
+/// and the system, and some more.
 const CAUSES_MAX: usize = 8;
 
-/// The codes with which DynamoDB asks for patience
-/// ([error handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
-/// The second group is what a canceled transaction gives as its reasons.
+/// The error codes for which DynamoDB asks the client to retry ([error
+/// handling](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)).
+/// The last three are the reasons in a canceled transaction.
 const BUSY: [&str; 9] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -65,7 +68,7 @@ const BUSY: [&str; 9] = [
     "TransactionConflict",
 ];
 
-/// Sorts the reasons why a transaction was canceled.
+/// The outcome or the error that the reasons of a canceled transaction mean.
 pub(crate) fn canceled(why: &TransactionCanceledException) -> Result<TransactionOutcome, StoreError> {
     let mut reasons = why.cancellation_reasons().iter();
     let failed = reasons.position(|reason| reason.code() == Some("ConditionalCheckFailed"));
@@ -98,14 +101,15 @@ where
     }
 }
 
-/// A request that cannot be built: something that it needs is not there.
+/// A request could not be built: a required field is missing.
 impl From<BuildError> for StoreError {
     fn from(error: BuildError) -> Self {
         Self::Refused(error.to_string())
     }
 }
 
-/// What went wrong and why, one cause behind the other. The SDK's own words for all of it end in a dump of its insides.
+/// The error and its causes, separated by colons. The SDK's own text for all of it ends in a debug
+/// print of its internals.
 fn text<E>(error: &SdkError<E, HttpResponse>) -> String
 where
     E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
@@ -113,7 +117,8 @@ where
     if let SdkError::ServiceError(context) = error
         && let (Some(code), Some(message)) = (context.err().code(), context.err().message())
     {
-        // A throttled request also names the key range that is full, which the message does not.
+        // The body of a throttled request also has the reasons, such as a key range that is full. The
+        // message does not have them.
         let body = context.raw().body().bytes().and_then(|body| serde_json::from_slice::<Value>(body).ok());
         let reasons = body
             .as_ref()

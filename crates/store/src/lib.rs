@@ -1,7 +1,8 @@
-//! DynamoDB: keys, items and access patterns, one module for each system.
+//! DynamoDB: keys, items and access patterns, with one module for each system.
 //!
-//! The only place that knows how a key is spelled. It knows nothing of Lambda or HTTP; what it returns is either the domain's
-//! own or a plain row, and what goes wrong is a [`StoreError`] that says what the caller can do about it.
+//! Only this crate builds keys. It has no code for Lambda or HTTP. It returns types of the
+//! domain or plain rows. Its errors are [`StoreError`]s, which tell the caller whether a retry may
+//! help.
 
 pub mod clicks;
 #[cfg(feature = "endpoint")]

@@ -1,4 +1,5 @@
-//! Lists whose rows others may have written: a row that cannot be read is left out, counted and named.
+//! Reads lists whose rows other clients may have written. An unreadable row is left out, counted
+//! and logged.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -6,36 +7,40 @@ use crate::StoreError;
 use crate::item::Item;
 use crate::series::{Direction, Page, Rows, merge};
 
-/// The metric that counts rows which were left out. An alarm watches it.
+/// The metric of the rows that were left out. An alarm watches it.
 const ROWS_UNREADABLE: &str = "RowsUnreadable";
 
-/// How many keys one list logs: a table full of such rows must not fill the log at each request.
+/// How many keys one list logs. More would fill the log on each request for a table with many
+/// unreadable rows.
 const LOGGED_MAX: usize = 5;
 
-/// Reads the rows of one list. Without it, one bad row would turn the whole list into an error, for everybody and for ever.
+/// Reads the rows of one list. Without it, one unreadable row would turn the whole list into an
+/// error, on each request.
 ///
-/// Make one for each list, send each item through [`RowReader::read`], and tell the caller how many it [`skipped`](RowReader::skipped).
+/// Create one for each list, pass each item to [`RowReader::read`], and return the number
+/// [`skipped`](RowReader::skipped) to the caller.
 ///
-/// A page goes on behind its last *item*, readable or not: take `next` from the item's key or from `LastEvaluatedKey`. A list that is
-/// merged from several queries goes through [`merge_placed`] for the same reason.
+/// A page continues after its last *item*, readable or not: take `next` from the key of the item or
+/// from `LastEvaluatedKey`. A list that is merged from several queries uses [`merge_placed`] for
+/// the same reason.
 #[derive(Debug)]
 pub(crate) struct RowReader {
     key_names: [&'static str; 2],
     skipped: usize,
 }
 
-/// A row's place in its list, and the row where it could be read.
+/// The position of a row in its list, and the row if it is readable.
 pub(crate) type Placed<T> = (String, Option<T>);
 
 impl RowReader {
-    /// A reader of a table whose keys have these names.
+    /// A reader for a table with these key attributes.
     pub(crate) fn new(key_names: [&'static str; 2]) -> Self {
         Self { key_names, skipped: 0 }
     }
 
-    /// The row of an item; `None` when it cannot be read.
+    /// The row of an item; `None` when it is unreadable.
     pub(crate) fn read<T>(&mut self, item: Item, read: impl FnOnce(Item) -> Result<T, StoreError>) -> Option<T> {
-        // The row takes the item; its key is needed behind that.
+        // `read` consumes the item, but its key is needed afterwards.
         let key = self.key_names.map(|name| text(&item, name));
         let error = match read(item) {
             Ok(row) => return Some(row),
@@ -50,7 +55,7 @@ impl RowReader {
         None
     }
 
-    /// The same with the row's place: the text of the attribute `place`.
+    /// The row with its position, which is the text of the attribute `place`.
     pub(crate) fn read_placed<T>(
         &mut self,
         item: Item,
@@ -60,14 +65,15 @@ impl RowReader {
         (text(&item, place), self.read(item, read))
     }
 
-    /// How many rows were left out.
+    /// The number of rows that were left out.
     pub(crate) fn skipped(&self) -> usize {
         self.skipped
     }
 }
 
-/// Merges what several queries brought, each in the order of its places, into one page of `limit` rows, of which those that can be
-/// read are told. It goes on behind its last place.
+/// Merges the rows of several queries, each sorted by position, into one page of at most `limit`
+/// rows. Unreadable rows are left out. The next page continues after the last position, readable or
+/// not.
 pub(crate) fn merge_placed<T, P>(
     queries: Vec<Rows<Placed<T>>>,
     direction: Direction,
@@ -81,7 +87,7 @@ pub(crate) fn merge_placed<T, P>(
     Page { next, skipped: places - items.len(), items }
 }
 
-/// An attribute that is a text, as every key of the suite is.
+/// The text of an attribute. All keys of the suite are texts.
 fn text(item: &Item, name: &str) -> String {
     item.get(name).and_then(|value: &AttributeValue| value.as_s().ok()).cloned().unwrap_or_default()
 }
@@ -92,7 +98,7 @@ mod tests {
     use crate::item::{n, s};
 
     #[test]
-    fn a_row_that_cannot_be_read_leaves_the_others_in_their_order() {
+    fn an_unreadable_row_leaves_the_others_in_their_order() {
         let items = ["1", "x", "3"].map(|text| Item::from([("pk".to_owned(), s("list")), ("sk".to_owned(), s(text))]));
         let number = |item: Item| match text(&item, "sk").parse::<u8>() {
             Ok(number) => Ok(number),
@@ -107,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_ends_with_a_row_that_cannot_be_read_goes_on_behind_it() {
+    fn a_page_that_ends_with_an_unreadable_row_continues_after_it() {
         let query = |rows: &[(&str, Option<u8>)], has_more| {
             let rows = rows.iter().map(|(place, row)| ((*place).to_owned(), *row)).collect();
             Rows { rows, has_more }

@@ -1,4 +1,4 @@
-//! What the access patterns of time series share: directions, pages, and the merge of what several queries bring.
+//! Common parts of the time series: directions, pages, and the merge of several queries.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Oldest or newest first.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -23,7 +23,7 @@ impl Direction {
     }
 }
 
-/// A text that names no direction.
+/// The text is not the name of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `asc` (oldest first) or `desc`")]
 pub struct DirectionError;
@@ -40,38 +40,41 @@ impl FromStr for Direction {
     }
 }
 
-/// Rows in their order, and whether there are more behind them.
+/// Sorted rows, and whether there are more after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// Whether the query stopped before the end of what it asked for.
+    /// Whether the query stopped before the end of its range.
     pub has_more: bool,
 }
 
-/// Some rows of a list, and where to go on if there are more.
+/// Some rows of a list, and the position from which the next page continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T, P> {
-    /// At most as many as were asked for.
+    /// The rows; at most as many as requested.
     pub items: Vec<T>,
-    /// `None` on the last page.
+    /// The position of the next page; `None` on the last page.
     pub next: Option<P>,
-    /// How many rows of the page could not be read, and are not in `items`.
+    /// How many rows of the page are unreadable and therefore not in `items`.
     pub skipped: usize,
 }
 
-/// Which of `shards` partitions a row goes to, by what tells it from others: always the same one, and each as often as any other.
+/// The partition of a row, from 0 to `shards` - 1. The same identity always gives the same
+/// partition, and the rows spread evenly.
 pub(crate) fn shard(identity: &[u8], shards: u8) -> u8 {
     let hash = Sha256::digest(identity);
     let number = u16::from_be_bytes([hash[0], hash[1]]) % u16::from(shards);
-    // Below `shards`, so it fits.
+    // The number is below `shards`, so it fits.
     number as u8
 }
 
-/// Merges what several queries brought, each sorted by `position` in the direction, into the first `limit` rows of them all.
+/// Merges the rows of several queries into the first `limit` of them all. Each query must be sorted
+/// by `position` in the direction.
 ///
-/// Behind the last row of a query that has more, that query's next row may come before anybody else's: there the merge stops,
-/// even if it has fewer rows than `limit`. With queries of the same `limit` it never has.
+/// After the last row of a query that has more, the next row of that query could come before the
+/// rows of the others. The merge stops there, even if it has fewer than `limit` rows. This cannot
+/// happen when each query had the same `limit`.
 pub(crate) fn merge<T, K: Ord>(
     queries: Vec<Rows<T>>,
     direction: Direction,
@@ -89,9 +92,9 @@ pub(crate) fn merge<T, K: Ord>(
     let mut merged = queries.kmerge_by(is_before);
     let mut rows = Vec::with_capacity(limit);
     while rows.len() < limit {
-        let Some((row, is_all_that_is_known)) = merged.next() else { return Rows { rows, has_more: false } };
+        let Some((row, is_last_known)) = merged.next() else { return Rows { rows, has_more: false } };
         rows.push(row);
-        if is_all_that_is_known {
+        if is_last_known {
             return Rows { rows, has_more: true };
         }
     }
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_in_order_whichever_query_brought_them() {
+    fn rows_of_several_queries_are_merged_in_order() {
         let queries = || vec![query(&[1, 4, 5], false), query(&[2, 3], false), query(&[], false)];
         assert_eq!(merge(queries(), Direction::Asc, 9, |row| *row), query(&[1, 2, 3, 4, 5], false));
         assert_eq!(merge(queries(), Direction::Asc, 5, |row| *row), query(&[1, 2, 3, 4, 5], false));
@@ -117,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_behind_the_end_of_a_query_that_has_more() {
+    fn a_merge_stops_at_the_end_of_a_query_that_has_more() {
         let queries = vec![query(&[1, 2], true), query(&[3, 4], true)];
         assert_eq!(merge(queries, Direction::Asc, 9, |row| *row), query(&[1, 2], true));
         let queries = vec![query(&[], true), query(&[3, 4], false)];

@@ -1,4 +1,4 @@
-//! One way to DynamoDB: the requests to one table, with one retry policy and one mapping of errors.
+//! The requests to one table. All of them use the same retry policy and the same mapping of errors.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
@@ -20,18 +20,18 @@ use crate::error::canceled;
 use crate::item::{Item, s};
 use crate::retry::Retry;
 
-/// Requests of one `BatchWriteItem`
+/// The most requests of one `BatchWriteItem`
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
 pub const BATCH_WRITE_MAX: usize = 25;
 
-/// Keys of one `BatchGetItem`
+/// The most keys of one `BatchGetItem`
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
 pub const BATCH_GET_MAX: usize = 100;
 
-/// Pages of 1 MB that one list reads into memory: far more than a user has of one kind.
+/// The most pages of 1 MB that one list reads into memory. A user has far fewer of each kind.
 const PAGES_MAX: usize = 50;
 
-/// One table, and the client that reaches it. Cheap to clone.
+/// A table, and the client for it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Table {
     client: Client,
@@ -42,16 +42,16 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub enum TransactionOutcome {
-    /// All of it is written.
+    /// All actions were written.
     Written,
-    /// Nothing is written: a condition did not hold.
+    /// Nothing was written, because a condition did not hold.
     ConditionFailed {
         /// The index of the first action whose condition did not hold.
         action: usize,
-        /// The item that the condition met, if that action asks for it.
+        /// The item that failed the condition, if that action asks for it.
         item: Option<Item>,
     },
-    /// Nothing is written: another transaction holds one of the items at this moment.
+    /// Nothing was written, because another transaction holds one of the items.
     Conflict,
 }
 
@@ -66,12 +66,12 @@ impl Table {
         &self.name
     }
 
-    /// The client, for requests that are not about this table's items.
+    /// The client, for requests that are not about items of this table.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// `GetItem`, eventually consistent unless the caller asks for more.
+    /// `GetItem`. It is eventually consistent unless the caller changes it.
     pub fn get_item(&self, key: Item) -> GetItemFluentBuilder {
         self.client.get_item().table_name(&self.name).set_key(Some(key))
     }
@@ -96,7 +96,8 @@ impl Table {
         self.client.query().table_name(&self.name)
     }
 
-    /// `Query` of a partition between two sort keys, both included. `names` are the table's key attributes.
+    /// `Query` of a partition between two sort keys, both included. `names` are the key attributes
+    /// of the table.
     pub(crate) fn query_between(
         &self,
         names: [&str; 2],
@@ -113,7 +114,8 @@ impl Table {
             .expression_attribute_values(":to", s(to))
     }
 
-    /// All items of a partition whose sort keys begin with `prefix`, as of their last writes. `names` are the table's key attributes.
+    /// All items of a partition whose sort keys begin with `prefix`, read strongly consistently.
+    /// `names` are the key attributes of the table.
     pub(crate) async fn query_prefix(
         &self,
         names: [&str; 2],
@@ -143,41 +145,42 @@ impl Table {
         self.client.scan().table_name(&self.name)
     }
 
-    /// Opens the connection with the smallest of reads, so that the first request does not pay for the handshake.
+    /// Opens the connection with the smallest possible read, so that the first request does not
+    /// wait for the handshake.
     pub(crate) async fn connect(&self, key: Item) -> Result<(), StoreError> {
         self.get_item(key).send().await?;
         Ok(())
     }
 
-    /// A put of a transaction.
+    /// A put in a transaction.
     pub fn put(&self, item: Item) -> PutBuilder {
         Put::builder().table_name(&self.name).set_item(Some(item))
     }
 
-    /// An update of a transaction.
+    /// An update in a transaction.
     pub fn update(&self, key: Item) -> UpdateBuilder {
         Update::builder().table_name(&self.name).set_key(Some(key))
     }
 
-    /// A delete of a transaction.
+    /// A delete in a transaction.
     pub fn delete(&self, key: Item) -> DeleteBuilder {
         Delete::builder().table_name(&self.name).set_key(Some(key))
     }
 
-    /// A condition check of a transaction.
+    /// A condition check in a transaction.
     pub fn condition_check(&self, key: Item) -> ConditionCheckBuilder {
         ConditionCheck::builder().table_name(&self.name).set_key(Some(key))
     }
 
-    /// Reads items by key, 100 a request, in no particular order. Keys that DynamoDB leaves unprocessed are read again.
+    /// Reads items by key, 100 in a request, in no particular order. Unprocessed keys are read
+    /// again.
     ///
-    /// # Errors
-    /// [`StoreError::Busy`] when some of them stay unprocessed.
+    /// # Errors [`StoreError::Busy`] when some keys stay unprocessed.
     pub async fn batch_get(&self, keys: Vec<Item>, is_consistent: bool) -> Result<Vec<Item>, StoreError> {
         Ok(self.batch_get_metered(keys, is_consistent, ReturnConsumedCapacity::None).await?.0)
     }
 
-    /// The same, and the read units that it cost if `capacity` asks for them.
+    /// Like [`Self::batch_get`], and returns the consumed read units if `capacity` asks for them.
     pub(crate) async fn batch_get_metered(
         &self,
         mut keys: Vec<Item>,
@@ -203,7 +206,7 @@ impl Table {
         Ok((items, read_units))
     }
 
-    /// Reads up to 100 items as they are at one moment, in the order of their keys.
+    /// Reads up to 100 items in one transaction, in the order of their keys.
     pub(crate) async fn transact_get(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, StoreError> {
         let gets = keys.into_iter().map(|key| {
             let get = Get::builder().table_name(&self.name).set_key(Some(key)).build()?;
@@ -221,10 +224,9 @@ impl Table {
         }
     }
 
-    /// Puts and deletes without conditions, 25 a request. What DynamoDB leaves unprocessed is written again.
+    /// Puts and deletes without conditions, 25 in a request. Unprocessed requests are sent again.
     ///
-    /// # Errors
-    /// [`StoreError::Busy`] when some of it stays unprocessed.
+    /// # Errors [`StoreError::Busy`] when some requests stay unprocessed.
     pub async fn batch_write(&self, mut requests: Vec<WriteRequest>) -> Result<(), StoreError> {
         let mut retry = Retry::new();
         while !requests.is_empty() {
@@ -239,7 +241,7 @@ impl Table {
         Ok(())
     }
 
-    /// Deletes items, whether they are there or not.
+    /// Deletes items. An item that does not exist is no error.
     pub async fn batch_delete(&self, keys: impl IntoIterator<Item = Item>) -> Result<(), StoreError> {
         let delete = |key| {
             let delete = DeleteRequest::builder().set_key(Some(key)).build()?;
@@ -248,7 +250,8 @@ impl Table {
         self.batch_write(keys.into_iter().map(delete).collect::<Result<_, StoreError>>()?).await
     }
 
-    /// Writes all actions or none, once: the caller decides what to do after a failed condition or a conflict.
+    /// Writes all actions or none, in one attempt. The caller decides what to do after a failed
+    /// condition or a conflict.
     pub async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<TransactionOutcome, StoreError> {
         let Err(error) = self.client.transact_write_items().set_transact_items(Some(actions)).send().await else {
             return Ok(TransactionOutcome::Written);

@@ -1,31 +1,35 @@
-//! The checkpoint of a stream shard: every record up to it has been counted.
+//! The checkpoint of a stream shard: the last record of the shard that has been counted.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The place of a record in its shard. Later records of a shard have higher numbers; numbers of two shards say nothing about each other.
+/// The sequence number of a record in its shard. Later records of a shard have higher numbers. The
+/// numbers of two shards cannot be compared.
 ///
-/// DynamoDB's have 21 to 40 digits ([StreamRecord](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html)),
-/// more than a `u128` or a DynamoDB number holds, so they are kept in two halves and printed zero-padded: text order is then number order.
+/// DynamoDB's numbers have 21 to 40 digits
+/// ([StreamRecord](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html)).
+/// Neither a `u128` nor a DynamoDB number holds so many. They are therefore stored in two halves
+/// and printed with leading zeros, so that the order of the texts is the order of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceNumber {
-    // The order of the fields is the order of the numbers.
+    // The derived order compares the fields in this order.
     high: u64,
     low: u128,
 }
 
-/// Not 1 to 40 decimal digits.
+/// The text does not consist of 1 to 40 decimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a sequence number has 1 to {max} digits and nothing else", max = SequenceNumber::DIGITS_MAX)]
 pub struct SequenceNumberError;
 
 impl SequenceNumber {
-    /// The most digits that DynamoDB gives one.
+    /// The most digits that DynamoDB gives a sequence number.
     pub const DIGITS_MAX: usize = 40;
 
     const LOW_DIGITS: usize = 21;
 
-    /// The number behind a checkpoint that only hands count up, as with repairs: one more, and 1 behind none.
+    /// The number after a checkpoint: one more, or 1 when there is no checkpoint. For checkpoints
+    /// without a stream that gives the numbers, such as that of the repairs.
     pub fn behind(checkpoint: Option<Self>) -> Self {
         let Self { high, low } = checkpoint.unwrap_or(Self { high: 0, low: 0 });
         match low + 1 {
@@ -34,11 +38,11 @@ impl SequenceNumber {
         }
     }
 
-    /// 17 bytes in which byte order is number order.
+    /// 17 bytes. The order of the bytes is the order of the numbers.
     pub fn to_bytes(self) -> [u8; 17] {
         let mut bytes = [0; 17];
         bytes[..8].copy_from_slice(&self.high.to_be_bytes());
-        // 10^21 needs 70 bits: nine of the sixteen bytes.
+        // 10^21 needs 70 bits, so nine of the sixteen bytes are enough.
         bytes[8..].copy_from_slice(&self.low.to_be_bytes()[7..]);
         bytes
     }
@@ -72,25 +76,28 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
-/// A short name for one shard of one stream. Two shards share one with a probability of 2^-64.
+/// A short hash that identifies one shard of one stream. Two shards have the same hash with a
+/// probability of 2^-64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShardHash(pub [u8; 8]);
 
-/// Who was first to see a visitor in a period: the record of that number, in that shard.
+/// The first record that showed a visitor in a period: its shard and its sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstSeen {
-    /// The shard whose batch made the first-seen record.
+    /// The shard whose batch wrote the first-seen record.
     pub shard: ShardHash,
-    /// The record for which it was made.
+    /// The stream record for which it was written.
     pub sequence_number: SequenceNumber,
 }
 
 impl FirstSeen {
-    /// Whether the visitor is still to be counted by `shard`, which has counted everything up to `checkpoint`.
+    /// Whether `shard`, which has counted every record up to `checkpoint`, has still to count the
+    /// visitor.
     ///
-    /// The first-seen record survives a crash between claiming and counting: the replay, which still stands at the old checkpoint,
-    /// recognises it as its own. Once the checkpoint has passed it, the visitor has been counted. Another shard's first-seen record is
-    /// that shard's to count.
+    /// A crash between writing the first-seen record and counting leaves the record behind. The
+    /// replay starts at the old checkpoint and recognises the record as its own. When the
+    /// checkpoint has passed the record, the visitor has been counted. A visitor whose first-seen
+    /// record belongs to another shard is counted by that shard.
     pub fn is_uncounted_by(&self, shard: ShardHash, checkpoint: Option<SequenceNumber>) -> bool {
         self.shard == shard && checkpoint.is_none_or(|checkpoint| self.sequence_number > checkpoint)
     }
@@ -103,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_text_and_value_keep_the_same_order(a in "[0-9]{1,40}", b in "[0-9]{1,40}") {
+        fn bytes_and_text_sort_as_the_numbers_do(a in "[0-9]{1,40}", b in "[0-9]{1,40}") {
             let (x, y): (SequenceNumber, SequenceNumber) = (a.parse().expect("digits"), b.parse().expect("digits"));
             let padded = format!("{a:0>40}").cmp(&format!("{b:0>40}"));
             prop_assert_eq!(x.cmp(&y), padded);
@@ -114,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn forty_nines_are_still_a_sequence_number() {
+    fn a_sequence_number_may_have_forty_nines() {
         let nines = "9".repeat(40);
         assert_eq!(nines.parse::<SequenceNumber>().map(|n| n.to_string()), Ok(nines));
     }
 
     #[test]
-    fn the_number_behind_a_checkpoint_is_one_more() {
+    fn the_number_after_a_checkpoint_is_one_more() {
         let behind = |text: &str| SequenceNumber::behind(text.parse().ok()).to_string();
         assert_eq!(behind("none"), format!("{:040}", 1));
         assert_eq!(behind("41"), format!("{:040}", 42));
@@ -128,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_digits_is_refused() {
+    fn a_sequence_number_other_than_digits_is_refused() {
         let too_long = "1".repeat(41);
         for text in ["", "-1", "+1", "1.0", "1e3", " 1", "１", too_long.as_str()] {
             assert_eq!(text.parse::<SequenceNumber>(), Err(SequenceNumberError), "{text:?}");
@@ -136,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_own_claim_above_the_checkpoint_is_still_to_be_counted() {
+    fn a_shard_counts_only_its_own_first_seen_records_above_its_checkpoint() {
         let (shard, other) = (ShardHash([1; 8]), ShardHash([2; 8]));
         let number = |n: u8| n.to_string().parse().expect("digits");
         let first_seen = FirstSeen { shard, sequence_number: number(5) };

@@ -1,7 +1,8 @@
-//! From the records of a batch to what has to be claimed and added.
+//! Turns the records of a batch into first-seen records to write and sums to add.
 //!
-//! A batch is folded into chunks in the order of its records. Each chunk fits one transaction and is claimed and committed as
-//! if it were a batch of its own, so nothing has to be known about the others.
+//! A batch is split into chunks in the order of its records. Each chunk fits one transaction. Its
+//! first-seen records are written and its sums are committed as if it were a batch of its own, so
+//! no chunk needs to know about the others.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,78 +11,83 @@ use jiff::civil::Date;
 use super::{FirstSeen, SequenceNumber, ShardHash};
 use crate::calendar::YearMonth;
 
-/// The most days and months that one chunk may touch: [100 actions of a transaction](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
-/// less the checkpoint and the total.
+/// The most days and months that one chunk may touch: the [100 actions of a
+/// transaction](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
+/// less one for the checkpoint and one for the total.
 pub const TRANSACTION_STATS_MAX: usize = 98;
 
-/// A click as the stream shows it, borrowed from the batch. Foreign clients write clicks too, so its user id and count are
-/// what they wrote and not what [`crate::UserId`] and [`super::ClickCount`] allow.
+/// A click as the stream shows it, borrowed from the batch. Clients without this code write clicks
+/// too, so the user id and the count may break the rules of [`crate::UserId`] and
+/// [`super::ClickCount`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamClick<'a> {
-    /// Its place in the shard.
+    /// The sequence number of its record.
     pub sequence_number: SequenceNumber,
-    /// Who clicked.
+    /// The user who clicked.
     pub user_id: &'a str,
-    /// The day it belongs to.
+    /// The day that the click belongs to.
     pub date: Date,
-    /// How many clicks it stands for.
+    /// How many clicks the record stands for.
     pub count: u32,
 }
 
 /// Consecutive clicks of one shard, added up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk<'a> {
-    /// Up to which record, including it, this chunk and those before it have seen the shard.
+    /// The last record that this chunk covers; the checkpoint moves to it.
     pub through: SequenceNumber,
-    /// One for each user and month, in the order of their first records.
+    /// One visit for each user and month, in the order of their first records.
     pub visits: Vec<Visit<'a>>,
     clicks: BTreeMap<Date, u64>,
 }
 
-/// A user's presence in one month of one chunk.
+/// The days on which a user clicked in one month of one chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit<'a> {
-    /// Who.
+    /// The user.
     pub user_id: &'a str,
-    /// When.
+    /// The month.
     pub month: YearMonth,
     /// The chunk's first record of this user in this month.
     pub first: SequenceNumber,
-    /// The days of the month, each with the chunk's first record of this user on it.
+    /// The days of the month, each with the chunk's first record of this user on that day.
     pub days: Vec<(Date, SequenceNumber)>,
 }
 
-/// The first-seen records that stand for a visit after it was claimed. `None`: known to be counted or somebody else's, so nothing was asked.
+/// The first-seen records that the table has for a visit, after the missing ones were written.
+/// `None`: the record is known to be counted or to belong to another shard, so it was not looked
+/// up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VisitFirstSeen {
-    /// For the month.
+    /// The record of the month.
     pub month: Option<FirstSeen>,
-    /// For each of [`Visit::days`], in their order.
+    /// The records of [`Visit::days`], in the same order.
     pub days: Vec<Option<FirstSeen>>,
 }
 
-/// What to add to one statistic.
+/// The sums to add to one statistic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Sum of the clicks' counts.
+    /// The sum of the clicks' counts.
     pub clicks: u64,
-    /// Users not seen before in this period.
+    /// The number of users not seen before in this period.
     pub unique_users: u64,
 }
 
-/// What a chunk adds to the statistics.
+/// The sums that a chunk adds to the statistics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatDelta {
-    /// Clicks of all days.
+    /// The clicks of all days.
     pub total_clicks: u64,
-    /// By day.
+    /// The sums of each day.
     pub days: BTreeMap<Date, Sums>,
-    /// By month.
+    /// The sums of each month.
     pub months: BTreeMap<YearMonth, Sums>,
 }
 
-/// Folds clicks, which come in the order of their shard, into as few chunks as fit a transaction each. The last chunk reaches
-/// `through`, the last record of the batch, whatever that was; without clicks there is one empty chunk that only reaches there.
+/// Splits clicks, given in the order of their shard, into as few chunks as possible; each fits one
+/// transaction. The last chunk reaches `through`, the last record of the batch, even if that record
+/// is not a click. A batch without clicks gives one empty chunk that only moves the checkpoint.
 pub fn chunks<'a>(clicks: impl IntoIterator<Item = StreamClick<'a>>, through: SequenceNumber) -> Vec<Chunk<'a>> {
     let mut done = Vec::new();
     let mut open = OpenChunk::default();
@@ -97,7 +103,7 @@ pub fn chunks<'a>(clicks: impl IntoIterator<Item = StreamClick<'a>>, through: Se
     done
 }
 
-/// A chunk in the making.
+/// A chunk to which clicks are still added.
 #[derive(Default)]
 struct OpenChunk<'a> {
     clicks: BTreeMap<Date, u64>,
@@ -135,13 +141,14 @@ impl<'a> OpenChunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// What this chunk adds, once its visits are claimed: `standing` goes with [`Chunk::visits`], one for one, and `checkpoint`
-    /// is the shard's checkpoint when the first-seen records were written.
+    /// The sums that this chunk adds, after its first-seen records were written.
+    /// `visits_first_seen` has one element for each of [`Chunk::visits`], in the same order.
+    /// `checkpoint` is the shard's checkpoint at the time when the first-seen records were written.
     pub fn delta(
         &self,
         shard: ShardHash,
         checkpoint: Option<SequenceNumber>,
-        standing: &[VisitFirstSeen],
+        visits_first_seen: &[VisitFirstSeen],
     ) -> StatDelta {
         let mut delta = StatDelta::default();
         for (&date, &clicks) in &self.clicks {
@@ -152,11 +159,11 @@ impl Chunk<'_> {
         let is_new = |first_seen: &Option<FirstSeen>| {
             first_seen.is_some_and(|first_seen| first_seen.is_uncounted_by(shard, checkpoint))
         };
-        for (visit, standing) in self.visits.iter().zip(standing) {
-            if is_new(&standing.month) {
+        for (visit, visit_first_seen) in self.visits.iter().zip(visits_first_seen) {
+            if is_new(&visit_first_seen.month) {
                 delta.months.entry(visit.month).or_default().unique_users += 1;
             }
-            for ((day, _), first_seen) in visit.days.iter().zip(&standing.days) {
+            for ((day, _), first_seen) in visit.days.iter().zip(&visit_first_seen.days) {
                 if is_new(first_seen) {
                     delta.days.entry(*day).or_default().unique_users += 1;
                 }
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_carries_the_first_record_of_its_month_and_of_each_of_its_days() {
+    fn a_visit_has_the_first_record_of_its_month_and_of_each_of_its_days() {
         let (first, second) = (date(2025, 10, 1), date(2025, 10, 2));
         let clicks = [
             click(5, "ann", second, 1),
@@ -204,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_over_many_days_is_cut_where_a_transaction_is_full() {
+    fn a_batch_over_many_days_is_split_where_a_transaction_is_full() {
         let days = std::iter::successors(Some(date(2025, 1, 1)), |day| day.tomorrow().ok());
         let clicks: Vec<_> = days.take(200).zip(1..).map(|(day, n)| click(n, "ann", day, 1)).collect();
         let chunks = chunks(clicks, number(1_000));
@@ -218,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_without_clicks_still_moves_the_shard() {
+    fn a_batch_without_clicks_still_moves_the_checkpoint() {
         assert_eq!(chunks([], number(3)), [Chunk { through: number(3), visits: vec![], clicks: BTreeMap::new() }]);
     }
 }

@@ -11,25 +11,25 @@ use crate::UserId;
 /// A click as the writer stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Click {
-    /// Who clicked.
+    /// The user who clicked.
     pub user_id: UserId,
-    /// When; with the user it is the click's key.
+    /// The time of the click. With the user id it is the key of the click.
     pub time: ClickTime,
-    /// How many clicks this one stands for.
+    /// How many clicks the record stands for.
     pub count: ClickCount,
 }
 
-/// How many clicks one record stands for: 1 to 1,000, 1 unless told.
+/// How many clicks one record stands for: 1 to 1,000; the default is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClickCount(u32);
 
-/// A count outside of 1 to 1,000.
+/// The count is outside of 1 to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a whole number from 1 to {max}", max = ClickCount::MAX)]
 pub struct ClickCountError;
 
 impl ClickCount {
-    /// The largest count that the writer takes.
+    /// The largest count that the writer accepts.
     pub const MAX: u32 = 1_000;
 
     /// Checks the bounds.
@@ -49,35 +49,37 @@ impl Default for ClickCount {
     }
 }
 
-/// A moment to the millisecond, printed as JavaScript's `toISOString` does: `2025-10-02T10:30:00.000Z`.
+/// A time with millisecond precision, printed as JavaScript's `toISOString` does:
+/// `2025-10-02T10:30:00.000Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClickTime(Timestamp);
 
-/// Why a moment is not the time of a click.
+/// Why a time is not valid for a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ClickTimeError {
-    /// Outside of what four digits of a year can say, or in the last hours of 9999, which the time library leaves out.
+    /// The year does not fit four digits, or the time is in the last hours of 9999, which the time
+    /// library does not support.
     #[error("must lie between 0000-01-01 and 9999-12-30")]
     OutOfRange,
-    /// Not RFC 3339.
+    /// The text is not an RFC 3339 time.
     #[error("expected a time as 2025-10-02T10:30:00.000Z")]
     NotATime,
 }
 
 impl ClickTime {
-    /// How far the time that a client names may lie ahead of the server's clock.
+    /// How far a time given by a client may be ahead of the server's clock.
     pub const SKEW_MAX: SignedDuration = SignedDuration::from_mins(5);
 
-    /// How old a click may be that a client brings: one that was made offline finds its way within a day.
+    /// How old a click sent by a client may be. Clicks made offline can be sent for a day.
     pub const AGE_MAX: SignedDuration = SignedDuration::from_hours(24);
 
-    /// The millisecond with that number since 1970-01-01T00:00:00Z.
+    /// The time that is this number of milliseconds after 1970-01-01T00:00:00Z.
     pub fn from_millisecond(millisecond: i64) -> Result<Self, ClickTimeError> {
         let time = Self(Timestamp::from_millisecond(millisecond).map_err(|_| ClickTimeError::OutOfRange)?);
         (0..=9999).contains(&time.date().year()).then_some(time).ok_or(ClickTimeError::OutOfRange)
     }
 
-    /// Reads RFC 3339; what is finer than a millisecond is cut off.
+    /// Parses RFC 3339. Digits finer than a millisecond are cut off.
     pub fn parse(text: &str) -> Result<Self, ClickTimeError> {
         let timestamp: Timestamp = text.parse().map_err(|_| ClickTimeError::NotATime)?;
         Self::from_millisecond(timestamp.as_millisecond())
@@ -88,7 +90,7 @@ impl ClickTime {
         self.0.as_millisecond()
     }
 
-    /// The millisecond that lies `steps` later.
+    /// The time `steps` milliseconds later.
     pub fn plus(self, steps: u16) -> Result<Self, ClickTimeError> {
         Self::from_millisecond(self.as_millisecond() + i64::from(steps))
     }
@@ -98,7 +100,7 @@ impl ClickTime {
         self.0.to_zoned(TimeZone::UTC).date()
     }
 
-    /// Whether a client may bring a click of this time now.
+    /// Whether the writer accepts a click with this time at `now`.
     pub fn is_accepted_at(self, now: Timestamp) -> bool {
         let age = now.duration_since(self.0);
         -Self::SKEW_MAX <= age && age <= Self::AGE_MAX

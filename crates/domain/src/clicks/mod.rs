@@ -1,4 +1,4 @@
-//! Clicks: what a click is, and how a batch of them becomes statistics exactly once.
+//! The click, and the code that turns a batch of clicks into statistics exactly once.
 
 mod checkpoint;
 mod chunk;

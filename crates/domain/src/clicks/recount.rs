@@ -1,4 +1,4 @@
-//! Recounting: what the statistics should be, from the clicks themselves, and what sets them right.
+//! Recounting: computes the statistics again from the clicks, and the corrections for wrong ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -8,25 +8,25 @@ use jiff::civil::Date;
 use super::Sums;
 use crate::calendar::YearMonth;
 
-/// What is recounted.
+/// The statistics that are recounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecountScope {
-    /// One day's statistic.
+    /// The statistic of one day.
     Day(Date),
-    /// A month's, and those of its days.
+    /// The statistics of a month and of its days.
     Month(YearMonth),
-    /// Every day's, every month's and the total.
+    /// The statistics of every day and every month, and the total.
     All,
 }
 
-/// What one statistic is about.
+/// The period of a statistic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Period {
     /// A day, printed as `YYYY-MM-DD`.
     Day(Date),
     /// A month, printed as `YYYY-MM`.
     Month(YearMonth),
-    /// All time, printed as `total`. It counts clicks and no users.
+    /// All time, printed as `total`. This statistic has clicks but no users.
     Total,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Period {
 }
 
 impl RecountScope {
-    /// Whether the clicks of a day are looked at.
+    /// Whether the clicks of a day are recounted.
     pub fn contains(self, day: Date) -> bool {
         match self {
             Self::Day(only) => only == day,
@@ -50,7 +50,7 @@ impl RecountScope {
         }
     }
 
-    /// The days to look at; `None` when that is every day that there is.
+    /// The days to read; `None` for every day in the table.
     pub fn days(self) -> Option<Vec<Date>> {
         match self {
             Self::Day(day) => Some(vec![day]),
@@ -59,7 +59,7 @@ impl RecountScope {
         }
     }
 
-    /// Whether a statistic is among those that are looked at.
+    /// Whether the statistic of a period is recounted.
     pub fn compares(self, period: Period) -> bool {
         match (self, period) {
             (Self::All, _) => true,
@@ -69,7 +69,7 @@ impl RecountScope {
         }
     }
 
-    /// The statistics that a click of that day belongs to.
+    /// The recounted statistics that a click of this day belongs to.
     fn periods_of(self, day: Date) -> impl Iterator<Item = Period> {
         let month = (!matches!(self, Self::Day(_))).then(|| Period::Month(YearMonth::of(day)));
         let total = (self == Self::All).then_some(Period::Total);
@@ -77,45 +77,49 @@ impl RecountScope {
     }
 }
 
-/// What names a click: `userId` and `createDateTime`.
+/// The key of a click: `userId` and `createDateTime`.
 pub type ClickKey = (String, String);
 
-/// A click that lies in the table.
+/// A click as the table has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableClick {
-    /// User and time, as written.
+    /// The user id and the time, as they were written.
     pub key: ClickKey,
-    /// The day it belongs to.
+    /// The day that the click belongs to.
     pub date: Date,
-    /// How many clicks it stands for.
+    /// How many clicks the record stands for.
     pub count: u32,
 }
 
-/// What the markers tell of a user in a period.
+/// The state of the first-seen record of a user in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstSeenStatus {
-    /// Claimed, and nobody has still to count the user: they are in the statistic, or missing from it for good.
+    /// There is a record, and no shard has still to count the user. The user is in the statistic,
+    /// or will stay missing from it.
     Settled,
-    /// Claimed by a shard that has not passed the first-seen record, and may still count the user.
+    /// A shard has written the record, but its checkpoint has not passed it yet. The shard may
+    /// still count the user.
     Pending,
-    /// Claimed by nobody: the user's next click would count the user, whether that has been done or not.
+    /// There is no record. The user's next click would count the user, even if the user has been
+    /// counted before.
     Missing,
 }
 
-/// What clicks add up to.
+/// The result of a recount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recounted {
-    /// What the statistics should say.
+    /// The sums that the statistics should have.
     pub sums: BTreeMap<Period, Sums>,
-    /// Users of a period without a marker; they are in the sums.
+    /// The users of a period without a first-seen record. They are included in the sums.
     pub unmarked: BTreeSet<Visitor>,
 }
 
 /// A user in a day or a month.
 pub type Visitor = (Period, String);
 
-/// Adds up counted clicks by period, each user once in each day and month, but for those who are on their way by their `first_seen_status`.
-/// Clicks outside of the scope are passed over.
+/// Adds up counted clicks by period. Each user counts once in each day and month, except users
+/// whose first-seen record is [`FirstSeenStatus::Pending`]: their shard counts them. Clicks outside
+/// of the scope are skipped.
 pub fn recount<'a>(
     scope: RecountScope,
     clicks: impl IntoIterator<Item = &'a TableClick>,
@@ -141,12 +145,12 @@ pub fn recount<'a>(
     recounted
 }
 
-/// What a statistic says, right or wrong: below zero where somebody has subtracted too much.
+/// The sums that a statistic has, right or wrong. They are negative when too much was subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoredSums {
-    /// Clicks.
+    /// The clicks.
     pub clicks: i128,
-    /// Users.
+    /// The users.
     pub unique_users: i128,
 }
 
@@ -156,27 +160,28 @@ impl From<Sums> for StoredSums {
     }
 }
 
-/// A statistic that is not what its clicks add up to.
+/// A statistic that differs from the sums of its clicks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// Which.
+    /// The period of the statistic.
     pub period: Period,
-    /// What it says.
+    /// The sums that it has.
     pub stored: StoredSums,
-    /// What it should say.
+    /// The sums that it should have.
     pub recounted: Sums,
 }
 
 impl Difference {
-    /// By how much clicks and users are wrong. Counting goes on between two looks, but this stays the same: a commit adds to
-    /// what is stored exactly the clicks that it makes count.
+    /// The errors of the clicks and of the users: stored minus recounted. Counting that goes on
+    /// between two recounts does not change them, since a commit adds the same clicks to both
+    /// sides.
     pub fn error(&self) -> (i128, i128) {
         let less = |a: i128, b: u64| a - i128::from(b);
         (less(self.stored.clicks, self.recounted.clicks), less(self.stored.unique_users, self.recounted.unique_users))
     }
 }
 
-/// Where the two disagree, days first. A period that one of them lacks is zero there.
+/// The periods in which the two differ, days first. A period that one of them lacks is zero there.
 pub fn differences(stored: &BTreeMap<Period, StoredSums>, recounted: &BTreeMap<Period, Sums>) -> Vec<Difference> {
     let only_stored = stored.keys().filter(|period| !recounted.contains_key(period));
     let mut periods: Vec<_> = recounted.keys().chain(only_stored).copied().collect();
@@ -189,23 +194,26 @@ pub fn differences(stored: &BTreeMap<Period, StoredSums>, recounted: &BTreeMap<P
     compared.filter(|difference| difference.error() != (0, 0)).collect()
 }
 
-/// What to add to one statistic to set it right; negative where it says too much.
+/// The sums to add to one statistic to correct it; negative where the statistic is too high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Correction {
-    /// Which.
+    /// The period of the statistic.
     pub period: Period,
-    /// Clicks.
+    /// The clicks.
     pub clicks: i128,
-    /// Users.
+    /// The users.
     pub unique_users: i128,
 }
 
-/// What sets differences right. `taken` are visitors who had no marker when they were recounted and whom a shard has claimed since: it
-/// counts them. Nothing is subtracted unless `lowers`: a click that has expired or was deleted stays counted, and rightly.
-pub fn corrections(differences: &[Difference], taken: &[Visitor], lowers: bool) -> Vec<Correction> {
+/// The corrections for the differences.
+///
+/// `recorded_since` are visitors without a first-seen record at the recount for whom a shard has
+/// written one since. That shard counts them, so the correction must not. Nothing is subtracted
+/// unless `lowers` is true: a click that has expired or was deleted correctly stays counted.
+pub fn corrections(differences: &[Difference], recorded_since: &[Visitor], lowers: bool) -> Vec<Correction> {
     let mut errors: BTreeMap<Period, (i128, i128)> =
         differences.iter().map(|difference| (difference.period, difference.error())).collect();
-    for (period, _) in taken {
+    for (period, _) in recorded_since {
         errors.entry(*period).or_default().1 += 1;
     }
     let against = |error: i128| if error < 0 || lowers { -error } else { 0 };
@@ -246,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_added_up_by_day_by_month_and_in_total() {
+    fn clicks_are_added_up_by_day_by_month_and_in_total() {
         let november = YearMonth::of(date(2025, 11, 1));
         let expected = BTreeMap::from([
             (Period::Day(date(2025, 10, 31)), sums(2, 1)),
@@ -281,36 +289,37 @@ mod tests {
     }
 
     #[test]
-    fn a_visitor_on_the_way_is_not_yet_due_and_one_without_a_marker_is() {
+    fn a_pending_visitor_is_not_counted_yet_and_one_without_a_record_is() {
         let day = Period::Day(date(2025, 11, 1));
-        let marks = |period: Period, user: &str| match (period, user) {
+        let status = |period: Period, user: &str| match (period, user) {
             (Period::Day(_), "ann") => FirstSeenStatus::Pending,
             (Period::Day(_), _) => FirstSeenStatus::Missing,
             _ => FirstSeenStatus::Settled,
         };
-        let recounted = recount(RecountScope::Day(date(2025, 11, 1)), &clicks(), marks);
+        let recounted = recount(RecountScope::Day(date(2025, 11, 1)), &clicks(), status);
         assert_eq!(recounted.sums, BTreeMap::from([(day, sums(5, 1))]));
         assert_eq!(recounted.unmarked, BTreeSet::from([(day, "bob".to_owned())]));
     }
 
     #[test]
-    fn a_correction_raises_and_lowers_only_when_told_to() {
+    fn a_correction_raises_always_and_lowers_only_when_told_to() {
         let [a, b, c] = [1, 2, 3].map(|day| Period::Day(date(2025, 10, day)));
         let differences = [
             Difference { period: a, stored: stored(1, 4), recounted: sums(5, 3) },
             Difference { period: b, stored: stored(9, 1), recounted: sums(8, 3) },
         ];
-        // One of b's two has been claimed by a shard meanwhile, which will count them; so has somebody in c, for the second time.
-        let taken = [(b, "ann".to_owned()), (c, "bob".to_owned())];
+        // A shard has recorded one of b's two missing users meanwhile and will count them. In c it
+        // has recorded a user for the second time.
+        let recorded_since = [(b, "ann".to_owned()), (c, "bob".to_owned())];
         let correction = |period, clicks, unique_users| Correction { period, clicks, unique_users };
         let raised = [correction(a, 4, 0), correction(b, 0, 1)];
-        assert_eq!(corrections(&differences, &taken, false), raised);
+        assert_eq!(corrections(&differences, &recorded_since, false), raised);
         let both = [correction(a, 4, -1), correction(b, -1, 1), correction(c, 0, -1)];
-        assert_eq!(corrections(&differences, &taken, true), both);
+        assert_eq!(corrections(&differences, &recorded_since, true), both);
     }
 
     #[test]
-    fn a_month_has_the_days_that_the_calendar_gives_it() {
+    fn the_scope_of_a_month_has_the_days_of_the_calendar() {
         let february = "2024-02".parse().expect("a month");
         assert_eq!(RecountScope::Month(february).days().map(|days| days.len()), Some(29));
         assert_eq!(RecountScope::All.days(), None);

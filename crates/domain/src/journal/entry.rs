@@ -1,35 +1,35 @@
-//! One entry.
+//! One entry of the journal.
 
 use super::{EntryId, JournalStream};
 use crate::Attributes;
 
-/// An entry, before it is stored and after.
+/// A journal entry, stored or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it belongs.
+    /// The stream that the entry belongs to.
     pub stream: JournalStream,
-    /// Which, and when.
+    /// The id of the entry, which contains its time.
     pub id: EntryId,
-    /// What has happened, for people.
+    /// A description of the event, for people.
     pub message: Message,
-    /// The same for programs.
+    /// The facts of the event, for programs.
     pub attributes: Attributes,
 }
 
-/// What has happened, in words: 1 to 1,000 characters on one line, and not only spaces.
+/// A description of the event: one line of 1 to 1,000 characters that is not only spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message(String);
 
 /// Why a text is not a [`Message`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Nothing, or spaces.
+    /// The text is empty or has only spaces.
     #[error("must not be empty")]
     Empty,
-    /// More than [`Message::CHARS_MAX`] characters.
+    /// The text has more than [`Message::CHARS_MAX`] characters.
     #[error("must have at most {max} characters", max = Message::CHARS_MAX)]
     TooLong,
-    /// A line break, a tab, a NUL and their like.
+    /// The text contains a control character, such as a line break, a tab or a NUL.
     #[error("must not contain control characters")]
     ControlCharacter,
 }
@@ -58,7 +58,7 @@ impl Message {
         &self.0
     }
 
-    /// Words of the suite's own, which are short and plain.
+    /// A message of the suite itself. It always keeps the rules, so it is not checked.
     pub(super) fn of_suite(text: String) -> Self {
         Self(text)
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_one_line_with_something_in_it() {
+    fn a_message_is_one_line_and_not_empty() {
         assert!(Message::new("値".repeat(1_000)).is_ok());
         assert_eq!(Message::new("値".repeat(1_001)), Err(MessageError::TooLong));
         for text in ["", " ", "\u{3000}"] {

@@ -1,4 +1,4 @@
-//! What an entry is called, which is also when it was.
+//! The id of an entry, which contains the time of the entry.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,21 +8,24 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use uuid::{Builder, Uuid, Variant};
 
-/// Names are hashed together with this, so that an id that the journal has derived is nobody else's.
+/// The namespace of derived ids. A UUIDv5 hashes a name with its namespace, so a name that another
+/// system hashes gives another id.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7469_6465_6d61_726b_8a6f_7572_6e61_6c21);
 
-/// The id of an entry: a UUIDv7, whose first 48 bits are the entry's time in milliseconds. Ids sort as their entries do, as values and as texts; of
-/// one millisecond, in an order that means nothing and never changes.
+/// The id of an entry: a UUIDv7. Its first 48 bits are the time of the entry in milliseconds.
+///
+/// Ids sort by time, as values and as texts. Entries of the same millisecond have an arbitrary but
+/// stable order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(Uuid);
 
 /// Why a UUID is not the id of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EntryIdError {
-    /// Not a UUID, or one of another version.
+    /// The text is not a UUID, or a UUID of another version.
     #[error("must be a UUID of version 7")]
     NotAUuidV7,
-    /// Its time lies after the year 9999.
+    /// The time in the UUID is after the year 9999.
     #[error("its time lies after the year 9999")]
     OutOfRange,
 }
@@ -36,20 +39,23 @@ impl EntryId {
         Timestamp::from_millisecond(millisecond(uuid)).map(|_| Self(uuid)).map_err(|_| EntryIdError::OutOfRange)
     }
 
-    /// The id of something that happened at that time and has a name of its own: whoever tells of it again comes to the same id, so
-    /// it is one entry. What is finer than a millisecond is cut off; a time before 1970 counts as its beginning.
+    /// The id of an event with a time and a unique name. The same event always gets the same id, so
+    /// it is one entry even if it is reported twice. Digits finer than a millisecond are cut off. A
+    /// time before 1970 becomes 1970-01-01T00:00:00Z.
     pub fn derived(at: Timestamp, name: &str) -> Self {
         let hash = Uuid::new_v5(&NAMESPACE, name.as_bytes());
         let mut bits = [0; 10];
-        // Version and variant stand at the same places in both kinds: every bit of the hash that is left counts.
+        // Version and variant are in the same places in UUIDv5 and UUIDv7, so all other bits of
+        // this part of the hash are used.
         bits.copy_from_slice(&hash.as_bytes()[6..]);
         Self::of_millisecond(at, &bits)
     }
 
-    /// The lowest id of the first millisecond that does not begin before `at`: what happened from then on has this id or a higher one.
+    /// The lowest id of the first millisecond that does not begin before `at`. Entries at or after
+    /// that millisecond have this id or a higher one.
     pub fn first_from(at: Timestamp) -> Self {
         let is_between = at.as_nanosecond().rem_euclid(1_000_000) > 0;
-        // The calendar's last millisecond has no next one; no id is as late.
+        // The calendar's last millisecond has no next one. No id has a later time.
         let from = at.checked_add(jiff::SignedDuration::from_millis(i64::from(is_between))).unwrap_or(at);
         Self::of_millisecond(from, &[0; 10])
     }
@@ -59,13 +65,13 @@ impl EntryId {
         Self(Builder::from_unix_timestamp_millis(millisecond, bits).into_uuid())
     }
 
-    /// When, to the millisecond.
+    /// The time of the entry, in milliseconds.
     pub fn at(self) -> Timestamp {
-        // Checked by every constructor.
+        // Each constructor checks that the time is in range.
         Timestamp::from_millisecond(millisecond(self.0)).unwrap_or(Timestamp::MAX)
     }
 
-    /// The UTC day.
+    /// The UTC day of the entry.
     pub fn day(self) -> Date {
         self.at().to_zoned(TimeZone::UTC).date()
     }
@@ -77,7 +83,7 @@ impl EntryId {
 }
 
 fn millisecond(uuid: Uuid) -> i64 {
-    // 48 bits are never negative.
+    // A number of 48 bits fits an `i64` without a sign.
     (uuid.as_u64_pair().0 >> 16) as i64
 }
 
@@ -105,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_says_when_and_on_which_day() {
+    fn an_id_contains_the_time_and_the_day() {
         let id: EntryId = "0190a4cd-d3e7-7222-9f99-fdb74feee752".parse().expect("an id");
         assert_eq!(id.at(), time("2024-07-12T02:37:50.951Z"));
         assert_eq!(id.day().to_string(), "2024-07-12");
@@ -123,21 +129,21 @@ mod tests {
     }
 
     #[test]
-    fn the_same_event_has_the_same_id_and_another_one_another() {
+    fn the_same_event_gets_the_same_id_and_another_event_another_id() {
         let at = time("2024-07-12T02:37:50.951Z");
         let id = EntryId::derived(at, "game 7");
         assert_eq!(id, EntryId::derived(at + jiff::SignedDuration::from_nanos(999_999), "game 7"));
         assert_ne!(id, EntryId::derived(at, "game 8"));
         assert_ne!(id, EntryId::derived(at + jiff::SignedDuration::from_millis(1), "game 7"));
         assert_eq!(EntryId::new(id.uuid()), Ok(id));
-        // Recorded: an id must stay what it is from one version to the next.
+        // A recorded value: derived ids must stay the same in each version.
         assert_eq!(id.to_string(), "0190a4cd-d3e7-780f-b692-ac474e2a2bde");
         assert_eq!(EntryId::derived(time("1969-07-20T20:17:40Z"), "x").at(), Timestamp::UNIX_EPOCH);
     }
 
     proptest! {
         #[test]
-        fn what_happened_from_a_moment_on_has_its_first_id_or_a_higher_one(
+        fn ids_from_a_moment_on_are_not_lower_than_its_first_id(
             at_ns in 0..4_000_000_000_000_000_000_i128, apart_ns in -3_000_000..3_000_000_i128, name in ".{0,8}"
         ) {
             let moment = |ns| Timestamp::from_nanosecond(ns).expect("a time");

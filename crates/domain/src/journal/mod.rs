@@ -1,7 +1,8 @@
 //! The journal: entries of named streams, read newest first across days.
 //!
-//! It is what SQL gives with `ORDER BY day DESC, time DESC` on a log table; the idea and the need are those of the article on descending
-//! scans in the original designs. Its way of getting there does not hold, and [`descending_keys`] keeps it for whoever comes looking.
+//! It does for a stream what `ORDER BY day DESC, time DESC` does for a log table in SQL. The
+//! article on descending scans in the original designs asks for it, but its method does not work.
+//! [`descending_keys`] keeps that method for comparison.
 
 pub mod descending_keys;
 mod entry;

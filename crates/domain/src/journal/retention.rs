@@ -1,4 +1,4 @@
-//! How long entries are kept.
+//! How long the journal keeps its entries.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -7,51 +7,52 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{EntryId, JournalStream};
 
-/// The most days that entries can be told to stay: a hundred years.
+/// The longest retention, in days: a hundred years.
 const DAYS_MAX: u32 = 36_500;
 
-/// What stands for every stream that is not named.
+/// The name for the streams that have no pair of their own.
 const DEFAULT: &str = "default";
 
-/// For how many days each stream keeps its entries, read from `suite=400,default=90`; 0 keeps them for ever.
+/// For how many days each stream keeps its entries, parsed from `suite=400,default=90`. 0 keeps
+/// them forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     days: BTreeMap<JournalStream, u32>,
     default_days: u32,
 }
 
-/// Why a text does not say how long entries are kept.
+/// Why a text is not a valid retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RetentionError {
-    /// Not pairs of a stream and a number.
+    /// The text is not a list of pairs of a stream and a number.
     #[error("expected streams and their days, as suite=400,default=90")]
     NotPairs,
-    /// More than a hundred years.
+    /// A number is more than a hundred years.
     #[error("expected at most {DAYS_MAX} days")]
     TooLong,
-    /// A stream that comes twice.
+    /// A stream occurs twice.
     #[error("a stream is named twice")]
     Twice,
-    /// No pair for the streams that are not named.
-    #[error("a pair as default=90 is missing")]
+    /// The pair for the streams without a pair is missing.
+    #[error("the default is missing, as default=90")]
     NoDefault,
 }
 
 impl Default for Retention {
-    /// 400 days for every stream: a year, and time to look back on it.
+    /// 400 days for every stream: a year and some weeks to look back on it.
     fn default() -> Self {
         Self { days: BTreeMap::new(), default_days: 400 }
     }
 }
 
 impl Retention {
-    /// How long a stream keeps its entries; `None` for ever.
+    /// How long a stream keeps its entries; `None` means forever.
     pub fn of(&self, stream: &JournalStream) -> Option<SignedDuration> {
         let days = self.days.get(stream).copied().unwrap_or(self.default_days);
         (days > 0).then(|| SignedDuration::from_hours(24 * i64::from(days)))
     }
 
-    /// The lowest id that a stream still shows; `None` when it shows all.
+    /// The lowest id that the journal still shows in a stream; `None` when it shows all entries.
     pub fn first_kept(&self, stream: &JournalStream, now: Timestamp) -> Option<EntryId> {
         let retention = self.of(stream)?;
         Some(EntryId::first_from(now.checked_sub(retention).unwrap_or(Timestamp::MIN)))
@@ -69,11 +70,11 @@ impl FromStr for Retention {
             if number > DAYS_MAX {
                 return Err(RetentionError::TooLong);
             }
-            let known = match name.trim() {
+            let previous = match name.trim() {
                 DEFAULT => default_days.replace(number),
                 name => days.insert(JournalStream::new(name).map_err(|_| RetentionError::NotPairs)?, number),
             };
-            if known.is_some() {
+            if previous.is_some() {
                 return Err(RetentionError::Twice);
             }
         }
@@ -90,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn each_stream_has_its_days_and_the_others_the_default() {
+    fn a_stream_without_days_of_its_own_has_the_default() {
         let retention: Retention = "suite=400, audit=0 ,default=90".parse().expect("days");
         let days = |name| retention.of(&stream(name)).map(|duration| duration.as_hours() / 24);
         assert_eq!((days("suite"), days("audit"), days("else")), (Some(400), None, Some(90)));
     }
 
     #[test]
-    fn what_is_older_than_its_days_is_not_shown() {
+    fn entries_older_than_the_retention_are_not_shown() {
         let retention: Retention = "audit=0,default=1".parse().expect("days");
         let now: Timestamp = "2024-01-02T10:30:00.000000001Z".parse().expect("a time");
         let first = retention.first_kept(&stream("x"), now).expect("a bound");
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_leaves_a_doubt_is_refused() {
+    fn an_ambiguous_or_incomplete_text_is_refused() {
         for (text, why) in [
             ("", RetentionError::NotPairs),
             ("default", RetentionError::NotPairs),

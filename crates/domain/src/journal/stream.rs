@@ -1,8 +1,9 @@
-//! Which journal.
+//! The name of a journal stream.
 
 use std::fmt;
 
-/// The name of a stream of entries: 1 to 64 of `a-z`, `0-9` and `-`. Without a `#`, it ends where its key's next part begins.
+/// The name of a stream of entries: 1 to 64 of the characters `a-z`, `0-9` and `-`. Without `#` in
+/// it, the end of the name inside a key is unambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JournalStream(String);
 
@@ -22,12 +23,13 @@ impl JournalStream {
         (is_plain && fits).then(|| Self(text.to_owned())).ok_or(JournalStreamError)
     }
 
-    /// Where the suite itself writes what has happened, for everybody.
+    /// The public stream of the suite's own events.
     pub fn suite() -> Self {
         Self("suite".to_owned())
     }
 
-    /// Where the suite writes how goods move. It shows what a shop sells, so it is for staff.
+    /// The stream of the stock movements. It shows how much a shop sells, so only staff may read
+    /// it.
     pub fn stock() -> Self {
         Self("stock".to_owned())
     }
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_no_character_that_a_key_is_made_of() {
+    fn a_name_cannot_contain_the_separator_of_a_key() {
         assert_eq!(JournalStream::new("suite"), Ok(JournalStream::suite()));
         assert_eq!(JournalStream::new("stock"), Ok(JournalStream::stock()));
         assert!(JournalStream::new("2-a").is_ok() && JournalStream::new(&"a".repeat(64)).is_ok());

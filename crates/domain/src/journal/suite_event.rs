@@ -1,4 +1,4 @@
-//! What the suite writes into its own streams. Nothing in it tells of a person.
+//! The events that the suite writes into its own streams. They contain no data about persons.
 
 use jiff::Timestamp;
 
@@ -6,73 +6,75 @@ use super::{Entry, EntryId, JournalStream, Message};
 use crate::Attributes;
 use crate::shop::ChangeType;
 
-/// Something that has happened in the suite. Its entry has a sentence, and the facts as attributes, `kind` first among them: pages put them into their
-/// reader's language.
+/// An event in the suite. Its entry has an English sentence, and the facts as attributes. The
+/// attribute `kind` names the kind of event. Pages build a sentence in the reader's language from
+/// the attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuiteEvent<'a> {
     /// A drawing game is over.
     GameFinished {
-        /// Which, if anybody may know.
+        /// The id of the game, if it is public.
         game_id: Option<&'a str>,
-        /// How many had a seat at its end.
+        /// How many players had a seat at the end of the game.
         players: usize,
-        /// How many rounds it was set to.
+        /// How many rounds the game was set to.
         rounds: u16,
         /// The winner's points.
         best_score: u32,
     },
-    /// A product costs something else.
+    /// The price of a product has changed.
     PriceChanged {
-        /// Which.
+        /// The product.
         product_id: &'a str,
-        /// What it costs, in minor units.
+        /// The new price, in minor units.
         price: u64,
-        /// What it cost; `None` for its first price.
+        /// The previous price; `None` for the first price.
         previous_price: Option<u64>,
-        /// ISO 4217.
+        /// The ISO 4217 code of the currency.
         currency: &'a str,
     },
-    /// Goods came, went, or were counted.
+    /// Stock came in, went out, or was corrected or counted.
     StockMoved {
-        /// Of which product.
+        /// The product.
         product_id: &'a str,
-        /// How.
+        /// The type of the change.
         change_type: ChangeType,
-        /// By how many.
+        /// By how many pieces the stock has changed.
         quantity: i64,
-        /// How many there are now.
+        /// The stock after the change.
         stock: u64,
     },
     /// A product's stock has fallen below its threshold.
     LowStock {
-        /// Which.
+        /// The product.
         product_id: &'a str,
-        /// How many there are.
+        /// The stock.
         stock: u64,
         /// The threshold.
         threshold: u64,
     },
-    /// The last piece is gone.
+    /// The stock of a product is 0.
     OutOfStock {
-        /// Of which product.
+        /// The product.
         product_id: &'a str,
     },
-    /// A record of the clicks' stream could not be read, and waits for somebody.
+    /// A record of the stream of clicks could not be read. An operator has to look at it.
     RecordQuarantined {
         /// A stable code.
         reason: &'a str,
     },
-    /// A record that was put aside waits no more.
+    /// A quarantined record is settled.
     RecordSettled {
-        /// How it ended: a stable code.
+        /// How it was settled, as a stable code.
         ending: &'a str,
     },
-    /// An operator has set statistics right.
+    /// An operator has corrected statistics.
     StatisticsRepaired,
 }
 
 impl SuiteEvent<'_> {
-    /// The entry. `name` is the event's own, different from every other event's of that millisecond, and the same when it is told again.
+    /// The journal entry. `name` must be unique among the events of this kind and millisecond, and
+    /// the same when the event is reported again.
     pub fn entry(&self, at: Timestamp, name: &str) -> Entry {
         let kind = self.kind();
         let mut attributes = vec![("kind", kind.to_owned())];
@@ -85,7 +87,7 @@ impl SuiteEvent<'_> {
         }
     }
 
-    /// Movements of stock tell what a shop sells: they are not for everybody.
+    /// Stock movements show how much a shop sells, so they are not in the public stream.
     fn stream(&self) -> JournalStream {
         if matches!(self, Self::StockMoved { .. }) { JournalStream::stock() } else { JournalStream::suite() }
     }
@@ -168,12 +170,12 @@ impl SuiteEvent<'_> {
             }
             Self::OutOfStock { product_id } => format!("{product_id} is out of stock."),
             Self::RecordQuarantined { reason } => {
-                format!("A record of the clicks could not be counted ({reason}) and was put aside.")
+                format!("A click record could not be counted ({reason}) and was quarantined.")
             }
             Self::RecordSettled { ending } => {
-                format!("A record of the clicks that was put aside is settled ({ending}).")
+                format!("A quarantined click record is settled ({ending}).")
             }
-            Self::StatisticsRepaired => "Statistics were compared with their clicks and set right.".to_owned(),
+            Self::StatisticsRepaired => "Statistics were recounted and corrected.".to_owned(),
         }
     }
 }
@@ -223,15 +225,15 @@ mod tests {
                 "Stock of p-1: 3 went out, 7 now. [changeType=OUT kind=stock-moved productId=p-1 quantity=-3 stock=7]",
                 "p-1 runs low: 2 left, and the threshold is 3. [kind=low-stock lowStockThreshold=3 productId=p-1 stock=2]",
                 "p-1 is out of stock. [kind=out-of-stock productId=p-1]",
-                "A record of the clicks could not be counted (click-count) and was put aside. [kind=record-quarantined reason=click-count]",
-                "A record of the clicks that was put aside is settled (counted). [ending=counted kind=record-settled]",
-                "Statistics were compared with their clicks and set right. [kind=statistics-repaired]",
+                "A click record could not be counted (click-count) and was quarantined. [kind=record-quarantined reason=click-count]",
+                "A quarantined click record is settled (counted). [ending=counted kind=record-settled]",
+                "Statistics were recounted and corrected. [kind=statistics-repaired]",
             ]
         );
     }
 
     #[test]
-    fn what_the_suite_writes_keeps_the_rules_of_all_entries() {
+    fn the_suites_own_entries_keep_the_rules_of_all_entries() {
         for event in ALL {
             let Entry { message, attributes, id, .. } = event.entry(Timestamp::UNIX_EPOCH, "x");
             assert_eq!(Message::new(message.as_str()), Ok(message));
@@ -241,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shop_sells_is_not_in_the_stream_for_everybody() {
+    fn stock_movements_are_not_in_the_public_stream() {
         let streams = ALL.map(|event| event.entry(Timestamp::UNIX_EPOCH, "x").stream);
         assert_eq!(streams.iter().filter(|stream| **stream == JournalStream::stock()).count(), 1);
         assert_eq!(streams[4], JournalStream::stock());
     }
 
     #[test]
-    fn two_kinds_of_one_event_are_two_entries() {
+    fn two_kinds_of_events_with_the_same_name_are_two_entries() {
         let [low, out] = [
             SuiteEvent::LowStock { product_id: "p", stock: 0, threshold: 3 },
             SuiteEvent::OutOfStock { product_id: "p" },

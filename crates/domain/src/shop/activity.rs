@@ -1,4 +1,4 @@
-//! What people do: looking at a product, putting it into a basket, searching.
+//! Activities of users: viewing a product, adding it to a basket, searching.
 
 use std::fmt;
 
@@ -9,28 +9,31 @@ use super::ProductId;
 use crate::journal::EntryId;
 use crate::{Attributes, Moment, TimeRange, UserId};
 
-/// Something that a user did, once.
+/// One thing that a user did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
-    /// Who.
+    /// The user.
     pub user_id: UserId,
-    /// What.
+    /// The kind of activity.
     pub action: Action,
-    /// With which product, if with any.
+    /// The product that it is about, if any.
     pub product_id: Option<ProductId>,
-    /// What else there is to say.
+    /// Further facts.
     pub attributes: Attributes,
-    /// When. With the id it is the activity's identity, and its place in every list.
+    /// The time of the activity. With the id, it identifies the activity and gives its position in
+    /// the lists.
     pub at: Moment,
-    /// Which one of that moment. It is made as the journal's ids are.
+    /// Tells activities of the same moment apart. It is generated in the same way as the ids of the
+    /// journal.
     pub id: EntryId,
 }
 
-/// What was done, in the shop's own words: 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`, `.`, `-` and `:`.
+/// The kind of an activity, chosen by the shop: 1 to 64 of the characters `A-Z`, `a-z`, `0-9`, `_`,
+/// `.`, `-` and `:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Action(String);
 
-/// A text that is not an [`Action`].
+/// The text is not a valid [`Action`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected 1 to {max} of the characters A-Z, a-z, 0-9, `_`, `.`, `-` and `:`", max = Action::CHARS_MAX)]
 pub struct ActionError;
@@ -57,25 +60,25 @@ impl fmt::Display for Action {
     }
 }
 
-/// Why a moment is not one at which an activity that is told now can have happened.
+/// Why the time of an activity is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ActivityTimeError {
-    /// Later than clocks differ.
+    /// The time is later than a difference between clocks explains.
     #[error("must not lie more than 5 minutes after the server's time")]
     InTheFuture,
-    /// So long ago that it is a mistake, or a matter for an import.
+    /// The time is so long ago that it is a mistake, or that an import should be used.
     #[error("must not lie more than 400 days before the server's time")]
     TooOld,
 }
 
 impl Activity {
-    /// How far the clock of whoever tells of an activity may be ahead.
+    /// How far the clock of a client may be ahead of the server's.
     pub const SKEW_MAX: SignedDuration = SignedDuration::from_mins(5);
 
-    /// For how long an activity may be told afterwards.
+    /// How old an activity may be when it is recorded.
     pub const AGE_MAX: SignedDuration = SignedDuration::from_hours(400 * 24);
 
-    /// Whether an activity of that moment can be told now.
+    /// Checks that an activity at this time may be recorded at `now`.
     pub fn check_time(at: Moment, now: Moment) -> Result<(), ActivityTimeError> {
         let ahead = at.timestamp().duration_since(now.timestamp());
         if ahead > Self::SKEW_MAX {
@@ -88,23 +91,23 @@ impl Activity {
     }
 }
 
-/// The days that activities of a product are asked for.
+/// The time range of a query for the activities of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivityRange {
     from: Moment,
     to: Moment,
 }
 
-/// A range that touches more than [`ActivityRange::DAYS_MAX`] days, or has an open end.
+/// The range touches more than [`ActivityRange::DAYS_MAX`] days, or one of its ends is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be closed and touch at most {max} UTC days", max = ActivityRange::DAYS_MAX)]
 pub struct ActivityRangeError;
 
 impl ActivityRange {
-    /// The most UTC days: each is a query for each suffix.
+    /// The most UTC days. Each day costs one query for each suffix.
     pub const DAYS_MAX: usize = 31;
 
-    /// Checks that both ends are there and the days not too many.
+    /// Checks that both ends are given and that the range does not touch too many days.
     pub fn new(range: TimeRange) -> Result<Self, ActivityRangeError> {
         let (Some(from), Some(to)) = (range.from(), range.to()) else { return Err(ActivityRangeError) };
         let range = Self { from, to };
@@ -116,14 +119,14 @@ impl ActivityRange {
         self.from
     }
 
-    /// The first moment after it.
+    /// The first moment after the range.
     pub fn to(self) -> Moment {
         self.to
     }
 
-    /// The days that it touches, oldest first.
+    /// The days that the range touches, oldest first.
     pub fn days(self) -> impl DoubleEndedIterator<Item = Date> {
-        // `to` is not included: at midnight sharp, its day is not either.
+        // `to` is excluded. If it is midnight, its day is not touched.
         let days = self.from.date().series(Span::new().days(1));
         let days = days.take_while(move |day| Moment::start_of(*day).is_ok_and(|start| start < self.to));
         days.take(Self::DAYS_MAX + 1).collect::<Vec<_>>().into_iter()
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_a_short_plain_word() {
+    fn an_action_has_only_the_allowed_characters() {
         for text in ["view", "add_to_cart", "shop:v2.checkout-done", &"a".repeat(64)] {
             assert_eq!(Action::new(text).map(|action| action.to_string()).as_deref(), Ok(text));
         }
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activity_is_told_at_most_five_minutes_early_and_400_days_late() {
+    fn an_activity_may_be_five_minutes_ahead_and_400_days_old() {
         let now = moment("2024-03-01T00:00:00Z");
         let outcome = |text| Activity::check_time(moment(text), now);
         assert_eq!(outcome("2024-03-01T00:05:00Z"), Ok(()));
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_touches_the_days_of_its_nanoseconds() {
+    fn a_range_touches_a_day_if_it_has_a_nanosecond_of_it() {
         assert_eq!(days("2024-02-29", "2024-03-01"), ["2024-02-29"]);
         assert_eq!(days("2024-02-29", "2024-03-01T00:00:00.000000001Z"), ["2024-02-29", "2024-03-01"]);
         assert_eq!(days("2023-12-31T23:59:59.999999999Z", "2024-01-01T12:00:00Z"), ["2023-12-31", "2024-01-01"]);

@@ -1,12 +1,13 @@
-//! What a client calls a request.
+//! The idempotency key of a request.
 
 use std::fmt;
 
-/// What a client calls a request, so that sending it again changes nothing: 1 to 64 visible ASCII characters without `#`.
+/// A client's name for a request. With it, sending the request again changes nothing. It has 1 to
+/// 64 visible ASCII characters without `#`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// A text that is no [`IdempotencyKey`].
+/// The text is not a valid [`IdempotencyKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected 1 to {max} visible ASCII characters without `#`", max = IdempotencyKey::CHARS_MAX)]
 pub struct IdempotencyKeyError;
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idempotency_key_is_what_a_header_and_a_sort_key_can_carry() {
+    fn an_idempotency_key_fits_a_header_and_a_sort_key() {
         assert!(IdempotencyKey::new(&"~".repeat(64)).is_ok() && IdempotencyKey::new("order:7/retry").is_ok());
         for text in ["", "a b", "a#b", "é", "a\tb", &"a".repeat(65)] {
             assert_eq!(IdempotencyKey::new(text), Err(IdempotencyKeyError), "{text:?}");

@@ -1,23 +1,24 @@
-//! What products and orders are called.
+//! The ids of products and orders.
 
 use std::fmt;
 
 /// The most characters of an identifier.
 const CHARS_MAX: usize = 64;
 
-/// Why a text is not an identifier of the shop.
+/// The text is not a valid id of a product or an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected 1 to {CHARS_MAX} of the characters A-Z, a-z, 0-9, `.`, `_` and `-`, and neither `.` nor `..`")]
 pub struct IdError;
 
 fn checked(text: &str) -> Result<String, IdError> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    // Clients and proxies take these two for steps in the path of a URL.
+    // Clients and proxies resolve `.` and `..` as steps in the path of a URL.
     let is_step = [".", ".."].contains(&text);
     ((1..=CHARS_MAX).contains(&text.len()) && is_plain && !is_step).then(|| text.to_owned()).ok_or(IdError)
 }
 
-/// The identifier of a product: 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`. Without a `#`, it ends where its key's next part begins.
+/// The identifier of a product: 1 to 64 of the characters `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`.
+/// Without `#` in it, the end of the id inside a key is unambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProductId(String);
 
@@ -39,7 +40,7 @@ impl fmt::Display for ProductId {
     }
 }
 
-/// The identifier of an order, spelled as a [`ProductId`] is.
+/// The identifier of an order. It has the same rules as a [`ProductId`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OrderId(String);
 
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifier_has_no_character_that_a_key_is_made_of() {
+    fn an_identifier_cannot_contain_the_separator_of_a_key() {
         assert_eq!(ProductId::new("p001").map(|id| id.to_string()), Ok("p001".to_owned()));
         assert!(
             ProductId::new(&"a".repeat(64)).is_ok()

@@ -1,4 +1,4 @@
-//! The shop: products, their prices and stock, and what people do with them.
+//! The shop: products, their prices and stock, and the activities of its users.
 
 mod activity;
 mod idempotency_key;

@@ -1,4 +1,4 @@
-//! How a product's price changes, and which was the lowest.
+//! Price changes, and the lowest price in a period.
 
 use jiff::SignedDuration;
 use uuid::Uuid;
@@ -6,45 +6,46 @@ use uuid::Uuid;
 use super::{Amount, Currency, Money, Product, RowId};
 use crate::Moment;
 
-/// How far back a shop has to look for its lowest price when it announces a reduction:
-/// [Directive 98/6/EC, Article 6a](https://eur-lex.europa.eu/eli/dir/1998/6/2022-05-28).
+/// The period before a price reduction of which a shop must state the lowest price: [Directive
+/// 98/6/EC, Article 6a](https://eur-lex.europa.eu/eli/dir/1998/6/2022-05-28).
 pub const LOWEST_PRICE_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// A price and the moment from which on it is, or was, in effect.
+/// A price and the moment when it came into effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// How much, in the product's currency.
+    /// The amount, in the product's currency.
     pub amount: Amount,
-    /// Since when.
+    /// When the price came into effect.
     pub since: Moment,
 }
 
-/// A change of price, as it stands in the history.
+/// A price change, as the history stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceChange {
-    /// Which row.
+    /// The id of the row.
     pub row: RowId,
     /// The new price.
     pub price: Money,
-    /// The price before; `None` for a product's first.
+    /// The previous price; `None` for the first price of a product.
     pub previous: Option<Amount>,
 }
 
-/// A price in another currency than the product's.
+/// The price is not in the currency of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the product is priced in {of_product}, and a product's currency does not change")]
 pub struct CurrencyMismatch {
-    /// The product's.
+    /// The currency of the product.
     pub of_product: Currency,
 }
 
 impl Product {
-    /// The row of a new product's first price.
+    /// The history row for the first price of a new product.
     pub fn first_price(&self, id: Uuid) -> PriceChange {
         PriceChange { row: RowId { at: self.price.since, id }, price: self.money(), previous: None }
     }
 
-    /// The product at another price, and the row that says so; `None` when it costs that already.
+    /// The product with the new price, and the history row for the change; `None` when the product
+    /// has this price already.
     pub fn reprice(&self, to: Money, now: Moment, id: Uuid) -> Result<Option<(Self, PriceChange)>, CurrencyMismatch> {
         if to.currency != self.currency {
             return Err(CurrencyMismatch { of_product: self.currency });
@@ -61,9 +62,11 @@ impl Product {
     }
 }
 
-/// The lowest of the prices that were in effect at some moment from `from` up to, and without, `to`; of equal ones the first.
+/// The lowest of the prices that were in effect between `from` (included) and `to` (excluded). Of
+/// equal prices, the first.
 ///
-/// `prices` are in order. The last one at or before `from` was in effect when the window began, and counts; those before it do not.
+/// `prices` must be sorted by time. The last price at or before `from` was in effect when the
+/// window began, so it counts. Earlier ones do not.
 pub fn lowest_price(prices: &[Price], from: Moment, to: Moment) -> Option<Price> {
     let first = prices.partition_point(|price| price.since <= from).saturating_sub(1);
     let end = prices.partition_point(|price| price.since < to);
@@ -71,9 +74,9 @@ pub fn lowest_price(prices: &[Price], from: Moment, to: Moment) -> Option<Price>
     in_effect.iter().min_by_key(|price| price.amount).copied()
 }
 
-/// The moment at which the window of [`LOWEST_PRICE_WINDOW`] before another one begins.
+/// The start of the window of [`LOWEST_PRICE_WINDOW`] that ends at `end`.
 pub fn window_start(end: Moment) -> Moment {
-    // Nobody had a price before the year 1.
+    // The window would start before the year 1. There are no prices then, so it may be empty.
     end.timestamp().checked_sub(LOWEST_PRICE_WINDOW).ok().and_then(|start| Moment::new(start).ok()).unwrap_or(end)
 }
 
@@ -105,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn the_price_when_the_window_began_counts_and_the_one_before_it_does_not() {
+    fn the_price_at_the_start_of_the_window_counts_and_earlier_ones_do_not() {
         let prices = [price(0, 1), price(10, 5), price(30, 7)];
         assert_eq!(lowest_price(&prices, at(20), at(40)), Some(price(10, 5)));
         assert_eq!(lowest_price(&prices, at(10), at(40)), Some(price(10, 5)));
         assert_eq!(lowest_price(&prices, at(9), at(40)), Some(price(0, 1)));
         assert_eq!(lowest_price(&prices, at(30), at(40)), Some(price(30, 7)));
-        // Half open: the price that comes into effect at the end is not in it.
+        // The window is half open: a price that comes into effect at its end is outside.
         assert_eq!(lowest_price(&prices, at(20), at(30)), Some(price(10, 5)));
         assert_eq!(lowest_price(&[price(10, 5), price(20, 5)], at(0), at(40)), Some(price(10, 5)));
         assert_eq!(lowest_price(&[price(10, 5)], at(0), at(10)), None);
@@ -136,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prices_chain_and_the_extremes_are_those_of_the_history(
+        fn each_change_has_the_price_before_it_and_lowest_and_highest_match_the_history(
             changes in prop::collection::vec((0..5_u64, 0..50_i128), 0..30),
         ) {
             let mut product = product(2, at(20));
@@ -165,15 +168,15 @@ mod tests {
         }
 
         #[test]
-        fn the_lowest_price_is_that_of_a_look_at_every_moment(
+        fn the_lowest_price_is_the_lowest_of_the_prices_at_all_moments(
             steps in prop::collection::btree_map(0..40_i128, 0..6_u64, 0..12),
             from in 0..40_i128,
             length in 1..40_i128,
         ) {
             let prices: Vec<_> = steps.into_iter().map(|(since, cents)| price(since, cents)).collect();
             let in_effect = |moment| prices.iter().rfind(|price| price.since <= at(moment));
-            let looked_at = (from..from + length).filter_map(in_effect).map(|price| price.amount).min();
-            prop_assert_eq!(lowest_price(&prices, at(from), at(from + length)).map(|price| price.amount), looked_at);
+            let expected = (from..from + length).filter_map(in_effect).map(|price| price.amount).min();
+            prop_assert_eq!(lowest_price(&prices, at(from), at(from + length)).map(|price| price.amount), expected);
         }
     }
 }

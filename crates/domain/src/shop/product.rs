@@ -1,71 +1,76 @@
-//! A product: what it is called, what it costs, and how much of it there is.
+//! A product: its name, its price and its stock.
 
 use super::{Currency, Money, Price, ProductId, StockCount, StockLevel};
 use crate::Moment;
 use crate::ShortText;
 
-/// A product as it stands.
+/// The current state of a product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// Which.
+    /// The id.
     pub id: ProductId,
-    /// What people call it.
+    /// The name.
     pub name: ShortText,
-    /// The currency of all its prices, for ever.
+    /// The currency of all prices of the product. It never changes.
     pub currency: Currency,
-    /// What it costs, and since when: the moment of its newest price row.
+    /// The current price. Its `since` is the moment of the newest price row.
     pub price: Price,
-    /// The lowest price it ever had, and since when it had it first.
+    /// The lowest price the product has ever had, since the first time it had it.
     pub lowest: Price,
-    /// The highest, likewise.
+    /// The highest price, in the same way.
     pub highest: Price,
-    /// How many there are, and how many of them are promised.
+    /// The stock, and how much of it is reserved.
     pub level: StockLevel,
-    /// The stock at which it is low; of 0, it is never low before all is gone.
+    /// The stock is low when it is at or below this number. 0 turns the alerts for low stock off.
     pub low_stock_threshold: StockCount,
-    /// Counts every change of any of it, from 1 on: what concurrent changes meet at.
+    /// The number of changes of the product, from 1 on. It is used for optimistic locking.
     pub version: u64,
-    /// The moment of its newest row of stock, if there is one.
+    /// The moment of the newest stock row, if there is one.
     pub stocked_at: Option<Moment>,
-    /// When it was created.
+    /// When the product was created.
     pub created_at: Moment,
-    /// When it was changed last.
+    /// When the product was last changed.
     pub updated_at: Moment,
-    /// Since when it is archived: it is not sold any more, and its price and stock stay as they are.
+    /// When the product was archived. An archived product is no longer sold, and its price and
+    /// stock stay as they are.
     pub archived_at: Option<Moment>,
 }
 
-/// What a product is to be: a new one, or a known one by another name, with another threshold, archived or restored.
+/// The values that a client sends for a product. They create a new product, or set the name, the
+/// threshold and the archived state of an existing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductForm {
-    /// What people call it.
+    /// The name.
     pub name: ShortText,
-    /// What it costs; for a known product, what it costs already.
+    /// The price of a new product. For an existing product, it must be its current price.
     pub price: Option<Money>,
-    /// How many are there from the beginning; for a known product, how many there are already.
+    /// The initial stock of a new product. For an existing product, it must be its current stock.
     pub stock: Option<StockCount>,
-    /// The stock at which it is low. A new product that does not say has 0, a known one keeps what it has.
+    /// The threshold for low stock. `None` means 0 for a new product and no change for an existing
+    /// one.
     pub low_stock_threshold: Option<StockCount>,
-    /// Whether it is archived. A new product that does not say is not, a known one stays as it is.
+    /// Whether the product is archived. `None` means no for a new product and no change for an
+    /// existing one.
     pub archived: Option<bool>,
 }
 
-/// Why a product cannot be what it is asked to be.
+/// Why the values are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProductRefusal {
     /// A new product needs a price.
     #[error("a new product needs `price` and `currency`")]
     PriceMissing,
-    /// Prices change in their own way, with a row in the history.
+    /// A price only changes through a price change, which writes a row of the history.
     #[error("the product exists and costs something else: change its price with POST /products/{{id}}/price")]
     OtherPrice,
-    /// Stock moves in its own way, with a row in the ledger.
+    /// Stock only changes through a stock change, which writes a row of the ledger.
     #[error("the product exists and has another stock: move it with POST /products/{{id}}/stock")]
     OtherStock,
 }
 
 impl ProductForm {
-    /// A new product of this form, without any stock yet: that comes with its first row.
+    /// A new product with these values. Its stock is 0 here: the first row of the ledger adds the
+    /// initial stock.
     pub fn create(&self, id: ProductId, now: Moment) -> Result<Product, ProductRefusal> {
         let Money { amount, currency } = self.price.ok_or(ProductRefusal::PriceMissing)?;
         let price = Price { amount, since: now };
@@ -86,7 +91,7 @@ impl ProductForm {
         })
     }
 
-    /// A known product in this form; `None` when it is so already.
+    /// The product with these values; `None` when it has them already.
     pub fn update(&self, product: &Product, now: Moment) -> Result<Option<Product>, ProductRefusal> {
         if self.price.is_some_and(|price| price != product.money()) {
             return Err(ProductRefusal::OtherPrice);
@@ -102,7 +107,7 @@ impl ProductForm {
         Ok((!is_so).then(|| Product { name: name(), low_stock_threshold, archived_at, ..product.changed(now) }))
     }
 
-    /// Since when the product is archived. One that is archived again keeps its moment.
+    /// The time when the product was archived. Archiving it again keeps the first time.
     fn archived_at(&self, known: Option<Moment>, now: Moment) -> Option<Moment> {
         match self.archived {
             None => known,
@@ -112,12 +117,13 @@ impl ProductForm {
 }
 
 impl Product {
-    /// What it costs.
+    /// The current price as an amount of a currency.
     pub fn money(&self) -> Money {
         Money { amount: self.price.amount, currency: self.currency }
     }
 
-    /// The same in its next version. Each change of a product begins with it.
+    /// The product with the next version and change time. Each change of a product starts with
+    /// this.
     pub fn changed(&self, now: Moment) -> Self {
         Self { version: self.version + 1, updated_at: self.updated_at.max(now), ..self.clone() }
     }
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_changes_name_and_threshold_and_neither_price_nor_stock() {
+    fn a_form_changes_the_name_and_the_threshold_but_neither_price_nor_stock() {
         let now = moment("2024-01-16T00:00:00Z");
         let renamed = form("Mug").update(&cup(), now).expect("a form").expect("a change");
         assert_eq!((renamed.name.as_str(), renamed.version, renamed.updated_at), ("Mug", 2, now));
@@ -181,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_archives_and_restores_and_one_that_says_nothing_leaves_it() {
+    fn a_form_archives_and_restores_a_product_or_leaves_it_as_it_is() {
         let [now, later] = ["2024-01-16T00:00:00Z", "2024-01-17T00:00:00Z"].map(moment);
         let of = |archived| ProductForm { archived, ..form("Cup") };
         let archived = of(Some(true)).update(&cup(), now).expect("a form").expect("a change");
@@ -194,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_slow_does_not_turn_back_when_a_product_was_changed() {
+    fn a_slow_clock_does_not_move_the_change_time_backwards() {
         let earlier = moment("2024-01-14T00:00:00Z");
         assert_eq!(cup().changed(earlier).updated_at, cup().updated_at);
     }

@@ -1,35 +1,35 @@
-//! Numbers of goods.
+//! Numbers of pieces of a product.
 
 use super::StockLevel;
 
-/// A number of goods that an order takes or a delivery brings: 1 to 1,000,000,000.
+/// The number of pieces of an order or a delivery: 1 to 1,000,000,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity(u32);
 
-/// A correction of the stock by hand: -1,000,000,000 to 1,000,000,000, and not 0.
+/// A manual correction of the stock: -1,000,000,000 to 1,000,000,000, but not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adjustment(i32);
 
-/// The goods that somebody counted: 0 to [`StockLevel::MAX`].
+/// The result of a stock count: 0 to [`StockLevel::MAX`] pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StockCount(u64);
 
-/// Why a number is not the quantity of a movement.
+/// Why a number is not valid for a stock movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// Of goods that come or go.
+    /// The number of pieces that come in or go out.
     #[error("must be a whole number from 1 to {max}", max = Quantity::MAX)]
     Quantity,
-    /// Of an adjustment.
+    /// The number of an adjustment.
     #[error("must be a whole number from -{max} to {max} and not 0", max = Quantity::MAX)]
     Adjustment,
-    /// Of a count.
+    /// The number of a count.
     #[error("must be a whole number from 0 to {max}", max = StockLevel::MAX)]
     StockCount,
 }
 
 impl Quantity {
-    /// The largest.
+    /// The largest quantity.
     pub const MAX: u32 = 1_000_000_000;
 
     /// Checks the bounds.
@@ -52,7 +52,7 @@ impl Adjustment {
         delta.map(Self).ok_or(QuantityError::Adjustment)
     }
 
-    /// The number, with its sign.
+    /// The number with its sign.
     pub fn get(self) -> i64 {
         i64::from(self.0)
     }

@@ -1,4 +1,5 @@
-//! Reservations: goods promised to an order until it is paid, given up, or too late.
+//! Reservations: stock held for an order until the order commits it, releases it, or the hold
+//! expires.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,101 +8,102 @@ use std::time::Duration;
 use super::{OrderId, Quantity};
 use crate::{Moment, MomentError};
 
-/// Goods promised to an order.
+/// Stock held for an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
-    /// To which.
+    /// The order.
     pub order_id: OrderId,
-    /// How many.
+    /// The number of pieces.
     pub quantity: Quantity,
-    /// Since when.
+    /// When the reservation was made.
     pub created_at: Moment,
-    /// The first moment at which the promise holds no longer.
+    /// The first moment at which the reservation is no longer valid.
     pub expires_at: Moment,
-    /// Where it stands.
+    /// The state.
     pub state: ReservationState,
 }
 
-/// Where a reservation stands. It leaves [`ReservationState::Open`] once, and no other state.
+/// The state of a reservation. It changes at most once, from [`ReservationState::Open`] to
+/// [`ReservationState::Settled`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservationState {
-    /// The goods are kept for the order.
+    /// The stock is held for the order.
     Open,
-    /// It is over: what became of the goods, and when.
+    /// The reservation has ended, in this way and at this time.
     Settled(Settlement, Moment),
 }
 
-/// What became of the goods.
+/// How a reservation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
-    /// They went to the order.
+    /// The stock left with the order.
     Committed,
-    /// The order gave them up.
+    /// The order gave the stock back.
     Released,
-    /// Nothing was heard in time.
+    /// The hold time ended before the order committed or released the stock.
     Expired,
 }
 
-/// A text that names no state.
+/// The text is not the name of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected OPEN, COMMITTED, RELEASED or EXPIRED")]
 pub struct ReservationStateError;
 
-/// How long goods are kept: 1 second to a day.
+/// How long stock is held: 1 second to 1 day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HoldTime(u32);
 
-/// A number of seconds that nothing is kept for.
+/// The number of seconds is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a whole number of seconds from 1 to {max}", max = HoldTime::SECONDS_MAX)]
 pub struct HoldTimeError;
 
-/// Why a reservation cannot end so.
+/// Why a reservation cannot be committed or released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettleError {
-    /// It has ended in another way.
+    /// The reservation has already ended in another way.
     #[error("it is {0} since {1}")]
     Settled(Settlement, Moment),
-    /// Its time is over, whether or not anybody has given the goods back yet.
+    /// The hold time is over. This does not depend on whether the stock has been released yet.
     #[error("it was good until {0}")]
     Expired(Moment),
 }
 
-/// What settling comes to.
+/// The result of committing or releasing a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// It ends now, in this way.
+    /// The reservation ends now, in this way.
     Now(Settlement),
-    /// It had ended so before: nothing is left to do.
+    /// The reservation has already ended in this way. Nothing is left to do.
     Before,
 }
 
 impl Reservation {
-    /// A new one.
+    /// A new reservation.
     ///
-    /// # Errors
-    /// At the end of time.
+    /// # Errors The hold time would end after the last supported moment.
     pub fn new(order_id: OrderId, quantity: Quantity, hold_time: HoldTime, now: Moment) -> Result<Self, MomentError> {
         let expires_at = now.timestamp().checked_add(hold_time.duration()).map_err(|_| MomentError::OutOfRange)?;
         let expires_at = Moment::new(expires_at)?;
         Ok(Self { order_id, quantity, created_at: now, expires_at, state: ReservationState::Open })
     }
 
-    /// Whether somebody who asks for so many for so long asks for this one.
+    /// Whether a request for this quantity and hold time repeats the request that made this
+    /// reservation.
     pub fn is_for(&self, quantity: Quantity, hold_time: HoldTime) -> bool {
         let held = self.expires_at.timestamp().duration_since(self.created_at.timestamp());
         self.quantity == quantity && held.unsigned_abs() == hold_time.duration()
     }
 
-    /// Whether its time is over and the goods are still kept.
+    /// Whether the hold time is over and the stock is still held.
     pub fn is_overdue(&self, now: Moment) -> bool {
         self.state == ReservationState::Open && now >= self.expires_at
     }
 
-    /// The goods go to the order.
+    /// Commits the reservation: the stock leaves with the order.
     ///
-    /// # Errors
-    /// [`SettleError`]. What is overdue is refused before anybody has cleaned it up as well as after.
+    /// # Errors [`SettleError`]. An overdue reservation is refused both before and after its stock
+    /// is released.
     pub fn commit(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
             ReservationState::Open if self.is_overdue(now) => Err(SettleError::Expired(self.expires_at)),
@@ -112,10 +114,10 @@ impl Reservation {
         }
     }
 
-    /// The order gives the goods up. Of one that is overdue that is nothing new: it expires.
+    /// Releases the reservation: the order gives the stock back. An overdue reservation expires
+    /// instead.
     ///
-    /// # Errors
-    /// [`SettleError::Settled`] when the goods have gone.
+    /// # Errors [`SettleError::Settled`] when the reservation has been committed.
     pub fn release(&self, now: Moment) -> Result<SettleOutcome, SettleError> {
         match self.state {
             ReservationState::Open if self.is_overdue(now) => Ok(SettleOutcome::Now(Settlement::Expired)),
@@ -129,7 +131,7 @@ impl Reservation {
 }
 
 impl HoldTime {
-    /// A day.
+    /// One day.
     pub const SECONDS_MAX: u32 = 24 * 60 * 60;
 
     /// Checks the bounds.
@@ -138,21 +140,21 @@ impl HoldTime {
         seconds.map(Self).ok_or(HoldTimeError)
     }
 
-    /// The same as a duration.
+    /// The hold time as a duration.
     pub fn duration(self) -> Duration {
         Duration::from_secs(u64::from(self.0))
     }
 }
 
 impl Default for HoldTime {
-    /// A quarter of an hour.
+    /// 15 minutes.
     fn default() -> Self {
         Self(15 * 60)
     }
 }
 
 impl Settlement {
-    /// As it is spelled in a row, and by clients.
+    /// The name in stored rows and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "COMMITTED",
@@ -178,7 +180,7 @@ impl FromStr for Settlement {
 }
 
 impl ReservationState {
-    /// As it is spelled in a row, and by clients.
+    /// The name in stored rows and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "OPEN",
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_ends_when_its_time_is_over_and_knows_who_asks_for_it_again() {
+    fn a_reservation_has_an_end_and_recognises_a_repeated_request() {
         let open = reservation(ReservationState::Open);
         assert_eq!(open.expires_at, moment("2024-01-15T10:15:00Z"));
         assert!(open.is_for(quantity(2), HoldTime::default()) && !open.is_for(quantity(3), HoldTime::default()));
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_holds_to_the_nanosecond_before_its_end() {
+    fn a_reservation_is_valid_until_the_nanosecond_before_its_end() {
         let open = reservation(ReservationState::Open);
         let (last, end) = (moment("2024-01-15T10:14:59.999999999Z"), open.expires_at);
         assert_eq!(open.commit(last), Ok(SettleOutcome::Now(Settlement::Committed)));
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_ends_in_no_other_way() {
+    fn a_settled_reservation_cannot_be_settled_in_another_way() {
         let (at, late) = (moment("2024-01-15T10:05:00Z"), moment("2024-01-16T00:00:00Z"));
         let settled = |settlement| reservation(ReservationState::Settled(settlement, at));
         let end = reservation(ReservationState::Open).expires_at;
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_somebody_has_cleaned_up_makes_no_difference_to_an_order_that_comes_too_late() {
+    fn a_late_order_gets_the_same_answer_before_and_after_the_cleanup() {
         let now = moment("2024-01-15T10:15:00Z");
         let (before, after) = (
             reservation(ReservationState::Open),
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn goods_are_kept_for_a_second_to_a_day_and_for_a_quarter_of_an_hour_unless_told() {
+    fn a_hold_time_is_one_second_to_one_day_and_15_minutes_by_default() {
         assert_eq!(HoldTime::default().duration(), Duration::from_secs(900));
         assert_eq!(HoldTime::new(86_400).map(HoldTime::duration), Ok(Duration::from_secs(86_400)));
         for seconds in [i64::MIN, -1, 0, 86_401, i64::MAX] {

@@ -1,4 +1,4 @@
-//! The rows of a product's ledgers: prices and movements of stock.
+//! The ids of the rows in a product's ledgers: the price history and the stock ledger.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,26 +7,28 @@ use uuid::Uuid;
 
 use crate::Moment;
 
-/// Which row: its moment, and an id for rows of one moment. Shown as `2024-01-15T10:30:00.123000000Z~<uuid>`; of two rows of one ledger, the
-/// later one is the greater, and so is its text.
+/// The id of a row: its moment, and a UUID that tells rows of the same moment apart. It is printed
+/// as `2024-01-15T10:30:00.123000000Z~<uuid>`. Later rows of a ledger have greater ids, as values
+/// and as texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
-    /// When it happened.
+    /// The time of the change.
     pub at: Moment,
     /// A UUIDv7.
     pub id: Uuid,
 }
 
-/// A text that is no [`RowId`].
+/// The text is not a valid [`RowId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected the id of a row, as 2024-01-15T10:30:00.123000000Z~018d0c1e-8b7b-7000-8000-000000000000")]
 pub struct RowIdError;
 
 impl RowId {
-    /// The row that follows the newest one of a ledger. Clocks of two instances differ, and the ledger's order is still the order in which things
-    /// happened: the row's moment is now, or a nanosecond after the newest row's where that is not earlier.
+    /// The id of the row after the newest one of a ledger. Its moment is `now`, but at least one
+    /// nanosecond after the newest row. Without this, rows written by instances with different
+    /// clocks would not be in the order in which the changes happened.
     pub fn following(newest: Option<Moment>, now: Moment, id: Uuid) -> Self {
-        // At the end of time there is no next nanosecond, and ids alone tell rows apart.
+        // The last supported moment has no next nanosecond. There, only the UUIDs tell rows apart.
         let earliest = newest.map(|newest| newest.next().unwrap_or(newest));
         Self { at: earliest.map_or(now, |earliest| earliest.max(now)), id }
     }
@@ -45,7 +47,7 @@ impl FromStr for RowId {
         let (at, id) = text.split_once('~').ok_or(RowIdError)?;
         let row =
             Self { at: Moment::parse(at).map_err(|_| RowIdError)?, id: Uuid::parse_str(id).map_err(|_| RowIdError)? };
-        // Only as it is printed: a row has one id.
+        // Accepts only the printed form, so that a row has one id.
         (row.to_string() == text).then_some(row).ok_or(RowIdError)
     }
 }
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_comes_after_the_newest_one_whatever_the_clock_says() {
+    fn a_row_comes_after_the_newest_one_even_if_the_clock_is_slow() {
         let (early, late) = (moment("2024-01-15T10:30:00Z"), moment("2024-01-15T10:30:01Z"));
         let at = |newest, now| RowId::following(newest, now, Uuid::nil()).at.to_string();
         assert_eq!(at(None, early), "2024-01-15T10:30:00.000000000Z");
@@ -69,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rows_id_is_read_back_as_it_is_shown_and_in_no_other_spelling() {
+    fn a_row_id_is_parsed_from_its_printed_form_and_from_no_other() {
         let row = RowId { at: moment("2024-01-15T10:30:00.5Z"), id: Uuid::from_u128(7) };
         assert_eq!(row.to_string().parse(), Ok(row));
         let id = Uuid::from_u128(7);

@@ -1,86 +1,92 @@
-//! Stock: how many of a product are there, how many of them are promised, and what a movement makes of it.
+//! The stock of a product: how many pieces there are, how many are reserved, and how movements
+//! change it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Adjustment, Quantity, QuantityError, StockCount};
 
-/// How many of a product are there, and how many of those are promised to orders: never more than there are.
+/// The stock of a product, and how many of its pieces are reserved for orders. The operations never
+/// reserve more pieces than there are. A stored level may have more reserved than in stock if
+/// something else has written the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StockLevel {
     stock: u64,
     reserved: u64,
 }
 
-/// Two numbers that are no level.
+/// A number of a stock level is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reserved} reserved of a stock of {stock}: expected at most {max} of each", max = StockLevel::MAX)]
 pub struct StockLevelError {
-    /// The goods that are there.
+    /// The number of pieces in stock.
     pub stock: u64,
-    /// Those of them that are promised.
+    /// The number of reserved pieces.
     pub reserved: u64,
 }
 
-/// Why goods cannot move. Nothing is rounded down to what would be possible. Each comes with the level as it is.
+/// Why a change of the stock is refused. A change that is not possible in full is refused as a
+/// whole. Each variant has the current level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StockRefusal {
-    /// More would leave than is there and not promised.
+    /// More pieces would leave than are available.
     #[error("{} are there, {} of them are reserved: {} are available", .0.stock, .0.reserved, .0.available())]
     Insufficient(StockLevel),
-    /// The stock would fall below what orders are promised.
+    /// The stock would fall below the number of reserved pieces.
     #[error("{} of {} are reserved: the stock cannot fall below that", .0.reserved, .0.stock)]
     Reserved(StockLevel),
-    /// The stock would grow over [`StockLevel::MAX`].
+    /// The stock would exceed [`StockLevel::MAX`].
     #[error("{} are there, and the stock may grow to {max} at most", .0.stock, max = StockLevel::MAX)]
     Overflow(StockLevel),
-    /// More would be given back or handed over than is promised: the reservation is not in this level.
+    /// More pieces would be released or committed than are reserved: the reservation is not part of
+    /// this level.
     #[error("only {} are reserved", .0.reserved)]
     NotReserved(StockLevel),
 }
 
-/// What a row of the ledger is about.
+/// The type of a ledger row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeType {
-    /// Goods came.
+    /// Pieces came in.
     In,
-    /// Goods went.
+    /// Pieces went out.
     Out,
-    /// Somebody corrected the stock by so many.
+    /// The stock was corrected by a number of pieces.
     Adjust,
-    /// Somebody counted.
+    /// The stock was counted.
     Count,
 }
 
-/// A text that names no [`ChangeType`].
+/// The text is not the name of a [`ChangeType`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected IN, OUT, ADJUST or COUNT")]
 pub struct ChangeTypeError;
 
-/// Something that happens to the goods of a product.
+/// A change of a product's stock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StockMovement {
-    /// So many come.
+    /// This many pieces come in.
     In(Quantity),
-    /// So many go, of those that nobody is promised.
+    /// This many pieces go out. They must not be reserved.
     Out(Quantity),
-    /// There are so many more or fewer than was thought.
+    /// The stock is corrected by this number of pieces.
     Adjust(Adjustment),
-    /// So many are there.
+    /// The stock was counted, with this result.
     Count(StockCount),
 }
 
-/// What a movement made of the stock. The row that tells of it has the same three numbers: rows chain without a gap.
+/// The levels before and after a movement. The ledger row has the stock before, the change and the
+/// stock after, so the rows follow each other without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StockChange {
-    /// As it was.
+    /// The level before.
     pub before: StockLevel,
-    /// As it is now.
+    /// The level after.
     pub after: StockLevel,
 }
 
 impl StockLevel {
-    /// The most goods of one product.
+    /// The largest stock of one product.
     pub const MAX: u64 = 1_000_000_000_000;
 
     /// Checks the bounds.
@@ -89,25 +95,24 @@ impl StockLevel {
         is_level.then_some(Self { stock, reserved }).ok_or(StockLevelError { stock, reserved })
     }
 
-    /// The goods that are there.
+    /// The number of pieces in stock.
     pub fn stock(self) -> u64 {
         self.stock
     }
 
-    /// Those of them that are promised to orders.
+    /// The number of pieces reserved for orders.
     pub fn reserved(self) -> u64 {
         self.reserved
     }
 
-    /// Those of them that anybody may have.
+    /// The number of pieces that can be sold or reserved.
     pub fn available(self) -> u64 {
         self.stock.saturating_sub(self.reserved)
     }
 
-    /// Moves goods.
+    /// Applies a movement.
     ///
-    /// # Errors
-    /// [`StockRefusal`]; nothing has moved.
+    /// # Errors [`StockRefusal`]; the level is unchanged.
     pub fn apply(self, movement: StockMovement) -> Result<StockChange, StockRefusal> {
         let (stock, available) = (self.stock, self.available());
         let stock = match movement {
@@ -119,7 +124,7 @@ impl StockLevel {
             }
             StockMovement::Count(counted) => counted.get(),
         };
-        // Where promised goods are missing already, more of them may come.
+        // If reserved pieces are missing already, a movement may still raise the stock.
         if stock < self.reserved && stock < self.stock {
             return Err(StockRefusal::Reserved(self));
         }
@@ -129,7 +134,7 @@ impl StockLevel {
         Ok(StockChange { before: self, after: Self { stock, ..self } })
     }
 
-    /// Promises goods to an order.
+    /// Reserves pieces for an order.
     ///
     /// # Errors
     /// [`StockRefusal::Insufficient`].
@@ -140,28 +145,29 @@ impl StockLevel {
         Ok(Self { reserved: self.reserved + quantity.get(), ..self })
     }
 
-    /// Takes a promise back: anybody may have the goods again. Of several reservations at once, `quantity` is the sum.
+    /// Ends a reservation and makes its pieces available again. For several reservations at once,
+    /// `quantity` is their sum.
     ///
-    /// # Errors
-    /// [`StockRefusal::NotReserved`], which a table that only this suite has written does not bring about.
+    /// # Errors [`StockRefusal::NotReserved`]. It cannot occur in a table that only this suite
+    /// writes.
     pub fn release(self, quantity: u64) -> Result<Self, StockRefusal> {
         let reserved = self.reserved.checked_sub(quantity).ok_or(StockRefusal::NotReserved(self))?;
         Ok(Self { reserved, ..self })
     }
 
-    /// Keeps a promise: the goods leave.
+    /// Ends a reservation: its pieces leave the stock.
     ///
-    /// # Errors
-    /// As for [`StockLevel::release`], and [`StockRefusal::Insufficient`] when promised goods are missing.
+    /// # Errors The same as for [`StockLevel::release`], and [`StockRefusal::Insufficient`] when
+    /// reserved pieces are missing.
     pub fn commit(self, quantity: Quantity) -> Result<StockChange, StockRefusal> {
-        let promised = self.release(quantity.get())?;
+        let released = self.release(quantity.get())?;
         let stock = self.stock.checked_sub(quantity.get()).ok_or(StockRefusal::Insufficient(self))?;
-        Ok(StockChange { before: self, after: Self { stock, ..promised } })
+        Ok(StockChange { before: self, after: Self { stock, ..released } })
     }
 }
 
 impl StockRefusal {
-    /// How much is there.
+    /// The current level.
     pub fn level(self) -> StockLevel {
         match self {
             Self::Insufficient(level) | Self::Reserved(level) | Self::Overflow(level) | Self::NotReserved(level) => {
@@ -172,7 +178,7 @@ impl StockRefusal {
 }
 
 impl StockChange {
-    /// By how much the stock has grown, or fallen.
+    /// The change of the stock; negative if the stock has fallen.
     pub fn delta(self) -> i64 {
         // Both are at most `StockLevel::MAX`.
         self.after.stock as i64 - self.before.stock as i64
@@ -180,7 +186,7 @@ impl StockChange {
 }
 
 impl StockMovement {
-    /// What its row is about.
+    /// The type of the ledger row for this movement.
     pub fn change_type(self) -> ChangeType {
         match self {
             Self::In(_) => ChangeType::In,
@@ -190,7 +196,7 @@ impl StockMovement {
         }
     }
 
-    /// A movement of that type; what its number means depends on the type.
+    /// A movement of this type. The meaning of the number depends on the type.
     pub fn new(change_type: ChangeType, number: i64) -> Result<Self, QuantityError> {
         Ok(match change_type {
             ChangeType::In => Self::In(Quantity::new(number)?),
@@ -200,7 +206,7 @@ impl StockMovement {
         })
     }
 
-    /// The number that it was made with.
+    /// The number with which the movement was created.
     pub fn number(self) -> i64 {
         match self {
             Self::In(quantity) | Self::Out(quantity) => quantity.get() as i64,
@@ -211,7 +217,7 @@ impl StockMovement {
 }
 
 impl ChangeType {
-    /// As it is spelled in a row, and by clients.
+    /// The name in stored rows and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::In => "IN",
@@ -255,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_movement_adds_takes_corrects_or_counts() {
+    fn a_movement_adds_removes_corrects_or_counts() {
         let ten = level(10, 4);
         assert_eq!(after(ten, "IN", 5), Ok((15, 5)));
         assert_eq!(after(ten, "OUT", 6), Ok((4, -6)));
@@ -266,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_promised_cannot_leave_in_any_other_way() {
+    fn reserved_pieces_leave_only_by_a_commit() {
         let ten = level(10, 4);
         assert_eq!(after(ten, "OUT", 7), Err(StockRefusal::Insufficient(ten)));
         assert_eq!(after(ten, "ADJUST", -11), Err(StockRefusal::Insufficient(ten)));
@@ -280,13 +286,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_is_there() {
+    fn a_refusal_tells_the_current_level() {
         let refused = after(level(10, 4), "OUT", 7).expect_err("too many");
         assert_eq!(refused.to_string(), "10 are there, 4 of them are reserved: 6 are available");
     }
 
     #[test]
-    fn a_stock_ends_at_a_million_million() {
+    fn a_stock_is_at_most_a_million_million() {
         let full = level(StockLevel::MAX, 0);
         assert_eq!(after(full, "IN", 1), Err(StockRefusal::Overflow(full)));
         assert_eq!(after(full, "ADJUST", 1), Err(StockRefusal::Overflow(full)));
@@ -295,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn where_promised_goods_are_missing_more_may_come_and_none_may_go() {
+    fn a_stock_that_lacks_reserved_pieces_may_rise_but_not_fall() {
         let short = level(3, 5);
         assert_eq!(short.available(), 0);
         assert_eq!(after(short, "IN", 1), Ok((4, 1)));
@@ -308,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_means_what_its_type_says_and_has_bounds() {
+    fn the_number_of_a_movement_has_the_bounds_of_its_type() {
         let made = |change_type: &str, number| StockMovement::new(change_type.parse().expect("a type"), number);
         for number in [i64::MIN, -1, 0, 1_000_000_001, i64::MAX] {
             assert_eq!(made("IN", number), Err(QuantityError::Quantity), "{number}");
@@ -329,13 +335,14 @@ mod tests {
         }
     }
 
-    /// Any of the things that can happen to a level, drawn small so that refusals are as common as effects.
+    /// One random operation on a level. The numbers are small, so that refusals are as common as
+    /// successes.
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Move(StockMovement),
         Reserve(Quantity),
-        GiveBack(u64),
-        HandOver(Quantity),
+        Release(u64),
+        Commit(Quantity),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -348,62 +355,62 @@ mod tests {
                 .prop_map(|delta| Step::Move(movement("ADJUST", delta))),
             (0_i64..40).prop_map(|counted| Step::Move(movement("COUNT", counted))),
             quantity().prop_map(Step::Reserve),
-            (1_u64..20).prop_map(Step::GiveBack),
-            quantity().prop_map(Step::HandOver),
+            (1_u64..20).prop_map(Step::Release),
+            quantity().prop_map(Step::Commit),
         ]
     }
 
     proptest! {
-        /// The reference knows every good by itself: whether it is there, and whether it is promised.
+        /// The reference keeps each piece on its own: reserved or not.
         #[test]
-        fn a_level_is_what_a_count_of_single_goods_gives(steps in prop::collection::vec(step(), 0..60)) {
-            let (mut level, mut free, mut promised) = (StockLevel::default(), Vec::<()>::new(), Vec::<()>::new());
+        fn a_level_matches_a_model_of_single_pieces(steps in prop::collection::vec(step(), 0..60)) {
+            let (mut level, mut free, mut reserved) = (StockLevel::default(), Vec::<()>::new(), Vec::<()>::new());
             let mut ledger = 0;
             for step in steps {
-                let (there, before) = (free.len() + promised.len(), level);
+                let (there, before) = (free.len() + reserved.len(), level);
                 let outcome = match step {
                     Step::Move(movement) => level.apply(movement).map(|moved| {
                         ledger += moved.delta();
                         moved.after
                     }),
                     Step::Reserve(quantity) => level.reserve(quantity),
-                    Step::GiveBack(quantity) => level.release(quantity),
-                    Step::HandOver(quantity) => level.commit(quantity).map(|moved| {
+                    Step::Release(quantity) => level.release(quantity),
+                    Step::Commit(quantity) => level.commit(quantity).map(|moved| {
                         ledger += moved.delta();
                         moved.after
                     }),
                 };
-                let wanted = match step {
-                    Step::Move(StockMovement::In(quantity)) => Some((free.len() + quantity.get() as usize, promised.len())),
+                let expected = match step {
+                    Step::Move(StockMovement::In(quantity)) => Some((free.len() + quantity.get() as usize, reserved.len())),
                     Step::Move(StockMovement::Out(quantity)) => {
-                        free.len().checked_sub(quantity.get() as usize).map(|free| (free, promised.len()))
+                        free.len().checked_sub(quantity.get() as usize).map(|free| (free, reserved.len()))
                     }
                     Step::Move(StockMovement::Adjust(delta)) => {
                         let there = there as i64 + delta.get();
-                        (there >= promised.len() as i64).then(|| (there as usize - promised.len(), promised.len()))
+                        (there >= reserved.len() as i64).then(|| (there as usize - reserved.len(), reserved.len()))
                     }
                     Step::Move(StockMovement::Count(counted)) => {
-                        (counted.get() as usize).checked_sub(promised.len()).map(|free| (free, promised.len()))
+                        (counted.get() as usize).checked_sub(reserved.len()).map(|free| (free, reserved.len()))
                     }
                     Step::Reserve(quantity) => {
                         let quantity = quantity.get() as usize;
-                        free.len().checked_sub(quantity).map(|free| (free, promised.len() + quantity))
+                        free.len().checked_sub(quantity).map(|free| (free, reserved.len() + quantity))
                     }
-                    Step::GiveBack(quantity) => {
+                    Step::Release(quantity) => {
                         let quantity = quantity as usize;
-                        promised.len().checked_sub(quantity).map(|promised| (free.len() + quantity, promised))
+                        reserved.len().checked_sub(quantity).map(|reserved| (free.len() + quantity, reserved))
                     }
-                    Step::HandOver(quantity) => {
-                        promised.len().checked_sub(quantity.get() as usize).map(|promised| (free.len(), promised))
+                    Step::Commit(quantity) => {
+                        reserved.len().checked_sub(quantity.get() as usize).map(|reserved| (free.len(), reserved))
                     }
                 };
-                prop_assert_eq!(outcome.is_ok(), wanted.is_some(), "{:?} of {:?}", step, before);
-                if let (Ok(after), Some((free_after, promised_after))) = (outcome, wanted) {
+                prop_assert_eq!(outcome.is_ok(), expected.is_some(), "{:?} of {:?}", step, before);
+                if let (Ok(after), Some((free_after, reserved_after))) = (outcome, expected) {
                     level = after;
                     free.resize(free_after, ());
-                    promised.resize(promised_after, ());
+                    reserved.resize(reserved_after, ());
                 }
-                prop_assert_eq!((level.available(), level.reserved()), (free.len() as u64, promised.len() as u64));
+                prop_assert_eq!((level.available(), level.reserved()), (free.len() as u64, reserved.len() as u64));
                 prop_assert!(level.reserved() <= level.stock());
                 prop_assert_eq!(ledger, level.stock() as i64);
             }

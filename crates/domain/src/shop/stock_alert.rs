@@ -1,20 +1,21 @@
-//! What is worth saying about a stock that has changed.
+//! Alerts about a stock that has run low or out.
 
-/// How a product's stock stands to its threshold.
+/// A product's stock and its threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchedStock {
-    /// The goods that are there.
+    /// The number of pieces in stock.
     pub stock: u64,
-    /// The level at which they are said to be low; of 0, there is nothing to say before all are gone.
+    /// The stock is low when it is at or below this number. With 0 there is no alert for low stock,
+    /// only one for an empty stock.
     pub threshold: u64,
 }
 
-/// What is worth saying about a stock that has changed.
+/// An alert about a change of stock or threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StockAlert {
-    /// It has come down to its threshold, or the threshold up to it.
+    /// The stock is now at or below its threshold.
     Low,
-    /// Nothing is left.
+    /// The stock is now 0.
     Out,
 }
 
@@ -23,7 +24,8 @@ impl WatchedStock {
         self.threshold > 0 && self.stock <= self.threshold
     }
 
-    /// What to say after this has become `after`: each thing when it comes true, and not again while it stays so.
+    /// The alerts for a change from `self` to `after`. An alert is raised when its condition
+    /// becomes true, and not again while it stays true.
     pub fn alerts(self, after: Self) -> Vec<StockAlert> {
         let is_low = after.is_low() && !self.is_low();
         let is_out = after.stock == 0 && self.stock > 0;
@@ -38,7 +40,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_notice_is_given_when_it_comes_true_and_not_while_it_stays_so() {
+    fn an_alert_is_raised_when_it_becomes_true_and_not_while_it_stays_true() {
         let at = |stock, threshold| WatchedStock { stock, threshold };
         let alerts = |before, after| at(before, 5).alerts(at(after, 5));
         assert_eq!(alerts(6, 5), [StockAlert::Low]);
@@ -53,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn falling_through_a_threshold_step_by_step_says_low_once(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
+        fn a_stock_that_falls_below_its_threshold_step_by_step_is_reported_once(stocks in prop::collection::vec(0_u64..12, 1..40), threshold in 1_u64..10) {
             let at = |stock| WatchedStock { stock, threshold };
             let (mut low, mut out) = (0, 0);
             for pair in stocks.windows(2) {
@@ -61,7 +63,7 @@ mod tests {
                 low += usize::from(alerts.contains(&StockAlert::Low));
                 out += usize::from(alerts.contains(&StockAlert::Out));
             }
-            // Runs of low and of empty stock that begin after the first.
+            // The number of times that a low or an empty stock begins after the first step.
             let runs = |is: &dyn Fn(u64) -> bool| stocks.windows(2).filter(|pair| !is(pair[0]) && is(pair[1])).count();
             prop_assert_eq!((low, out), (runs(&|stock| stock <= threshold), runs(&|stock| stock == 0)));
         }

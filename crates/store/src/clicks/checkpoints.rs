@@ -1,4 +1,5 @@
-//! Checkpoints: up to where each shard has been counted, and the one write that counts further.
+//! Checkpoints: how far each shard has been counted, and the one write that adds to statistics and
+//! moves a checkpoint.
 
 use std::str::FromStr;
 
@@ -15,13 +16,15 @@ use super::unmerged;
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table, TransactionOutcome};
 
-/// How long a checkpoint is kept after it last moved. Its stream forgets its records after 24 hours, so nothing comes back for it.
+/// How long a checkpoint is kept after its last move. The stream keeps its records for 24 hours
+/// only, so no older record can come back.
 const CHECKPOINT_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// What stands for the stream in the checkpoints of an operator: the one that repairs go by, and one for each click that is redriven.
+/// The name used instead of a stream ARN in the checkpoints of an operator: the one of the repairs,
+/// and one for each redriven click.
 const OPERATOR: &str = "operator";
 
-/// One shard of one stream, or what an operator counts by.
+/// The identity of a checkpoint: a shard of a stream, or an operator's repair or redrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardCheckpoint {
     stream_arn: String,
@@ -29,23 +32,24 @@ pub struct ShardCheckpoint {
 }
 
 impl ShardCheckpoint {
-    /// The checkpoint of a shard. Shard ids are unique within their stream only.
+    /// The checkpoint of a shard. Shard ids are unique only within their stream.
     pub fn new(stream_arn: impl Into<String>, shard_id: impl Into<String>) -> Self {
         Self { stream_arn: stream_arn.into(), shard_id: shard_id.into() }
     }
 
-    /// The checkpoint of all repairs, one after the other.
+    /// The checkpoint of the repairs. They share one, so they run one after the other.
     pub fn repair() -> Self {
         Self::new(OPERATOR, "repair")
     }
 
-    /// The checkpoint of one click that is counted from the quarantine: of the click and not of the record, as two records may tell of one click.
+    /// The checkpoint of a click that is redriven from the quarantine. It belongs to the click and
+    /// not to the quarantined record, since two records may be of the same click.
     pub fn redrive((user_id, time): &ClickKey) -> Self {
         let hash = Sha256::digest(format!("{}#{user_id}#{time}", user_id.len()));
         Self::new(OPERATOR, hash.iter().fold("redrive#".to_owned(), |text, byte| format!("{text}{byte:02x}")))
     }
 
-    /// The short name that first-seen records carry.
+    /// The short hash that first-seen records contain.
     pub fn id(&self) -> ShardHash {
         let hash =
             Sha256::new().chain_update(&self.stream_arn).chain_update("\n").chain_update(&self.shard_id).finalize();
@@ -68,24 +72,26 @@ impl ShardCheckpoint {
         key(checkpoint_partition(&self.stream_arn), &self.shard_id)
     }
 
-    /// Until when it has to be kept; `None` for ever, as nobody knows when an operator comes back to a record.
+    /// When the item expires. `None` means never: an operator may come back to a record at any
+    /// time.
     fn expires_at(&self, now: Timestamp) -> Option<Timestamp> {
         (self.stream_arn != OPERATOR).then(|| now + CHECKPOINT_RETENTION)
     }
 }
 
-/// Where a commit adds.
+/// Where a commit adds its sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StatLayout {
-    /// To the statistics themselves, in one transaction with the checkpoint.
+    /// To the statistics, in one transaction with the checkpoint.
     #[default]
     Sums,
-    /// To the checkpoint's own item, which nobody else writes; [`super::Merger`] takes the sums from there to the statistics.
-    /// `docs/decisions/0023-sums-that-a-checkpoint-keeps.md` has the argument.
+    /// To the checkpoint's own item. Only its shard and [`super::Merger`] write it. The merger
+    /// moves the sums from there to the statistics. Decision 0023 in `docs/decisions` has the
+    /// reasons.
     Buffers,
 }
 
-/// The layouts are spelled `sums` and `buffers`.
+/// Parses `sums` and `buffers`.
 impl FromStr for StatLayout {
     type Err = ();
 
@@ -98,14 +104,16 @@ impl FromStr for StatLayout {
     }
 }
 
-/// The most days and months of a part that a checkpoint keeps for itself. Clicks of now have two of each at the most; a foreign client's import
-/// may have a hundred, and would make the checkpoint's item large, which is paid for with each commit.
+/// The most days and months of a chunk whose sums are buffered in the checkpoint. Current clicks
+/// have at most two of each. An import by another client may have a hundred. They would make the
+/// checkpoint's item large, and each commit pays for its size.
 const BUFFERED_STATS_MAX: usize = 8;
 
 /// Why a commit had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// The checkpoint no longer stands where it was read: another invocation (or repair), or this one's own earlier try, moved it.
+    /// The checkpoint is not where it was read. Another invocation, another repair or an earlier
+    /// try of this one has moved it.
     #[error("the checkpoint has moved since it was read")]
     CheckpointMoved,
     /// Anything else.
@@ -113,7 +121,8 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
-/// Reads checkpoints and moves them. Its requests are `GetItem`, `UpdateItem`, and `TransactWriteItems` of updates.
+/// Reads checkpoints and moves them. Its requests are `GetItem`, `UpdateItem`, and
+/// `TransactWriteItems` of updates.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     table: Table,
@@ -126,12 +135,14 @@ impl Checkpoints {
         Self { table: table.clone(), layout: StatLayout::default() }
     }
 
-    /// The same in another layout, which may change from commit to commit: what a checkpoint keeps is added up with everything else.
+    /// The same checkpoints with another layout. Each commit may use another one: the sums in both
+    /// places are added up.
     pub fn in_layout(self, layout: StatLayout) -> Self {
         Self { layout, ..self }
     }
 
-    /// The last record that this checkpoint has counted; `None` before the first. Consistent.
+    /// The last record that this checkpoint has counted; `None` before the first. The read is
+    /// strongly consistent.
     pub async fn checkpoint(&self, shard: &ShardCheckpoint) -> Result<Option<SequenceNumber>, StoreError> {
         let request = self.table.get_item(shard.key()).consistent_read(true);
         let Some(item) = request.send().await?.item else { return Ok(None) };
@@ -140,7 +151,8 @@ impl Checkpoints {
         number.map(Some).ok_or_else(|| StoreError::unreadable("a checkpoint without a sequence number"))
     }
 
-    /// Counts `delta`, where the layout says, and moves the checkpoint from where it was read to `to`: both or neither.
+    /// Adds `delta` where the layout says, and moves the checkpoint from `from`, where it was read,
+    /// to `to`. Both happen or neither.
     pub async fn commit(
         &self,
         shard: &ShardCheckpoint,
@@ -155,7 +167,8 @@ impl Checkpoints {
         self.commit_with(shard, from, to, delta, None, now).await
     }
 
-    /// Adds to the sums in the checkpoint's own item and moves it. One item, so no transaction is needed, and nobody is in the way.
+    /// Adds to the sums in the checkpoint's own item and moves the checkpoint. This is one item, so
+    /// it needs no transaction and does not conflict with other shards.
     async fn buffer(
         &self,
         shard: &ShardCheckpoint,
@@ -176,7 +189,8 @@ impl Checkpoints {
         unless_condition_failed(request.send().await)?.map(drop).ok_or(CommitError::CheckpointMoved)
     }
 
-    /// The same, and what else belongs to it.
+    /// Like [`Self::commit`], but always adds to the statistics, and may do one other update in the
+    /// same transaction.
     pub(super) async fn commit_with(
         &self,
         shard: &ShardCheckpoint,
@@ -189,7 +203,7 @@ impl Checkpoints {
         self.add(shard, from, to, additions(delta), also, now).await
     }
 
-    /// Adds to statistics, moves the checkpoint, and does what else belongs to it: all of it or nothing.
+    /// Adds to statistics, moves the checkpoint and does the other update, all in one transaction.
     pub(super) async fn add(
         &self,
         shard: &ShardCheckpoint,
@@ -202,7 +216,8 @@ impl Checkpoints {
         self.write(self.checkpoint_update(shard, from, to, now), also, additions).await
     }
 
-    /// One transaction: a checkpoint's change, on its condition, what else belongs to it, and what is added to statistics.
+    /// One transaction of a conditional update of a checkpoint, an optional other update, and the
+    /// additions to statistics.
     pub(super) async fn write(
         &self,
         shard: UpdateBuilder,
@@ -220,9 +235,9 @@ impl Checkpoints {
             TransactionOutcome::Written => Ok(()),
             // The checkpoint's action comes first.
             TransactionOutcome::ConditionFailed { action: 0, .. } => Err(CommitError::CheckpointMoved),
-            TransactionOutcome::ConditionFailed { .. } => {
-                Err(CommitError::Store(StoreError::Refused("a note's condition did not hold".to_owned())))
-            }
+            TransactionOutcome::ConditionFailed { .. } => Err(CommitError::Store(StoreError::Refused(
+                "the condition of the other update did not hold".to_owned(),
+            ))),
             TransactionOutcome::Conflict => Err(CommitError::Store(StoreError::conflict())),
         }
     }
@@ -246,8 +261,8 @@ impl Checkpoints {
                 .update_expression(format!("{SET}, expiresAt = :expires"))
                 .expression_attribute_values(":expires", n(expires_at.as_second())),
         };
-        // Stops a batch that is delivered twice, at once or after a lost reply, from being counted twice: the second
-        // transaction finds the checkpoint where the first has left it.
+        // Stops a batch that is delivered twice, at the same time or after a lost reply, from being
+        // counted twice. The second transaction finds that the first has moved the checkpoint.
         match from {
             None => update
                 .condition_expression("attribute_not_exists(#key)")
@@ -258,7 +273,8 @@ impl Checkpoints {
         }
     }
 
-    /// Creates the statistic where there is none, and puts it where its readers look.
+    /// Creates the statistic if it does not exist. The index attributes are set each time, so
+    /// readers find it.
     fn stat_update(&self, addition: &Correction) -> UpdateBuilder {
         const SET: &str = "SET dateKey = :dateKey, recordSort = :recordSort ADD totalClicks :clicks";
         let (key, date_key, record_sort) = match addition.period {
@@ -281,7 +297,7 @@ impl Checkpoints {
     }
 }
 
-/// What a part adds, by period.
+/// The sums that a chunk adds, by period.
 fn additions(delta: &StatDelta) -> impl Iterator<Item = Correction> {
     let total = (delta.total_clicks > 0).then_some((Period::Total, delta.total_clicks, 0));
     let days = delta.days.iter().map(|(day, sums)| (Period::Day(*day), sums.clicks, sums.unique_users));

@@ -1,4 +1,5 @@
-//! Over how many index partitions days have been spread, at the most: `LAYOUT#CLICKS` / `dateShards` keeps that number.
+//! The largest number of index partitions that a day has been spread over, kept in the item
+//! `LAYOUT#CLICKS` / `dateShards`.
 
 use super::keys::{DateShards, LAYOUT, key};
 use crate::{StoreError, Table, shard_count};
@@ -6,7 +7,8 @@ use crate::{StoreError, Table, shard_count};
 const SORT: &str = "dateShards";
 
 impl DateShards {
-    /// The most that days were ever spread over in `table`, and at least these. For readers. Its request is `GetItem`.
+    /// The larger of this number and the one stored in `table`. For readers. Its request is
+    /// `GetItem`.
     pub async fn max_with_stored(self, table: &Table) -> Result<Self, StoreError> {
         let Some(shards) = shard_count::read(table, key(LAYOUT, SORT)).await? else { return Ok(self) };
         let earlier = Self::new(shards);
@@ -14,8 +16,9 @@ impl DateShards {
         Ok(self.max(earlier))
     }
 
-    /// Remembers that days are spread over these from now on. For writers, before the first click. Its requests are `GetItem`, and `PutItem`
-    /// where the number has grown.
+    /// Stores the number if it is larger than the stored one. A writer must call this before its
+    /// first click, or readers would not query the new partitions. Its requests are `GetItem`, and
+    /// `PutItem` when the number has grown.
     pub async fn remember(self, table: &Table) -> Result<(), StoreError> {
         if Self::default().max_with_stored(table).await? >= self {
             return Ok(());

@@ -1,7 +1,9 @@
-//! FirstSeenRecords: who saw a user first in a month, and on each of its days.
+//! First-seen records: the first stream records that showed a user in a month and on each of its
+//! days.
 //!
-//! One item for each user and month, with an attribute `m` for the month and `d01` to `d31` for its days. Each holds the first-seen record
-//! that stands, in 25 bytes, so that a month of daily visits still fits the one kilobyte that a write unit pays for.
+//! There is one item for each user and month, with an attribute `m` for the month and `d01` to
+//! `d31` for its days. An entry takes 25 bytes, so that the item of a user who comes every day
+//! still fits the one kilobyte that one write unit pays for.
 
 use std::collections::HashMap;
 
@@ -14,13 +16,13 @@ use jiff::civil::Date;
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, first_seen_partition, key};
 use crate::{BATCH_GET_MAX, StoreError, Table};
 
-/// How many requests of one batch are under way at once.
+/// How many requests of one batch are in flight at once.
 pub(super) const REQUESTS_MAX: usize = 32;
 
-/// How many users' months an instance remembers: about ten megabytes.
+/// How many items an instance caches: about ten megabytes.
 const CACHED_RECORDS_MAX: usize = 50_000;
 
-/// A period within a first-seen record: 0 is the month, 1 to 31 are its days.
+/// An entry of a first-seen record: 0 is the month, 1 to 31 are its days.
 pub(super) type Slot = u8;
 
 pub(super) const MONTH: Slot = 0;
@@ -43,7 +45,7 @@ fn read_slot(attribute: &str) -> Option<Slot> {
     }
 }
 
-/// 8 bytes of checkpoint, 17 of sequence number.
+/// 8 bytes of the shard's hash and 17 of the sequence number.
 fn encode(first_seen: FirstSeen) -> AttributeValue {
     let mut bytes = first_seen.shard.0.to_vec();
     bytes.extend(first_seen.sequence_number.to_bytes());
@@ -60,8 +62,9 @@ pub(super) fn decode_record(record_item: &Item) -> impl Iterator<Item = (Slot, F
     record_item.iter().filter_map(|(name, value)| Some((read_slot(name)?, decode(value)?)))
 }
 
-/// Claims that stand, as far as this instance has seen. A first-seen record that stands never changes, so what is known stays true; whether
-/// it has been *counted* is for [`FirstSeen::is_uncounted_by`] to say, each time anew.
+/// The entries that this instance has read or written. An entry never changes, so a cached one
+/// stays valid. Whether its visitor has been *counted* does change: [`FirstSeen::is_uncounted_by`]
+/// is asked each time.
 #[derive(Debug, Default)]
 pub struct FirstSeenCache {
     first_seen_records: HashMap<FirstSeenKey, HashMap<Slot, FirstSeen>>,
@@ -82,14 +85,15 @@ impl FirstSeenCache {
         self.first_seen_records.entry(key).or_default().extend(decode_record(record_item));
     }
 
-    /// Whether `checkpoint` still has to ask for a period of a visit.
+    /// Whether an entry still has to be written for `shard`: it is unknown, or the shard has not
+    /// counted it yet.
     fn is_open(&self, key: &FirstSeenKey, slot: Slot, shard: ShardHash, checkpoint: Option<SequenceNumber>) -> bool {
         let first_seen = self.first_seen_records.get(key).and_then(|entries| entries.get(&slot));
         first_seen.is_none_or(|first_seen| first_seen.is_uncounted_by(shard, checkpoint))
     }
 }
 
-/// Claims visits. Its requests are `UpdateItem` and `BatchGetItem`.
+/// Writes first-seen records. Its requests are `UpdateItem` and `BatchGetItem`.
 #[derive(Debug, Clone)]
 pub struct FirstSeenRecords {
     pub(super) table: Table,
@@ -101,19 +105,21 @@ impl FirstSeenRecords {
         Self { table: table.clone() }
     }
 
-    /// Claims for `checkpoint` whatever of the visits nobody has claimed, and tells for each the first-seen records that stand.
+    /// Writes the missing entries of the visits for `shard`. Returns the entries that the table
+    /// then has for each visit.
     ///
-    /// What `known` or a batched read shows to be counted already, or another checkpoint's, is not asked again; those are hints, and
-    /// only a write decides. An own first-seen record that is still uncounted is never skipped, however it is known.
+    /// An entry is skipped if the cache or a batched read shows that it is counted already or
+    /// belongs to another shard. Those reads are only hints; a write decides. An entry of this
+    /// shard that is not counted yet is never skipped.
     pub async fn record(
         &self,
-        known: &mut FirstSeenCache,
+        cache: &mut FirstSeenCache,
         shard: ShardHash,
         checkpoint: Option<SequenceNumber>,
         visits: &[Visit<'_>],
     ) -> Result<Vec<VisitFirstSeen>, StoreError> {
         let keys: Vec<_> = visits.iter().map(first_seen_key).collect();
-        self.read_unknown(known, &keys).await?;
+        self.read_unknown(cache, &keys).await?;
 
         let open: Vec<Vec<(Slot, FirstSeen)>> = visits
             .iter()
@@ -122,8 +128,8 @@ impl FirstSeenRecords {
                 let days = visit.days.iter().map(|(day, first)| (slot_of(*day), *first));
                 std::iter::once((MONTH, visit.first))
                     .chain(days)
-                    .filter(|(slot, _)| known.is_open(key, *slot, shard, checkpoint))
-                    .map(|(slot, sequence_number)| (slot, FirstSeen { shard: shard, sequence_number }))
+                    .filter(|(slot, _)| cache.is_open(key, *slot, shard, checkpoint))
+                    .map(|(slot, sequence_number)| (slot, FirstSeen { shard, sequence_number }))
                     .collect()
             })
             .collect();
@@ -135,24 +141,24 @@ impl FirstSeenRecords {
             .await?;
 
         let settled = |visit: &Visit<'_>| VisitFirstSeen { month: None, days: vec![None; visit.days.len()] };
-        let mut standing: Vec<_> = visits.iter().map(settled).collect();
+        let mut visits_first_seen: Vec<_> = visits.iter().map(settled).collect();
         for (index, record_item) in first_seen_records {
             let entries: HashMap<_, _> = decode_record(&record_item).collect();
-            let stands =
-                |slot: Slot| open[index].iter().any(|(asked, _)| *asked == slot).then(|| entries.get(&slot).copied());
-            standing[index].month = stands(MONTH).flatten();
-            for ((day, _), first_seen) in visits[index].days.iter().zip(&mut standing[index].days) {
-                *first_seen = stands(slot_of(*day)).flatten();
+            let written =
+                |slot: Slot| open[index].iter().any(|(of, _)| *of == slot).then(|| entries.get(&slot).copied());
+            visits_first_seen[index].month = written(MONTH).flatten();
+            for ((day, _), first_seen) in visits[index].days.iter().zip(&mut visits_first_seen[index].days) {
+                *first_seen = written(slot_of(*day)).flatten();
             }
-            known.learn(keys[index].clone(), &record_item);
+            cache.learn(keys[index].clone(), &record_item);
         }
-        Ok(standing)
+        Ok(visits_first_seen)
     }
 
-    /// Reads the first-seen records of visitors that this instance has not met. An eventually consistent read of a first-seen record costs a tenth
-    /// of what claiming in vain does.
-    async fn read_unknown(&self, known: &mut FirstSeenCache, keys: &[FirstSeenKey]) -> Result<(), StoreError> {
-        let unknown: Vec<_> = keys.iter().filter(|key| !known.first_seen_records.contains_key(*key)).collect();
+    /// Reads the items that the cache does not have. An eventually consistent read costs a tenth of
+    /// a write that finds its entries already there.
+    async fn read_unknown(&self, cache: &mut FirstSeenCache, keys: &[FirstSeenKey]) -> Result<(), StoreError> {
+        let unknown: Vec<_> = keys.iter().filter(|key| !cache.first_seen_records.contains_key(*key)).collect();
         let first_seen_records: Vec<Vec<Item>> = stream::iter(unknown.chunks(BATCH_GET_MAX))
             .map(|keys| {
                 self.table.batch_get(keys.iter().map(|(partition, month)| key(partition, month)).collect(), false)
@@ -163,7 +169,7 @@ impl FirstSeenRecords {
         for record_item in first_seen_records.iter().flatten() {
             let text = |name| record_item.get(name).and_then(|value| value.as_s().ok()).cloned();
             if let (Some(partition), Some(month)) = (text(PARTITION_KEY), text(SORT_KEY)) {
-                known.learn((partition, month), record_item);
+                cache.learn((partition, month), record_item);
             }
         }
         Ok(())
@@ -178,14 +184,15 @@ impl FirstSeenRecords {
         let mut sets = Vec::with_capacity(entries.len());
         for (slot, first_seen) in entries {
             let name = attribute(*slot);
-            // Stops two checkpoints from both counting a visitor: the first first-seen record stands, and everybody reads back the same one.
+            // Stops two shards from both counting a visitor: the first entry stays, and all later
+            // writes read it back.
             sets.push(format!("{name} = if_not_exists({name}, :{name})"));
             request = request.expression_attribute_values(format!(":{name}"), encode(*first_seen));
         }
         let request = request.update_expression(format!("SET {}", sets.join(", "))).return_values(ReturnValue::AllNew);
         let record_item = request.send().await?.attributes.unwrap_or_default();
-        let stands = |slot: &Slot| record_item.get(&attribute(*slot)).and_then(decode).is_some();
-        if !entries.iter().all(|(slot, _)| stands(slot)) {
+        let exists = |slot: &Slot| record_item.get(&attribute(*slot)).and_then(decode).is_some();
+        if !entries.iter().all(|(slot, _)| exists(slot)) {
             return Err(StoreError::unreadable("a first-seen record without the entry that was just made"));
         }
         Ok(record_item)
@@ -197,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_takes_25_bytes_and_reads_back() {
+    fn an_entry_takes_25_bytes_and_can_be_read_back() {
         let first_seen =
             FirstSeen { shard: ShardHash([7; 8]), sequence_number: "9".repeat(40).parse().expect("digits") };
         let written = encode(first_seen);

@@ -1,4 +1,4 @@
-//! FirstSeenRecords as a recount reads them, and as a repair makes them.
+//! Reads first-seen records for a recount, and writes the missing ones for a repair.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,12 +12,12 @@ use super::first_seen::{FirstSeenKey, FirstSeenRecords, MONTH, REQUESTS_MAX, Slo
 use super::keys::{Item, PARTITION_KEY, SORT_KEY, first_seen_partition, is_first_seen_partition, key};
 use crate::{BATCH_GET_MAX, StoreError, patient_backoff};
 
-/// Claims that stand.
+/// The entries of the first-seen records that a recount has read.
 #[derive(Debug, Default)]
 pub(super) struct FirstSeenScan(HashMap<FirstSeenKey, Vec<(Slot, FirstSeen)>>);
 
 impl FirstSeenScan {
-    /// Takes an item in if it is a first-seen record.
+    /// Adds an item if it is a first-seen record.
     pub(super) fn learn(&mut self, item: &Item) {
         let text = |name| item.get(name).and_then(|value: &AttributeValue| value.as_s().ok());
         if let (Some(partition), Some(month)) = (text(PARTITION_KEY), text(SORT_KEY))
@@ -27,7 +27,7 @@ impl FirstSeenScan {
         }
     }
 
-    /// The first-seen record that stands for a user in a day or a month.
+    /// The entry of a user for a day or a month.
     pub(super) fn get(&self, period: Period, user_id: &str) -> Option<FirstSeen> {
         let (slot, month) = slot_and_month(period)?;
         let entries = self.0.get(&(first_seen_partition(user_id), month.to_string()))?;
@@ -35,7 +35,7 @@ impl FirstSeenScan {
     }
 }
 
-/// Where a period's first-seen records are; the total has none.
+/// The entry and the month of a period. The total has none.
 fn slot_and_month(period: Period) -> Option<(Slot, YearMonth)> {
     match period {
         Period::Day(day) => Some((slot_of(day), YearMonth::of(day))),
@@ -45,7 +45,8 @@ fn slot_and_month(period: Period) -> Option<(Slot, YearMonth)> {
 }
 
 impl FirstSeenRecords {
-    /// Reads what is claimed by some users in some months, consistently. `read` hears of each request: its first-seen records and its read units.
+    /// Reads the first-seen records of some users in some months, strongly consistently. `read` is
+    /// called after each request, with its records and its read units.
     pub(super) async fn read(
         &self,
         users: &BTreeSet<(&str, YearMonth)>,
@@ -62,7 +63,8 @@ impl FirstSeenRecords {
         Ok(())
     }
 
-    /// Makes `first-seen record` for visitors that nobody has claimed, and tells whom somebody else has claimed after all.
+    /// Writes `first_seen` for visitors without an entry. Returns the visitors for whom another
+    /// entry was written in the meantime.
     pub(super) async fn insert_missing(
         &self,
         first_seen: FirstSeen,
@@ -74,14 +76,14 @@ impl FirstSeenRecords {
             let key = (first_seen_partition(&visitor.1), month.to_string());
             first_seen_records.entry(key).or_default().push((slot, visitor));
         }
-        let taken = stream::iter(&first_seen_records).map(|(key, visitors)| async move {
+        let recorded_since = stream::iter(&first_seen_records).map(|(key, visitors)| async move {
             let entries: Vec<_> = visitors.iter().map(|(slot, _)| (*slot, first_seen)).collect();
             let record_item =
                 (|| self.write(key, &entries)).retry(patient_backoff()).when(StoreError::is_transient).await?;
-            let standing: HashMap<_, _> = decode_record(&record_item).collect();
-            let taken = visitors.iter().filter(|(slot, _)| standing.get(slot) != Some(&first_seen));
-            Ok::<Vec<Visitor>, StoreError>(taken.map(|(_, visitor)| Visitor::clone(visitor)).collect())
+            let entries_read: HashMap<_, _> = decode_record(&record_item).collect();
+            let others = visitors.iter().filter(|(slot, _)| entries_read.get(slot) != Some(&first_seen));
+            Ok::<Vec<Visitor>, StoreError>(others.map(|(_, visitor)| Visitor::clone(visitor)).collect())
         });
-        Ok(taken.buffer_unordered(REQUESTS_MAX).try_collect::<Vec<_>>().await?.concat())
+        Ok(recorded_since.buffer_unordered(REQUESTS_MAX).try_collect::<Vec<_>>().await?.concat())
     }
 }

@@ -1,7 +1,8 @@
-//! A click as a stream record's image shows it.
+//! A click, read from the image in a stream record.
 //!
-//! The stream is the hot path: images are read in place, without an allocation for each attribute, so they have this type of
-//! their own beside the row that queries read. A test below holds the two to the same item.
+//! The stream is the hot path. Images are read in place, without an allocation for each attribute,
+//! so they have a type of their own beside the row that queries read. A test below checks that both
+//! read the same item in the same way.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,8 @@ use serde::Deserialize;
 
 use super::keys::{CLICK_PREFIX, RESERVED_PREFIXES, is_date_key_of};
 
-/// The attributes of a click in DynamoDB's JSON. Any item's image can be read as one; [`ClickImage::click`] says whether it is.
+/// The attributes of a click in DynamoDB's JSON. The image of any item can be deserialized;
+/// [`ClickImage::click`] tells whether it is a click.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClickImage<'a> {
@@ -27,7 +29,7 @@ pub struct ClickImage<'a> {
     record_sort: Option<Attribute<'a>>,
 }
 
-/// A string or a number; any other type is neither.
+/// A string or a number. Both fields are empty for other types.
 #[derive(Debug, Deserialize)]
 struct Attribute<'a> {
     #[serde(borrow, rename = "S")]
@@ -36,32 +38,34 @@ struct Attribute<'a> {
     number: Option<Text<'a>>,
 }
 
-/// Borrowed wherever the JSON has no escapes (serde borrows in a `Cow` only when it stands in a struct of its own).
+/// Borrowed unless the JSON text has escapes. Serde borrows a `Cow` only in a struct of its own.
 #[derive(Debug, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Why an item that calls itself a click cannot be counted as one.
+/// Why an item with the sort key of a click cannot be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableClick {
-    /// `userId` is not a string, or one of the table's own partitions.
+    /// `userId` is not a string, or is the key of one of the table's own partitions.
     #[error("userId is missing, not a string, or reserved")]
     UserId,
-    /// `createDateTime` does not begin with a date that exists, followed by a `T`.
+    /// `createDateTime` does not begin with an existing date and a `T`.
     #[error("createDateTime does not begin with a date that exists and a T")]
     CreateDateTime,
-    /// `clickCount` is there and not a whole number from 1 to 4,294,967,295.
+    /// `clickCount` exists but is not a whole number from 1 to 4,294,967,295.
     #[error("clickCount is not a whole number from 1 to 4294967295")]
     ClickCount,
-    /// `dateKey` is not the one of the day in `createDateTime`: the day's readers would not find the click.
+    /// `dateKey` is not a key of the day in `createDateTime`, so a query for the day would not find
+    /// the click.
     #[error("dateKey is not that of the day in createDateTime")]
     DateKey,
-    /// `recordSort` is not `CLICK#<createDateTime>#<userId>`: the day's readers page by it and need it unique.
+    /// `recordSort` is not `CLICK#<createDateTime>#<userId>`. The pages of a day need it, and it
+    /// must be unique.
     #[error("recordSort is not CLICK#<createDateTime>#<userId>")]
     RecordSort,
 }
 
 impl UnreadableClick {
-    /// A stable name for metrics and quarantine items.
+    /// A stable name for metrics and quarantined records.
     pub fn code(self) -> &'static str {
         match self {
             Self::UserId => "user-id",
@@ -79,7 +83,7 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// An item that a query or a scan has read, held to the same rules as the stream's.
+/// An item from a query or a scan. It is checked by the same rules as an item from the stream.
 #[cfg(feature = "recount")]
 impl<'a> From<&'a super::keys::Item> for ClickImage<'a> {
     fn from(item: &'a super::keys::Item) -> Self {
@@ -100,8 +104,8 @@ impl<'a> From<&'a super::keys::Item> for ClickImage<'a> {
 }
 
 impl ClickImage<'_> {
-    /// The click; `None` when the item is another kind of item. The day is the one that `createDateTime` begins with, as the
-    /// table's readers take it; what follows the `T` is not looked at.
+    /// The click, or `None` when the item is not a click. The day is the one at the beginning of
+    /// `createDateTime`, as for the table's readers. The text after the `T` is not checked.
     pub fn click(&self, sequence_number: SequenceNumber) -> Result<Option<StreamClick<'_>>, UnreadableClick> {
         let Some(sort) = Attribute::string(&self.record_sort).and_then(|sort| sort.strip_prefix(CLICK_PREFIX)) else {
             return Ok(None);
@@ -150,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_put_by_any_client_is_one() {
+    fn a_click_put_by_any_client_is_read() {
         let image = r##"{"userId":{"S":"user-123"},"createDateTime":{"S":"2025-10-02T10:30:00.000Z"},"clickCount":{"N":"3"},
             "dateKey":{"S":"DATE#2025-10-02"},"recordSort":{"S":"CLICK#2025-10-02T10:30:00.000Z#user-123"},"extra":{"L":[]}}"##;
         assert_eq!(read(image), Ok(Some(("user-123".into(), "2025-10-02".into(), 3))));
@@ -168,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_itself_a_click_and_is_none_says_why() {
+    fn an_invalid_click_is_refused_with_a_reason() {
         let click = |change: (&str, &str)| {
             let mut image = serde_json::json!({
                 "userId": {"S": "ann"}, "createDateTime": {"S": "2025-10-02T10:30:00.000Z"}, "clickCount": {"N": "1"},
@@ -198,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_and_a_query_read_the_same_item_alike() {
+    fn the_stream_and_a_query_read_the_same_item_in_the_same_way() {
         let written = Click {
             user_id: UserId::new("訪客 7").expect("a user id"),
             time: ClickTime::parse("2024-02-29T23:59:59.999Z").expect("a time"),

@@ -1,4 +1,4 @@
-//! How the keys of the clicks table are spelled. Nothing outside of this module's siblings knows.
+//! The keys of the clicks table. Only the modules beside this one use them.
 
 use domain::calendar::YearMonth;
 use domain::clicks::ClickTime;
@@ -19,12 +19,13 @@ pub(crate) const TOTAL_SORT: &str = "METADATA";
 pub(crate) const QUARANTINE: &str = "QUARANTINE#CLICKS";
 pub(crate) const LAYOUT: &str = "LAYOUT#CLICKS";
 
-/// What the index's sort key of a click begins with.
+/// The prefix of a click's sort key in the index.
 pub(crate) const CLICK_PREFIX: &str = "CLICK#";
-/// The first text after all that begin with [`CLICK_PREFIX`]: `$` follows `#`.
+/// The first text after all texts that begin with [`CLICK_PREFIX`]: `$` follows `#`.
 pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 
-/// What the partitions begin with that are not a user's. No [`domain::UserId`] can, for the `#`.
+/// The prefixes of the partitions that do not belong to a user. A [`domain::UserId`] has no `#`, so
+/// it cannot begin with one.
 pub const RESERVED_PREFIXES: [&str; 6] =
     ["STAT#", "FIRSTSEEN#", "FIRSTSEENHASH#", "CHECKPOINT#", "QUARANTINE#", "LAYOUT#"];
 
@@ -47,14 +48,15 @@ pub(crate) fn record_sort(time: ClickTime, user_id: &str) -> String {
     format!("{CLICK_PREFIX}{time}#{user_id}")
 }
 
-/// Whether a partition is one that [`first_seen_partition`] makes.
+/// Whether a partition holds first-seen records; see [`first_seen_partition`].
 #[cfg(feature = "recount")]
 pub(crate) fn is_first_seen_partition(partition: &str) -> bool {
     partition.starts_with("FIRSTSEEN#") || partition.starts_with("FIRSTSEENHASH#")
 }
 
-/// The first-seen record's partition is the user's own, so that first-seen records spread as users do. A foreign client's user id may be as long as
-/// a partition key; one that leaves no room for the prefix goes by its hash.
+/// The partition of a user's first-seen records. Each user has one, so that the writes spread over
+/// partitions as the users do. Another client's user id may be as long as a partition key. If it
+/// leaves no room for the prefix, its hash replaces it.
 pub(crate) fn first_seen_partition(user_id: &str) -> String {
     const PREFIX: &str = "FIRSTSEEN#";
     if PREFIX.len() + user_id.len() <= PARTITION_KEY_BYTES_MAX {
@@ -68,20 +70,22 @@ pub(crate) fn checkpoint_partition(stream_arn: &str) -> String {
     format!("CHECKPOINT#{stream_arn}")
 }
 
-/// Over how many index partitions the clicks of a day are spread.
+/// The number of index partitions over which the clicks of a day are spread.
 ///
-/// One is the plain layout, in which a day is one partition of the index, and 1,000 writes a second are its end
-/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)).
-/// With more, a click's `dateKey` is `DATE#<day>#<nn>`. The number may grow and shrink: the table remembers the most that it has been
-/// ([`DateShards::remember`]), and readers look into so many.
+/// With 1, a day is one partition of the index, which takes at most 1,000 writes a second
+/// ([partition
+/// limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)).
+/// With more, the `dateKey` of a click is `DATE#<day>#<nn>`. The number may be raised and lowered:
+/// the table keeps the largest number so far ([`DateShards::remember`]), and readers query that
+/// many partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DateShards(u8);
 
 impl DateShards {
-    /// The most partitions a day, which two digits can number.
+    /// The most partitions of a day: two digits number them.
     pub const MAX: u8 = 100;
 
-    /// 1 to [`DateShards::MAX`].
+    /// The number of partitions, if it is from 1 to [`DateShards::MAX`].
     pub fn new(shards: u8) -> Option<Self> {
         (1..=Self::MAX).contains(&shards).then_some(Self(shards))
     }
@@ -91,12 +95,12 @@ impl DateShards {
         self.0
     }
 
-    /// Under how many index partitions a day's clicks are looked for.
+    /// How many index partitions a reader of one day has to query.
     pub fn partitions_of_a_day(self) -> u64 {
         if self.0 == 1 { 1 } else { 1 + u64::from(self.0) }
     }
 
-    /// The `dateKey` of a user's click: a user's clicks of one day share a partition.
+    /// The `dateKey` of a user's click. All clicks of a user on one day are in the same partition.
     pub(crate) fn date_key(self, date: Date, user_id: &str) -> String {
         match self.0 {
             1 => date_key(date),
@@ -104,7 +108,8 @@ impl DateShards {
         }
     }
 
-    /// Every `dateKey` under which clicks of that day may lie: the plain one too, for the days before the number grew.
+    /// Each `dateKey` under which clicks of this day may be. The one without a number is included,
+    /// for clicks that were written while the number was 1.
     pub(crate) fn date_keys(self, date: Date) -> Vec<String> {
         let plain = date_key(date);
         let shards = if self.0 == 1 { 0 } else { self.0 };
@@ -119,7 +124,7 @@ impl Default for DateShards {
     }
 }
 
-/// Whether `date_key` is one of that day's, for any number of shards.
+/// Whether `date_key_read` is a key of this day, with any number of partitions.
 pub(crate) fn is_date_key_of(date_key_read: &str, date: Date) -> bool {
     match date_key_read.strip_prefix(&date_key(date)) {
         Some("") => true,
@@ -141,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shard_a_click_may_lie_in_is_read() {
+    fn a_reader_queries_each_partition_that_may_have_a_click() {
         let day = date(2025, 10, 2);
         let shards = DateShards::new(7).expect("in range");
         let keys = shards.date_keys(day);
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn another_days_key_is_not_this_days() {
+    fn the_key_of_another_day_is_not_accepted() {
         let day = date(2025, 10, 2);
         for key in
             ["DATE#2025-10-03", "DATE#2025-10-02#", "DATE#2025-10-02#1", "DATE#2025-10-02#ab", "MONTH#2025-10", ""]
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_user_id_still_has_a_marker_of_its_own() {
+    fn the_longest_user_id_still_has_a_first_seen_partition_of_its_own() {
         let (a, b) = ("x".repeat(2_048), "y".repeat(2_048));
         assert!(first_seen_partition(&a).len() <= PARTITION_KEY_BYTES_MAX);
         assert_ne!(first_seen_partition(&a), first_seen_partition(&b));

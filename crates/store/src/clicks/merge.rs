@@ -1,7 +1,9 @@
-//! Merging: what checkpoints keep is taken from them and added to the statistics.
+//! Merging: moves buffered sums from checkpoints to the statistics.
 //!
-//! One transaction takes some sums from a checkpoint and adds them, on the condition that the checkpoint has not moved since they were read and still
-//! has them. So they are in the checkpoint, or in the statistics, and never in both, whoever merges at the same time or dies on the way.
+//! One transaction removes sums from a checkpoint and adds them to the statistics. Its condition is
+//! that the checkpoint has not moved since the sums were read and still has them. So the sums are
+//! either in the checkpoint or in the statistics, even if two mergers run at the same time or one
+//! crashes.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +14,33 @@ use super::keys::{Item, PARTITION_KEY, SORT_KEY, checkpoint_partition, s};
 use super::unmerged::{clicks_attribute, read, total_attribute, users_attribute};
 use crate::{StoreError, Table};
 
-/// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
-/// less the checkpoint.
+/// The most statistics of one transaction: the [100
+/// actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
+/// less one for the checkpoint.
 const MERGED_STATS_MAX: usize = 99;
 
-/// Bounds the pages of one look at the checkpoints: at a megabyte each, some millions of checkpoints.
+/// The most pages that [`Merger::list`] reads. At a megabyte each, they hold some millions of
+/// checkpoints.
 const PAGES_MAX: usize = 1_000;
 
-/// A checkpoint, and what it keeps.
+/// A checkpoint and its buffered sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmergedSums {
-    /// Which.
+    /// The checkpoint.
     pub shard: ShardCheckpoint,
     sequence_number: SequenceNumber,
     sums: BTreeMap<Period, Sums>,
 }
 
 impl UnmergedSums {
-    /// All clicks that wait here.
+    /// The number of clicks that are not merged yet.
     pub fn clicks(&self) -> u64 {
         self.sums.get(&Period::Total).map_or(0, |sums| sums.clicks)
     }
 }
 
-/// Merges. Its requests are `DescribeTable`, `Query` and `GetItem` of checkpoints, and `TransactWriteItems` of updates of a checkpoint and statistics.
+/// Merges buffered sums. Its requests are `DescribeTable`, `Query` and `GetItem` for checkpoints,
+/// and `TransactWriteItems` that update one checkpoint and statistics.
 #[derive(Debug, Clone)]
 pub struct Merger {
     table: Table,
@@ -43,12 +48,12 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// Merges what checkpoints keep in `table`.
+    /// A merger for the checkpoints in `table`.
     pub fn new(table: &Table) -> Self {
         Self { checkpoints: Checkpoints::new(table), table: table.clone() }
     }
 
-    /// The checkpoints of the table's stream that keep something, as they were a moment ago.
+    /// The checkpoints of the table's stream with buffered sums. The read is eventually consistent.
     pub async fn list(&self) -> Result<Vec<UnmergedSums>, StoreError> {
         let stream_arn = stream_arn(&self.table).await?;
         let query = self.table.query();
@@ -71,21 +76,23 @@ impl Merger {
                 return Ok(waiting);
             }
         }
-        Err(StoreError::unreadable("the checkpoints do not end"))
+        Err(StoreError::unreadable("too many pages of checkpoints"))
     }
 
-    /// What a checkpoint keeps now; `None` when that is nothing. Consistent.
+    /// The buffered sums of a checkpoint; `None` when there are none. The read is strongly
+    /// consistent.
     pub async fn read(&self, shard: &ShardCheckpoint) -> Result<Option<UnmergedSums>, StoreError> {
         let request = self.table.get_item(shard.key()).consistent_read(true);
         let item = request.send().await?.item.filter(|item| item.contains_key(&total_attribute()));
         item.map(|item| unmerged(shard.clone(), &item)).transpose()
     }
 
-    /// Takes what a checkpoint keeps to the statistics: as much as a transaction holds, and what is left is told.
+    /// Moves the sums of a checkpoint to the statistics, as many as a transaction holds. Returns
+    /// the rest.
     ///
-    /// # Errors
-    /// [`CommitError::CheckpointMoved`] when the checkpoint has counted further, or somebody has merged, since it was read; also when this very call has,
-    /// and its reply was lost.
+    /// # Errors [`CommitError::CheckpointMoved`] when a shard has counted further or another merger
+    /// has merged since the sums were read. It also occurs when this call has merged, but its reply
+    /// was lost.
     pub async fn merge(&self, mut unmerged: UnmergedSums) -> Result<Option<UnmergedSums>, CommitError> {
         let merged: Vec<_> =
             unmerged.sums.iter().take(MERGED_STATS_MAX).map(|(period, sums)| (*period, *sums)).collect();
@@ -95,20 +102,21 @@ impl Merger {
         let mut update = self
             .table
             .update(unmerged.shard.key())
-            // The first stops a commit's additions since the reading from being thrown away, the second sums from being merged twice: by
-            // two mergers, or by one whose reply was lost. For as long as the checkpoint does not move, its sums only ever go.
+            // Without the first condition, sums that a commit has added since the read would be
+            // lost. Without the second, sums would be merged twice, by two mergers or by one whose
+            // reply was lost. While the checkpoint does not move, its sums are only removed.
             .condition_expression("sequenceNumber = :read AND attribute_exists(#c0)")
             .expression_attribute_values(":read", s(unmerged.sequence_number.to_string()));
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for (index, (period, _)) in merged.iter().enumerate() {
-            gone.push(format!("#c{index}"));
+            removed.push(format!("#c{index}"));
             update = update.expression_attribute_names(format!("#c{index}"), clicks_attribute(*period));
             if *period != Period::Total {
-                gone.push(format!("#u{index}"));
+                removed.push(format!("#u{index}"));
                 update = update.expression_attribute_names(format!("#u{index}"), users_attribute(*period));
             }
         }
-        let update = update.update_expression(format!("REMOVE {}", gone.join(", ")));
+        let update = update.update_expression(format!("REMOVE {}", removed.join(", ")));
         let additions = merged.iter().map(|(period, sums)| Correction {
             period: *period,
             clicks: sums.clicks.into(),

@@ -1,19 +1,21 @@
-//! The clicks table: PK `userId`, SK `createDateTime`, index `DateIndex` on `dateKey` and `recordSort`.
+//! The clicks table: partition key `userId`, sort key `createDateTime`, index `DateIndex` on
+//! `dateKey` and `recordSort`.
 //!
 //! | item | `userId` | `createDateTime` | in the index |
 //! |---|---|---|---|
 //! | click | the user | time, to the millisecond | `DATE#<day>`, `CLICK#<time>#<user>` |
-//! | day's statistic | `STAT#DAILY` | `<day>` | `DATE#<day>`, `STAT#DAILY` |
-//! | month's statistic | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
+//! | statistic of a day | `STAT#DAILY` | `<day>` | `DATE#<day>`, `STAT#DAILY` |
+//! | statistic of a month | `STAT#MONTHLY` | `<month>` | `MONTH#<month>`, `STAT#MONTHLY` |
 //! | total | `STAT#TOTAL` | `METADATA` | `STAT#TOTAL`, `METADATA` |
-//! | first-seen record: who saw a user first in a month and on its days | `FIRSTSEEN#<user>` | `<month>` | no |
-//! | checkpoint: up to where a shard is counted, and sums that it keeps until they are merged | `CHECKPOINT#<stream ARN>` | shard id | no |
-//! | checkpoint of all repairs | `CHECKPOINT#operator` | `repair` | no |
-//! | checkpoint of a click counted from the quarantine | `CHECKPOINT#operator` | `redrive#<hash of its key>` | no |
+//! | first-seen record: the first stream records of a user in a month and on its days | `FIRSTSEEN#<user>` | `<month>` | no |
+//! | checkpoint of a shard, and its sums that are not merged yet | `CHECKPOINT#<stream ARN>` | shard id | no |
+//! | checkpoint of the repairs | `CHECKPOINT#operator` | `repair` | no |
+//! | checkpoint of a click that was redriven from the quarantine | `CHECKPOINT#operator` | `redrive#<hash of its key>` | no |
 //! | quarantined record | `QUARANTINE#CLICKS` | `<shard id>#<sequence number>` | no |
-//! | the most index partitions that a day was ever spread over | `LAYOUT#CLICKS` | `dateShards` | no |
+//! | largest number of index partitions that a day has been spread over | `LAYOUT#CLICKS` | `dateShards` | no |
 //!
-//! The first four are the promise to readers (the table's own clients); the others are ours, and cost nothing in the index.
+//! The first four kinds are a public format: other programs read them from the table. The others
+//! are internal. They have no index attributes, so they cost nothing in the index.
 
 mod checkpoints;
 mod date_shards;
@@ -55,7 +57,8 @@ pub use redrive::{RedriveOutcome, Redriver};
 pub use repair::{REPAIR_STATS_MAX, RepairError, RepairReport, Repairer};
 pub use writer::{ClickWriter, PutClick};
 
-/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+/// Opens the connection to DynamoDB with the smallest possible read, so that the first request does
+/// not wait for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let total = keys::key(keys::TOTAL, keys::TOTAL_SORT);
     table.connect(total).await

@@ -1,4 +1,5 @@
-//! What the table's stream tells that people want to know of: records put into quarantine and settled, and statistics repaired.
+//! Events for operators, read from the table's stream: records quarantined and settled, and
+//! statistics repaired.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,44 +12,46 @@ use crate::StoreError;
 #[derive(Debug, Clone, Deserialize)]
 pub struct OperatorEventImage(serde_dynamo::Item);
 
-/// Something to be told of. `name` is the event's own: two events of one kind differ in it, and one that is told twice has it twice.
+/// An event for operators. `name` is unique among the events of a kind, and the same when an event
+/// is read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OperatorEvent {
-    /// A record was put into quarantine.
+    /// A record was quarantined.
     Quarantined {
         /// A stable code.
         reason: String,
         /// When.
         at: Timestamp,
-        /// The shard's and the record's.
+        /// The shard and the sequence number of the record.
         name: String,
     },
-    /// A record in quarantine waits no more.
+    /// A quarantined record was settled.
     Settled {
-        /// How it ended: a stable code.
+        /// How it was settled, as a stable code.
         ending: String,
         /// When.
         at: Timestamp,
-        /// The shard's and the record's.
+        /// The shard and the sequence number of the record.
         name: String,
     },
-    /// A transaction of a repair took effect.
+    /// A transaction of a repair was committed.
     Repaired {
         /// When.
         at: Timestamp,
-        /// The repair's number.
+        /// The number of the transaction.
         name: String,
     },
 }
 
-/// The longest text that is taken for a code.
+/// The longest text that is accepted as a code.
 const CODE_BYTES_MAX: usize = 64;
 
 impl OperatorEvent {
-    /// What a record tells, of an item as it was before and as it is now; `None` when it is nothing of this.
+    /// The event in a stream record, from the item before and after the change; `None` when the
+    /// record is not such an event.
     ///
-    /// # Errors
-    /// [`StoreError::Unreadable`] when an item is not what its key promises.
+    /// # Errors [`StoreError::Unreadable`] when an item does not have the attributes that its key
+    /// requires.
     pub fn of(
         before: Option<&OperatorEventImage>,
         after: Option<&OperatorEventImage>,
@@ -83,12 +86,12 @@ impl OperatorEventImage {
         self.0.contains_key(name)
     }
 
-    /// A stable code, which goes into a sentence that everybody reads.
+    /// A stable code. It becomes part of a public sentence, so other texts are refused.
     fn code(&self, name: &str) -> Result<String, StoreError> {
         let code = self.text(name)?;
         let is_code = code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         if !is_code || !(1..=CODE_BYTES_MAX).contains(&code.len()) {
-            return Err(StoreError::unreadable(format_args!("{name} is no code")));
+            return Err(StoreError::unreadable(format_args!("{name} is not a code")));
         }
         Ok(code.to_owned())
     }
@@ -96,7 +99,7 @@ impl OperatorEventImage {
     fn text(&self, name: &str) -> Result<&str, StoreError> {
         match self.0.get(name) {
             Some(serde_dynamo::AttributeValue::S(text)) => Ok(text),
-            _ => Err(StoreError::unreadable(format_args!("{name} is missing, or no string"))),
+            _ => Err(StoreError::unreadable(format_args!("{name} is missing or not a string"))),
         }
     }
 
@@ -127,46 +130,46 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_told_of_when_it_is_put_aside_and_when_it_is_settled() {
-        let told = of(None, Some(quarantined("click-count"))).expect("readable");
+    fn a_record_gives_an_event_when_it_is_quarantined_and_when_it_is_settled() {
+        let event = of(None, Some(quarantined("click-count"))).expect("readable");
         let expected =
             OperatorEvent::Quarantined { reason: "click-count".into(), at: at(), name: "shardId-1#7".into() };
-        assert_eq!(told, Some(expected));
+        assert_eq!(event, Some(expected));
         let before = Some(quarantined("click-count"));
         assert!(matches!(of(before.clone(), before.clone()), Ok(None)));
         assert!(matches!(of(before.clone(), None), Ok(None)));
         let mut ended = quarantined("click-count");
         ended["ending"] = json!({"S": "counted"});
         ended["endedAt"] = json!({"S": "2025-10-02T10:30:00Z"});
-        let told = of(before, Some(ended.clone())).expect("readable");
+        let event = of(before, Some(ended.clone())).expect("readable");
         let expected = OperatorEvent::Settled { ending: "counted".into(), at: at(), name: "shardId-1#7".into() };
-        assert_eq!(told, Some(expected));
+        assert_eq!(event, Some(expected));
         assert!(matches!(of(Some(ended.clone()), Some(ended)), Ok(None)));
     }
 
     #[test]
-    fn each_step_of_a_repair_is_told_of_and_no_other_lane() {
-        let shard = |partition: &str, sort: &str| {
+    fn each_transaction_of_a_repair_gives_an_event_and_no_other_checkpoint_does() {
+        let checkpoint = |partition: &str, sort: &str| {
             json!({
                 "userId": {"S": partition}, "createDateTime": {"S": sort},
                 "sequenceNumber": {"S": "000000000000000000003"}, "updatedAt": {"S": "2025-10-02T10:30:00Z"},
             })
         };
-        let repair = shard("CHECKPOINT#operator", "repair");
+        let repair = checkpoint("CHECKPOINT#operator", "repair");
         let expected = OperatorEvent::Repaired { at: at(), name: "000000000000000000003".into() };
         assert_eq!(of(None, Some(repair.clone())).expect("readable"), Some(expected.clone()));
         assert_eq!(of(Some(repair.clone()), Some(repair)).expect("readable"), Some(expected));
         for other in [
-            shard("CHECKPOINT#operator", "redrive#00"),
-            shard("CHECKPOINT#arn:aws:x", "repair"),
-            shard("STAT#TOTAL", "x"),
+            checkpoint("CHECKPOINT#operator", "redrive#00"),
+            checkpoint("CHECKPOINT#arn:aws:x", "repair"),
+            checkpoint("STAT#TOTAL", "x"),
         ] {
             assert!(matches!(of(None, Some(other)), Ok(None)));
         }
     }
 
     #[test]
-    fn an_item_that_is_not_what_its_key_promises_is_unreadable() {
+    fn an_item_without_the_attributes_that_its_key_requires_is_unreadable() {
         for reason in ["", "Click Count", "two\nlines", &"a".repeat(65)] {
             assert!(matches!(of(None, Some(quarantined(reason))), Err(StoreError::Unreadable(_))), "{reason:?}");
         }

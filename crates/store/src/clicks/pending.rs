@@ -1,4 +1,4 @@
-//! Clicks on their way: in the stream, and not yet counted by their checkpoint.
+//! Pending clicks: clicks in the stream that no checkpoint has passed yet.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,31 +10,35 @@ use super::checkpoints::ShardCheckpoint;
 use super::keys::{PARTITION_KEY, SORT_KEY};
 use crate::StoreError;
 
-/// The most shards of a stream that are looked at: a hundred partitions, renewed every four hours for a day, and some.
+/// The most shards of a stream that are read. A hundred partitions have about 700: each gets a new
+/// shard every four hours, and the stream keeps them for a day.
 const SHARDS_MAX: usize = 1_000;
 
-/// The most requests that the records of one shard may take, at up to 1,000 records each.
+/// The most requests for the records of one shard, at up to 1,000 records each.
 const PAGES_MAX: usize = 10_000;
 
-/// An open shard says nowhere that its end is reached, and a page may be empty with more behind it
-/// ([GetRecords](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html)). So many empty ones in a row pass for the end.
+/// How many empty pages in a row are taken for the end of an open shard. Such a shard does not tell
+/// that its end is reached, and an empty page may have records after it
+/// ([GetRecords](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html)).
 const EMPTY_PAGES_MAX: usize = 3;
 
-/// DynamoDB's own sequence numbers have at least so many digits; checkpoints keep them zero-padded to 40.
+/// DynamoDB's own sequence numbers have at least this many digits. Checkpoints store them with
+/// zeros in front, up to 40 digits.
 const DIGITS_MIN: usize = 21;
 
-/// Items inserted behind the checkpoints' checkpoints.
+/// The inserted items after the checkpoints of the shards.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// Their keys.
+    /// The keys of the items.
     pub(super) keys: HashSet<ClickKey>,
-    /// The checkpoints of all shards that the stream still has, and where each stood.
+    /// All shards that the stream still has, each with its checkpoint.
     checkpoints: HashMap<ShardHash, Option<SequenceNumber>>,
 }
 
 impl Pending {
-    /// Whether a checkpoint may still count the visitor whom it has claimed. It need not meet the first-seen record's own record for that, which the
-    /// stream may have forgotten: any record of the visitor's does, before the checkpoint has passed the first-seen record.
+    /// Whether a shard may still count the visitor of its first-seen entry. The stream may no
+    /// longer have the record for which the entry was written. Any record of the visitor makes the
+    /// shard count, as long as its checkpoint has not passed the number in the entry.
     pub(super) fn may_count(&self, first_seen: FirstSeen) -> bool {
         self.checkpoints
             .get(&first_seen.shard)
@@ -42,7 +46,7 @@ impl Pending {
     }
 }
 
-/// Reads the stream behind the checkpoints. A shard without a checkpoint is read from its beginning.
+/// Reads the stream after the checkpoints. A shard without a checkpoint is read from its beginning.
 pub(super) async fn pending(
     streams: &Client,
     stream_arn: &str,
@@ -69,7 +73,7 @@ async fn shards(streams: &Client, stream_arn: &str) -> Result<Vec<String>, Store
             return Ok(shards);
         }
     }
-    Err(StoreError::unreadable("a stream's shards do not end"))
+    Err(StoreError::unreadable("the stream has too many shards"))
 }
 
 async fn read(
@@ -85,7 +89,7 @@ async fn read(
         let Some(next) = iterator else { return Ok(()) };
         let page = match streams.get_records().shard_iterator(next).send().await {
             Ok(page) => page,
-            // A shard that has been forgotten has nothing on its way.
+            // A shard that the stream has dropped has no pending records.
             Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => {
                 return Ok(());
             }
@@ -99,7 +103,7 @@ async fn read(
         }
         iterator = page.next_shard_iterator;
     }
-    Err(StoreError::unreadable("a shard's records do not end"))
+    Err(StoreError::unreadable("the shard has too many pages of records"))
 }
 
 async fn iterator(
@@ -113,7 +117,8 @@ async fn iterator(
         let request = request(ShardIteratorType::AfterSequenceNumber).sequence_number(spelled(checkpoint));
         match request.send().await {
             Ok(answer) => return Ok(answer.shard_iterator),
-            // The checkpoint is older than what the stream keeps: everything that it keeps lies behind.
+            // The checkpoint is older than the oldest record of the stream, so all records are
+            // after it.
             Err(error) if error.as_service_error().is_some_and(|error| error.is_trimmed_data_access_exception()) => {}
             Err(error) => return Err(error.into()),
         }
@@ -121,12 +126,12 @@ async fn iterator(
     Ok(request(ShardIteratorType::TrimHorizon).send().await?.shard_iterator)
 }
 
-/// As DynamoDB spelled the number before a checkpoint padded it.
+/// The number as DynamoDB prints it, without the zeros that a checkpoint puts in front.
 fn spelled(number: SequenceNumber) -> String {
     format!("{:0>DIGITS_MIN$}", number.to_string().trim_start_matches('0'))
 }
 
-/// The key of an inserted item behind the checkpoint.
+/// The key of an item that was inserted after the checkpoint.
 fn inserted(record: &Record, checkpoint: Option<SequenceNumber>) -> Option<ClickKey> {
     let change = record.dynamodb.as_ref().filter(|_| record.event_name == Some(OperationType::Insert))?;
     let number: SequenceNumber = change.sequence_number.as_ref()?.parse().ok()?;
@@ -140,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_is_asked_for_as_dynamodb_spells_it() {
+    fn a_request_has_the_sequence_number_as_dynamodb_prints_it() {
         let number = |text: &str| text.parse().map(spelled).expect("digits");
         assert_eq!(number(&format!("{:0>40}", "4421584500000000017450439091")), "4421584500000000017450439091");
         assert_eq!(number("7"), format!("{:0>21}", 7));

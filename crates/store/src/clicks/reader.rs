@@ -1,4 +1,4 @@
-//! Reading statistics and clicks.
+//! Reads statistics and clicks.
 
 use std::collections::BTreeMap;
 
@@ -18,37 +18,39 @@ use crate::row_reader::{RowReader, merge_placed};
 use crate::series::{Direction, Page, Rows};
 use crate::{StoreError, Table};
 
-/// Bounds the pages that one range of statistics may take. 400 rows of about 150 bytes fit the first
-/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
+/// The most pages of one range of statistics. 400 rows of about 150 bytes fit the first
+/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html), but
+/// an emulator may use smaller pages.
 const STAT_PAGES_MAX: usize = 20;
 
-/// A sort key before and one behind all that anybody would write.
+/// A sort key before and one after all that a client would write.
 const FIRST_TEXT: &str = "\u{1}";
 const LAST_TEXT: &str = "\u{10ffff}";
 
-/// The numbers of a day, a month or of everything, under the table's own names.
+/// The numbers of a day, of a month or of all time, with the attribute names of the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stat<N = u64> {
-    /// Sum of the clicks' counts.
+    /// The sum of the clicks' counts.
     pub total_clicks: N,
-    /// Different users; zero for the total, which does not count them.
+    /// The number of distinct users; zero in the total, which does not count them.
     #[serde(default)]
     pub unique_users: N,
 }
 
-/// A click as it lies in the table, whoever wrote it.
+/// A click as the table has it, written by this suite or by another client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredClick {
-    /// Who.
+    /// The user who clicked.
     pub user_id: String,
-    /// When, ISO 8601 as it was written.
+    /// The time of the click, as ISO 8601, as it was written.
     pub create_date_time: String,
-    /// How many clicks it stands for; 1 when it does not say, `None` when what it says is not a number.
+    /// How many clicks the record stands for. It is 1 when the attribute is missing, and `None`
+    /// when the attribute is not a number.
     #[serde(default = "one", deserialize_with = "readable")]
     pub click_count: Option<u64>,
-    /// The id that its writer gave it; foreign clients give none, or something that is not a text.
+    /// The id that the writer gave the click. Other clients write none, or one that is not a text.
     #[serde(default, deserialize_with = "readable", skip_serializing_if = "Option::is_none")]
     pub click_id: Option<String>,
 }
@@ -57,7 +59,7 @@ fn one() -> Option<u64> {
     Some(1)
 }
 
-/// What an attribute says; `None` when its writer put something else there.
+/// The value of an attribute; `None` when the attribute has another type.
 fn readable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -72,7 +74,7 @@ fn readable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> 
 }
 
 impl StoredClick {
-    /// A click that was just stored.
+    /// The stored form of a click that was just written.
     pub fn new(click: &Click, click_id: &str) -> Self {
         Self {
             user_id: click.user_id.to_string(),
@@ -90,17 +92,19 @@ impl StoredClick {
 /// The statistics of a range.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// By period, `YYYY-MM-DD` or `YYYY-MM`; `None` where the row of one cannot be read. A period without a row has no clicks.
+    /// The statistics by period, `YYYY-MM-DD` or `YYYY-MM`; `None` when a row is unreadable. A
+    /// period without a row has no clicks.
     pub by_period: BTreeMap<String, Option<Stat>>,
-    /// How many rows cannot be read.
+    /// The number of unreadable rows.
     pub skipped: usize,
 }
 
-/// Where a page ended.
+/// The position at which a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClickPosition(String);
 
-/// Reads the clicks table. Its requests are `GetItem` on the table and `Query` on the table and its index.
+/// Reads the clicks table. Its requests are `GetItem` on the table and `Query` on the table and its
+/// index.
 #[derive(Debug, Clone)]
 pub struct ClicksReader {
     table: Table,
@@ -108,12 +112,13 @@ pub struct ClicksReader {
 }
 
 impl ClicksReader {
-    /// A reader of `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
+    /// A reader of `table`. `date_shards` is the largest number of partitions that writers have
+    /// ever spread a day over.
     pub fn new(table: &Table, date_shards: DateShards) -> Self {
         Self { table: table.clone(), date_shards }
     }
 
-    /// All clicks ever.
+    /// The statistic of all clicks.
     pub async fn total(&self) -> Result<Stat, StoreError> {
         let request = self.table.get_item(key(TOTAL, TOTAL_SORT));
         match request.send().await?.item {
@@ -122,12 +127,12 @@ impl ClicksReader {
         }
     }
 
-    /// The days of a range that have clicks.
+    /// The statistics of the days in a range. Days without clicks are left out.
     pub async fn daily(&self, range: DateRange) -> Result<Stats, StoreError> {
         self.stats(DAILY, range.from().to_string(), range.to().to_string()).await
     }
 
-    /// The months of a range that have clicks.
+    /// The statistics of the months in a range. Months without clicks are left out.
     pub async fn monthly(&self, range: MonthRange) -> Result<Stats, StoreError> {
         self.stats(MONTHLY, range.from().to_string(), range.to().to_string()).await
     }
@@ -146,10 +151,10 @@ impl ClicksReader {
                 return Ok(Stats { by_period, skipped: reader.skipped() });
             }
         }
-        Err(StoreError::unreadable("a range of statistics does not end"))
+        Err(StoreError::unreadable("a range of statistics has too many pages"))
     }
 
-    /// A user's clicks of a range.
+    /// A page of a user's clicks in a time range.
     pub async fn of_user(
         &self,
         user_id: &UserId,
@@ -159,7 +164,7 @@ impl ClicksReader {
         after: Option<&ClickPosition>,
     ) -> Result<Page<StoredClick, ClickPosition>, StoreError> {
         let start = after.map(|ClickPosition(time)| key(user_id.as_str(), time));
-        // The last of a range that its end is not in is the millisecond before it.
+        // The end of the range is excluded, so the last click is at most one millisecond before it.
         let from = range.from().and_then(|from| millisecond_from(from, 0));
         let to = range.to().and_then(|to| millisecond_from(to, -1));
         let from = from.map_or_else(|| FIRST_TEXT.to_owned(), |time| time.to_string());
@@ -179,14 +184,16 @@ impl ClicksReader {
         Ok(Page { items, next, skipped: reader.skipped() })
     }
 
-    /// A day's clicks, oldest first; of the same time, by user. All index partitions of the day are read at once and merged.
+    /// A page of a day's clicks, oldest first; those of the same time are sorted by user. All index
+    /// partitions of the day are queried at once and merged.
     pub async fn of_day(
         &self,
         day: Date,
         limit: u16,
         after: Option<&ClickPosition>,
     ) -> Result<Page<StoredClick, ClickPosition>, StoreError> {
-        // `recordSort` is unique in a day, so one position serves every partition. The first text after it ends in NUL.
+        // `recordSort` is unique within a day, so one position works for each partition. The first
+        // text after the position is the position with a NUL.
         let from = after.map_or_else(|| CLICK_PREFIX.to_owned(), |ClickPosition(last)| format!("{last}\0"));
         let pages = self.date_shards.date_keys(day).into_iter().map(|date_key| {
             let query = self.table.query_between(["dateKey", "recordSort"], &date_key, &from, CLICK_PREFIX_END);
@@ -203,7 +210,7 @@ impl ClicksReader {
     }
 }
 
-/// The first whole millisecond at a moment or after it, and `steps` further.
+/// The first whole millisecond at or after a moment, plus `steps` milliseconds.
 fn millisecond_from(moment: Moment, steps: i64) -> Option<ClickTime> {
     let milliseconds = -(-moment.timestamp().as_nanosecond()).div_euclid(1_000_000);
     ClickTime::from_millisecond(i64::try_from(milliseconds).ok()? + steps).ok()

@@ -1,9 +1,12 @@
-//! Recounting statistics from the clicks in the table, while counting goes on.
+//! Recounts statistics from the clicks in the table, while clicks are still counted.
 //!
-//! What is stored is right when it is the sum of the clicks that the checkpoints have passed. So a measurement looks at the checkpoints and the statistics
-//! at one moment, then reads the clicks, then the stream behind those checkpoints; what it finds there is on its way and is left out.
-//! The order matters: whatever was counted at that moment is in the table when it is read, and whatever is in the
-//! table and was not counted is in the stream, or in quarantine. `docs/decisions/0007-recounting-beside-the-stream.md` has the argument.
+//! The statistics are right when they are the sums of the clicks that the checkpoints have passed.
+//! A measurement reads the checkpoints and the statistics of one moment, then the clicks, then the
+//! stream after those checkpoints. The clicks that it finds there are pending and are left out.
+//!
+//! The order matters. A click that was counted at that moment is in the table when the table is
+//! read. A click that is in the table and was not counted is in the stream or in the quarantine.
+//! The full argument is in `docs/decisions/0007-recounting-beside-the-stream.md`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -26,68 +29,71 @@ use super::quarantine::Quarantine;
 use super::snapshot::{AllCheckpoints, Snapshot};
 use crate::{StoreError, Table};
 
-/// Bounds the requests of one query or scan: at a megabyte each, a terabyte.
+/// The most requests of one query or scan. At a megabyte each, they read a terabyte.
 const PAGES_MAX: usize = 1_000_000;
 
-/// A difference is believed when two measurements in a row find the same; so many are made, with a pause in between.
+/// The most measurements of one check, with a pause between them. A difference is reported when two
+/// in a row agree on it.
 const MEASUREMENTS_MAX: usize = 5;
 const MEASUREMENT_PAUSE: Duration = Duration::from_secs(2);
 
-/// How large the table is. DynamoDB brings these figures up to date about every six hours.
+/// The size of the table. DynamoDB updates these figures about every six hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableSize {
-    /// Items of all kinds.
+    /// The number of items of all kinds.
     pub items: u64,
-    /// Their sizes, without the index.
+    /// The sum of their sizes, without the index.
     pub size_bytes: u64,
 }
 
-/// How far reading has come.
+/// The progress of reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ClicksRead {
-    /// Items read, clicks or not.
+    /// The number of items read, clicks and others.
     pub items: u64,
-    /// Requests for them.
+    /// The number of requests for them.
     pub requests: u64,
-    /// Read units that DynamoDB has charged for them.
+    /// The read units that DynamoDB has charged for them.
     pub read_units: f64,
 }
 
-/// What one measurement found.
+/// The result of one measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
-    /// Statistics that are not the sum of their counted clicks.
+    /// The statistics that are not the sums of their counted clicks.
     pub differences: Vec<Difference>,
-    /// Clicks that were read.
+    /// The number of clicks that were read.
     pub clicks: u64,
-    /// Of those, clicks that are on their way through the stream.
+    /// How many of them are pending in the stream.
     pub pending: u64,
-    /// Of those, clicks that could not be read when the stream brought them and wait in quarantine: redriving counts them.
+    /// How many of them are in the quarantine, because the aggregator could not read their records.
+    /// A redrive counts them.
     pub quarantined: u64,
-    /// Visitors that are counted, or should be, and have no first-seen record: the next click of each would count them.
+    /// Visitors that are counted, or should be, but have no first-seen record. The next click of
+    /// each would count them again.
     pub unmarked: BTreeSet<Visitor>,
-    /// Up to where repairs had been made.
+    /// The checkpoint of the repairs.
     pub repaired_to: Option<SequenceNumber>,
-    /// Items that call themselves clicks and are none: their records lie in quarantine, and they count nowhere.
+    /// The number of items with the sort key of a click that are not valid clicks. Their records
+    /// are in the quarantine, and they are not counted.
     pub unreadable: u64,
-    /// What reading took.
+    /// The requests and units that reading has taken.
     pub read: ClicksRead,
 }
 
 /// Why a recount has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RecountError {
-    /// Each measurement found something else, so none can be believed.
-    #[error(
-        "{MEASUREMENTS_MAX} measurements found {MEASUREMENTS_MAX} different things: is somebody changing or deleting clicks?"
-    )]
+    /// The measurements do not agree, so none can be trusted.
+    #[error("{MEASUREMENTS_MAX} measurements do not agree: is another client changing or deleting clicks?")]
     Unsteady,
-    /// A measurement failed.
+    /// A read has failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Recounts. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`, `Query` on the table and its index, `Scan`, and reading the stream.
+/// Recounts statistics. Its requests are `DescribeTable`, `GetItem`, `BatchGetItem`, `Query` on the
+/// table and its index, `Scan`, and reads of the stream.
 #[derive(Debug, Clone)]
 pub struct Recounter {
     pub(super) table: Table,
@@ -96,12 +102,13 @@ pub struct Recounter {
 }
 
 impl Recounter {
-    /// Recounts `table`, whose writers spread days over `date_shards`, or over fewer at some earlier time.
+    /// A recounter for `table`. `date_shards` is the largest number of partitions that writers have
+    /// ever spread a day over.
     pub fn new(table: &Table, streams: aws_sdk_dynamodbstreams::Client, date_shards: DateShards) -> Self {
         Self { table: table.clone(), streams, date_shards }
     }
 
-    /// How large the table is.
+    /// The size of the table.
     pub async fn size(&self) -> Result<TableSize, StoreError> {
         let table = self.table.client().describe_table().table_name(self.table.name()).send().await?.table;
         let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
@@ -109,8 +116,9 @@ impl Recounter {
         Ok(TableSize { items: number(items), size_bytes: number(size_bytes) })
     }
 
-    /// Measures until it can be believed: at once when nothing differs, otherwise when two measurements in a row agree by how
-    /// much each statistic is wrong. Counting does not change that, so what does was a view on something in motion.
+    /// Measures until the result can be trusted: at once when nothing differs, otherwise when two
+    /// measurements in a row find the same errors. Counting does not change the errors. A
+    /// difference that changes comes from reading while something moved.
     pub async fn check(&self, scope: RecountScope, progress: impl Fn(ClicksRead)) -> Result<Measurement, RecountError> {
         let errors = |measured: &Measurement| -> Vec<_> {
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect()
@@ -128,7 +136,8 @@ impl Recounter {
         Err(RecountError::Unsteady)
     }
 
-    /// Compares a scope's statistics with its clicks, once. `progress` hears of each page that is read.
+    /// Compares the statistics of a scope with its clicks, once. `progress` is called after each
+    /// page.
     pub async fn measure(&self, scope: RecountScope, progress: impl Fn(ClicksRead)) -> Result<Measurement, StoreError> {
         let stream_arn = stream_arn(&self.table).await?;
         let Snapshot { checkpoints, stored } = self.snapshot(&stream_arn, scope).await?;
@@ -166,7 +175,8 @@ impl Recounter {
                 .await?;
         }
 
-        // After the clicks and the first-seen records: a redriven click's first-seen record is only found when its record is, too.
+        // This must come after the clicks and the first-seen records. Otherwise a click could be
+        // redriven in between: its first-seen record would be read, but not its quarantined record.
         let waiting = self.waiting(&checkpoints).await?;
         let redrives: HashSet<ShardHash> = waiting.iter().map(|click| ShardCheckpoint::redrive(click).id()).collect();
         let pending = pending(&self.streams, &stream_arn, &checkpoints.stream).await?;
@@ -175,14 +185,14 @@ impl Recounter {
         clicks.retain(|click| !pending.keys.contains(&click.key) || checkpoints.has_redriven(&click.key));
         let delivered = clicks.len();
         clicks.retain(|click| !waiting.contains(&click.key));
-        let mark = |period, user_id: &str| match scan.get(period, user_id) {
+        let status = |period, user_id: &str| match scan.get(period, user_id) {
             None => FirstSeenStatus::Missing,
             Some(first_seen) if pending.may_count(first_seen) || redrives.contains(&first_seen.shard) => {
                 FirstSeenStatus::Pending
             }
             Some(_) => FirstSeenStatus::Settled,
         };
-        let recounted = recount(scope, &clicks, mark);
+        let recounted = recount(scope, &clicks, status);
         Ok(Measurement {
             differences: differences(&stored, &recounted.sums),
             clicks: total as u64,
@@ -195,20 +205,21 @@ impl Recounter {
         })
     }
 
-    /// The clicks whose records lay in quarantine at the moment of those checkpoints, and had not been redriven.
+    /// The clicks whose records were in the quarantine at the moment of the checkpoints and had not
+    /// been redriven.
     async fn waiting(&self, checkpoints: &AllCheckpoints) -> Result<HashSet<ClickKey>, StoreError> {
         let quarantine = Quarantine::new(&self.table);
         let (mut waiting, mut after) = (HashSet::new(), None);
         for _ in 0..PAGES_MAX {
-            let (kept, next) = quarantine.list(after.as_deref()).await?;
-            let clicks = kept.iter().filter_map(|kept| kept.click_key());
+            let (records, next) = quarantine.list(after.as_deref()).await?;
+            let clicks = records.iter().filter_map(|record| record.click_key());
             waiting.extend(clicks.filter(|click| !checkpoints.has_redriven(click)));
             after = next;
             if after.is_none() {
                 return Ok(waiting);
             }
         }
-        Err(StoreError::unreadable("the quarantine does not end"))
+        Err(StoreError::unreadable("the quarantine has too many pages"))
     }
 
     async fn read_day(
@@ -248,7 +259,7 @@ impl Recounter {
                 return Ok(());
             }
         }
-        Err(StoreError::unreadable("the table does not end"))
+        Err(StoreError::unreadable("the table has too many pages"))
     }
 
     pub(super) fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
@@ -277,7 +288,7 @@ pub(super) fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &s
         .expression_attribute_values(":to", s(to))
 }
 
-/// Hands over each page of a query, with the read units that it took.
+/// Calls `take` with each page of a query and its read units.
 pub(super) async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) -> Result<(), StoreError> {
     let mut start = None;
     for _ in 0..PAGES_MAX {
@@ -289,10 +300,11 @@ pub(super) async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item
             return Ok(());
         }
     }
-    Err(StoreError::unreadable("a partition does not end"))
+    Err(StoreError::unreadable("a partition has too many pages"))
 }
 
-/// By the rules that the stream's images are read by; `Err` for what calls itself a click and is none.
+/// Reads a click by the same rules as the stream; `Err` for an item with the sort key of a click
+/// that is not a valid click.
 fn table_click(item: &Item) -> Result<Option<TableClick>, ()> {
     let image = ClickImage::from(item);
     let Some(click) = image.click(in_no_shard()).map_err(|_| ())? else { return Ok(None) };
@@ -300,7 +312,7 @@ fn table_click(item: &Item) -> Result<Option<TableClick>, ()> {
     Ok(Some(TableClick { key: (click.user_id.to_owned(), time), date: click.date, count: click.count }))
 }
 
-/// The place of a click that does not come from a stream.
+/// The sequence number of a click that does not come from a stream.
 pub(super) fn in_no_shard() -> SequenceNumber {
     SequenceNumber::from_bytes([0; 17])
 }

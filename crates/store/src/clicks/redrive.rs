@@ -1,7 +1,8 @@
-//! Counting clicks from the quarantine, once.
+//! Redrives quarantined clicks: counts them, each at most once.
 //!
-//! What counts is the click as it lies in the table now, by the rules of now: the record tells which. Each click has a checkpoint of its own,
-//! with room for one: the transaction that counts the click makes the checkpoint, so there is no second one.
+//! A redrive counts the click that is in the table now, by the current rules. The record only tells
+//! which click it is. Each click has a checkpoint of its own. The transaction that counts the click
+//! creates this checkpoint, so no second one can count it.
 
 use backon::Retryable;
 use domain::clicks::{SequenceNumber, StatDelta, StreamClick, chunks};
@@ -15,16 +16,19 @@ use super::quarantine::{Quarantine, QuarantineEnding, QuarantinedRecord};
 use super::recount::in_no_shard;
 use crate::{StoreError, Table, patient_backoff};
 
-/// What became of a record that was redriven.
+/// The result of a redrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RedriveOutcome {
-    /// It is done with, now or at some earlier time.
+    /// The record is settled, now or before.
     Ended(QuarantineEnding),
-    /// It stays: its click still cannot be read. A stable code, and the same for people.
+    /// The record stays, since its click still cannot be read. The reason, as a stable code and for
+    /// people.
     Unreadable(&'static str, String),
 }
 
-/// Redrives. Its requests are `GetItem`, `BatchGetItem`, and `UpdateItem` of first-seen records, statistics, checkpoints and the quarantine, alone and in `TransactWriteItems`.
+/// Redrives quarantined clicks. Its requests are `GetItem`, `BatchGetItem`, and `UpdateItem` of
+/// first-seen records, statistics, checkpoints and the quarantine, alone and in
+/// `TransactWriteItems`.
 #[derive(Debug, Clone)]
 pub struct Redriver {
     table: Table,
@@ -34,7 +38,7 @@ pub struct Redriver {
 }
 
 impl Redriver {
-    /// Redrives what is in quarantine in `table`.
+    /// A redriver for the quarantine in `table`.
     pub fn new(table: &Table) -> Self {
         Self {
             checkpoints: Checkpoints::new(table),
@@ -44,18 +48,19 @@ impl Redriver {
         }
     }
 
-    /// Counts the click that a record tells of, unless that has been done.
-    pub async fn redrive(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
-        (|| self.try_once(kept, now)).retry(patient_backoff()).when(StoreError::is_transient).await
+    /// Counts the click of a record, unless it has been counted.
+    pub async fn redrive(&self, record: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
+        (|| self.try_once(record, now)).retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
-    /// Has a record's click count no more, whatever becomes of the record: for clicks that somebody has put anew, and that the stream has brought.
-    pub async fn dismiss(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
+    /// Settles a record so that its click will never be counted from the quarantine. For clicks
+    /// that were put again and counted from the stream.
+    pub async fn dismiss(&self, record: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
         let end = || async {
-            match kept.click_key() {
+            match record.click_key() {
                 Some(click) => {
                     self.end(
-                        kept,
+                        record,
                         &ShardCheckpoint::redrive(&click),
                         &StatDelta::default(),
                         QuarantineEnding::Dismissed,
@@ -65,7 +70,7 @@ impl Redriver {
                 }
                 None => self
                     .quarantine
-                    .end(&kept.id, QuarantineEnding::Dismissed, now)
+                    .end(&record.id, QuarantineEnding::Dismissed, now)
                     .await
                     .map(|()| RedriveOutcome::Ended(QuarantineEnding::Dismissed)),
             }
@@ -73,26 +78,26 @@ impl Redriver {
         end.retry(patient_backoff()).when(StoreError::is_transient).await
     }
 
-    async fn try_once(&self, kept: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
-        if let Some(ending) = kept.ending {
+    async fn try_once(&self, record: &QuarantinedRecord, now: Timestamp) -> Result<RedriveOutcome, StoreError> {
+        if let Some(ending) = record.ending {
             return Ok(RedriveOutcome::Ended(ending));
         }
-        let Some(click_key) = kept.click_key() else {
+        let Some(click_key) = record.click_key() else {
             return Ok(RedriveOutcome::Unreadable(
                 "no-key",
-                "the record does not tell the click's userId and createDateTime".to_owned(),
+                "the record does not contain the click's userId and createDateTime".to_owned(),
             ));
         };
         let shard = ShardCheckpoint::redrive(&click_key);
         let (user_id, time) = &click_key;
         let request = self.table.get_item(key(user_id, time));
         let Some(item) = request.consistent_read(true).send().await?.item else {
-            return self.end(kept, &shard, &StatDelta::default(), QuarantineEnding::Gone, now).await;
+            return self.end(record, &shard, &StatDelta::default(), QuarantineEnding::Gone, now).await;
         };
         match ClickImage::from(&item).click(in_no_shard()) {
             Ok(Some(click)) => {
                 let delta = self.record_first_seen(&shard, click).await?;
-                self.end(kept, &shard, &delta, QuarantineEnding::Counted, now).await
+                self.end(record, &shard, &delta, QuarantineEnding::Counted, now).await
             }
             Ok(None) => {
                 Ok(RedriveOutcome::Unreadable("record-sort", "recordSort does not begin with CLICK#".to_owned()))
@@ -101,7 +106,8 @@ impl Redriver {
         }
     }
 
-    /// As the aggregator does for a batch, here for one of one record, in a checkpoint where nothing has been counted.
+    /// Writes the first-seen records like the aggregator, for a batch of one click and a checkpoint
+    /// that has counted nothing.
     async fn record_first_seen(
         &self,
         shard: &ShardCheckpoint,
@@ -110,33 +116,34 @@ impl Redriver {
         let first = SequenceNumber::behind(None);
         let mut delta = StatDelta::default();
         for chunk in chunks([StreamClick { sequence_number: first, ..click }], first) {
-            let standing =
+            let visits_first_seen =
                 self.first_seen_records.record(&mut FirstSeenCache::default(), shard.id(), None, &chunk.visits).await?;
-            delta = chunk.delta(shard.id(), None, &standing);
+            delta = chunk.delta(shard.id(), None, &visits_first_seen);
         }
         Ok(delta)
     }
 
-    /// Counts and closes the checkpoint, or finds it closed.
+    /// Counts and creates the checkpoint in one transaction, or finds that the checkpoint exists.
     async fn end(
         &self,
-        kept: &QuarantinedRecord,
+        record: &QuarantinedRecord,
         shard: &ShardCheckpoint,
         delta: &StatDelta,
         ending: QuarantineEnding,
         now: Timestamp,
     ) -> Result<RedriveOutcome, StoreError> {
-        let note = self.quarantine.ending(&kept.id, ending, now);
-        match self.checkpoints.commit_with(shard, None, SequenceNumber::behind(None), delta, Some(note), now).await {
+        let settle = self.quarantine.ending(&record.id, ending, now);
+        match self.checkpoints.commit_with(shard, None, SequenceNumber::behind(None), delta, Some(settle), now).await {
             Ok(()) => Ok(RedriveOutcome::Ended(ending)),
             Err(CommitError::Store(error)) => Err(error),
-            // By another redrive, by this one's earlier try, or from another record of the same click.
+            // The checkpoint was created by another redrive, by an earlier try of this one, or for
+            // another record of the same click.
             Err(CommitError::CheckpointMoved) => {
-                let ended = self.quarantine.get(&kept.id).await?.and_then(|kept| kept.ending);
+                let ended = self.quarantine.get(&record.id).await?.and_then(|record| record.ending);
                 if let Some(ending) = ended {
                     return Ok(RedriveOutcome::Ended(ending));
                 }
-                self.quarantine.end(&kept.id, QuarantineEnding::Duplicate, now).await?;
+                self.quarantine.end(&record.id, QuarantineEnding::Duplicate, now).await?;
                 Ok(RedriveOutcome::Ended(QuarantineEnding::Duplicate))
             }
         }

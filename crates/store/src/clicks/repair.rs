@@ -1,8 +1,9 @@
-//! Repairing statistics, while counting goes on.
+//! Repairs statistics, while clicks are still counted.
 //!
-//! By how much a statistic is wrong does not change when somebody counts, so it can be added the other way round at any time; what must not
-//! happen is that it is added twice. So all repairs go by one checkpoint, which moves with each of their transactions, and only from where it
-//! was when the error was measured. `docs/decisions/0008-repairing-beside-the-stream.md` has the argument.
+//! Counting does not change the error of a statistic, so its correction may be added at any time.
+//! It must not be added twice. All repairs therefore share one checkpoint. Each of their
+//! transactions moves it, on the condition that it is still where it was when the error was
+//! measured. The full argument is in `docs/decisions/0008-repairing-beside-the-stream.md`.
 
 use backon::Retryable;
 use domain::clicks::{Correction, FirstSeen, SequenceNumber, corrections};
@@ -13,26 +14,29 @@ use super::first_seen::FirstSeenRecords;
 use super::recount::Measurement;
 use crate::{Table, patient_backoff};
 
-/// The statistics of one transaction: [100 actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
-/// less the checkpoint.
+/// The most statistics of one transaction: the [100
+/// actions](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html#limits-dynamodb-transactions)
+/// less one for the checkpoint.
 pub const REPAIR_STATS_MAX: usize = 99;
 
-/// After how many first-seen records progress is told.
+/// After how many first-seen records progress is reported.
 const RECORDS_AT_ONCE: usize = 500;
 
-/// What a repair has done.
+/// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// What was added to statistics, or taken from them.
+    /// The corrections that were added to statistics.
     pub corrections: Vec<Correction>,
-    /// Visitors that had no first-seen record and have one now.
+    /// The number of visitors for whom a missing first-seen record was written.
     pub marked: u64,
 }
 
-/// Why a repair did not end. Whatever it has done is done; another measurement shows what is left.
+/// Why a repair did not finish. The transactions before the error have taken effect. Another
+/// measurement shows the rest.
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
-    /// Since the measurement another repair came in between, or an earlier try of this one whose reply was lost.
+    /// Another repair, or an earlier try of this one whose reply was lost, has run since the
+    /// measurement.
     #[error("another repair came in between")]
     ConcurrentRepair,
     /// Anything else.
@@ -40,7 +44,8 @@ pub enum RepairError {
     Store(#[from] crate::StoreError),
 }
 
-/// Repairs. Its requests are `UpdateItem` of first-seen records, and `TransactWriteItems` of updates of statistics and its checkpoint.
+/// Repairs statistics. Its requests are `UpdateItem` of first-seen records, and
+/// `TransactWriteItems` that update statistics and the checkpoint of the repairs.
 #[derive(Debug, Clone)]
 pub struct Repairer {
     checkpoints: Checkpoints,
@@ -48,12 +53,13 @@ pub struct Repairer {
 }
 
 impl Repairer {
-    /// Repairs `table`.
+    /// A repairer for `table`.
     pub fn new(table: &Table) -> Self {
         Self { checkpoints: Checkpoints::new(table), first_seen_records: FirstSeenRecords::new(table) }
     }
 
-    /// Sets right what was measured, however long ago that was; statistics that say too much only if `lowers`. Tells `repaired` of each step.
+    /// Corrects the measured errors. The measurement may be old. Statistics that are too high are
+    /// corrected only if `lowers` is true. `repaired` is called after each step.
     pub async fn repair(
         &self,
         measured: &Measurement,
@@ -63,19 +69,20 @@ impl Repairer {
     ) -> Result<RepairReport, RepairError> {
         let shard = ShardCheckpoint::repair();
         let (mut from, mut done) = (measured.repaired_to, RepairReport::default());
-        // From here on nobody else counts the unmarked: their next click finds a first-seen record. Should this repair end here, they are
-        // missing from the statistic, as they were, and the next one adds them.
+        // After these writes, only this repair counts the unmarked visitors: their next clicks find
+        // a first-seen record. If the repair stops here, they are missing from the statistics as
+        // before, and the next repair adds them.
         let first_seen = FirstSeen { shard: shard.id(), sequence_number: SequenceNumber::behind(from) };
         let unmarked: Vec<_> = measured.unmarked.iter().cloned().collect();
-        let mut taken = Vec::new();
+        let mut recorded_since = Vec::new();
         for visitors in unmarked.chunks(RECORDS_AT_ONCE) {
             let others = self.first_seen_records.insert_missing(first_seen, visitors).await?;
             done.marked += (visitors.len() - others.len()) as u64;
-            taken.extend(others);
+            recorded_since.extend(others);
             repaired(&done);
         }
 
-        for corrections in corrections(&measured.differences, &taken, lowers).chunks(REPAIR_STATS_MAX) {
+        for corrections in corrections(&measured.differences, &recorded_since, lowers).chunks(REPAIR_STATS_MAX) {
             let to = SequenceNumber::behind(from);
             (|| self.checkpoints.add(&shard, from, to, corrections.iter().copied(), None, now))
                 .retry(patient_backoff())

@@ -1,4 +1,4 @@
-//! The checkpoints and the statistics of one moment.
+//! The checkpoints and the statistics as they were at one moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use super::recount::{Recounter, pages, sorted_between};
 use super::unmerged;
 use crate::{StoreError, patient_backoff};
 
-/// How often everything is read until what moved is known, and how long to wait in between.
+/// How often all items are read until those that move are known, and the pause between the reads.
 const SNAPSHOT_TRIES_MAX: usize = 50;
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
 
 /// [The most items of one transactional read](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
 const MOVING_MAX: usize = 100;
 
-/// Checkpoints and statistics of one moment.
+/// The checkpoints and the statistics of one moment.
 pub(super) struct Snapshot {
     pub(super) checkpoints: AllCheckpoints,
     pub(super) stored: BTreeMap<Period, StoredSums>,
@@ -30,12 +30,12 @@ pub(super) struct Snapshot {
 /// Sequence numbers by shard.
 pub(super) type SequenceNumbers = BTreeMap<String, SequenceNumber>;
 
-/// Everybody who may change a statistic has a checkpoint here.
+/// The checkpoints of all writers that may change a statistic.
 #[derive(Default)]
 pub(super) struct AllCheckpoints {
     pub(super) stream: SequenceNumbers,
     pub(super) operator: SequenceNumbers,
-    /// What the stream's checkpoints keep, checkpoint by checkpoint.
+    /// The buffered sums of the stream's checkpoints, one checkpoint after the other.
     unmerged: Vec<(Period, Sums)>,
 }
 
@@ -49,20 +49,22 @@ impl AllCheckpoints {
 /// Partition and sort key.
 type Key = (String, String);
 
-/// Lanes and statistics as they lie in the table.
+/// Checkpoints and statistics as the table has them.
 type Items = BTreeMap<Key, Item>;
 
 impl Recounter {
-    /// What the statistics of a scope say.
+    /// The stored statistics of a scope.
     pub async fn stored(&self, scope: RecountScope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
         stored(scope, &self.stats(scope).await?)
     }
 
-    /// Lanes and statistics of one moment, while clicks are counted.
+    /// The checkpoints and the statistics of one moment, while clicks are counted.
     ///
-    /// Everything is read, and read again. What was the same both times did not move in between: every change of a statistic moves a checkpoint, and
-    /// checkpoints only go forward. What did move, which is the checkpoints of busy shards and the statistics of now, is read between the next two
-    /// readings by one transaction, and so has one moment there. No checkpoint has to rest.
+    /// All items are read twice. An item that is the same both times did not change in between:
+    /// each change of a statistic moves a checkpoint, and checkpoints only move forward. The items
+    /// that did change are the checkpoints of busy shards and the current statistics. One
+    /// transaction reads them between the next two reads, so they are of one moment. No shard has
+    /// to pause for this.
     pub(super) async fn snapshot(&self, stream_arn: &str, scope: RecountScope) -> Result<Snapshot, StoreError> {
         let mut moving = BTreeSet::new();
         let mut before = self.items(stream_arn, scope).await?;
@@ -84,11 +86,11 @@ impl Recounter {
             tokio::time::sleep(SNAPSHOT_PAUSE).await;
         }
         Err(StoreError::Busy(format!(
-            "more than {MOVING_MAX} checkpoints and statistics change at the same time: recount a day or a month, or wait until the import is through"
+            "more than {MOVING_MAX} checkpoints and statistics change at the same time: recount a day or a month, or wait until the import has finished"
         )))
     }
 
-    /// Some items of one moment.
+    /// Reads items in one transaction.
     async fn at_once(&self, keys: &BTreeSet<Key>) -> Result<Items, StoreError> {
         if keys.is_empty() {
             return Ok(Items::new());
@@ -160,17 +162,17 @@ fn snapshot(stream_arn: &str, scope: RecountScope, items: &Items) -> Result<Snap
             checkpoints.unmerged.extend(unmerged::read(item)?);
         }
     }
-    // What checkpoints keep is part of what is stored.
+    // The sums in the checkpoints are part of the stored statistics.
     let mut stored = stored(scope, items)?;
-    for (period, kept) in checkpoints.unmerged.iter().filter(|(period, _)| scope.compares(*period)) {
+    for (period, unmerged) in checkpoints.unmerged.iter().filter(|(period, _)| scope.compares(*period)) {
         let sums = stored.entry(*period).or_default();
-        sums.clicks += i128::from(kept.clicks);
-        sums.unique_users += i128::from(kept.unique_users);
+        sums.clicks += i128::from(unmerged.clicks);
+        sums.unique_users += i128::from(unmerged.unique_users);
     }
     Ok(Snapshot { checkpoints, stored })
 }
 
-/// The statistics among some items.
+/// The statistics among the items.
 fn stored(scope: RecountScope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
     let mut stored = BTreeMap::new();
     match scope {
@@ -179,12 +181,13 @@ fn stored(scope: RecountScope, items: &Items) -> Result<BTreeMap<Period, StoredS
         RecountScope::All => drop(stored.insert(Period::Total, StoredSums::default())),
     }
     for ((partition, sort), item) in items {
-        // What others have put beside the statistics is none.
+        // Other clients may have put other items beside the statistics. They are skipped.
         let Some(period) = period(partition, sort) else { continue };
-        // Whatever somebody else has done to it, also one below zero can be repaired.
+        // The numbers are signed: a statistic that another client has lowered below zero can still
+        // be repaired.
         let stat: Stat<i64> = serde_dynamo::from_item(item.clone())
             .map_err(|error| StoreError::unreadable(format_args!("{partition} {sort}: {error}")))?;
-        // Nobody may write users to the total; whatever stands there is not ours to judge.
+        // The total has no users. If another client has written some, they are ignored.
         let unique_users = if period == Period::Total { 0 } else { stat.unique_users };
         stored.insert(period, StoredSums { clicks: stat.total_clicks.into(), unique_users: unique_users.into() });
     }

@@ -1,7 +1,7 @@
-//! The sums that a checkpoint keeps in its own item until they are merged into the statistics: how they are spelled there.
+//! The attributes in which a checkpoint buffers sums until they are merged into the statistics.
 //!
-//! For each period the checkpoint has two numbers, `clicks:<period>` and `users:<period>`; the total has no users. A period without attributes has
-//! nothing to be merged.
+//! A checkpoint has two numbers for each period, `clicks:<period>` and `users:<period>`. The total
+//! has no users. A period without attributes has nothing to merge.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::StoreError;
 const CLICKS: &str = "clicks:";
 const USERS: &str = "users:";
 
-/// The attribute that a checkpoint has as long as there is something to be merged: the total is merged last.
+/// An attribute that a checkpoint has as long as it has sums to merge: the total is merged last.
 pub(super) fn total_attribute() -> String {
     clicks_attribute(Period::Total)
 }
@@ -28,7 +28,7 @@ pub(super) fn users_attribute(period: Period) -> String {
     format!("{USERS}{period}")
 }
 
-/// Has an update of a checkpoint also add to its sums.
+/// Adds the sums to the update of a checkpoint.
 pub(super) fn add(mut update: UpdateBuilder, additions: impl Iterator<Item = Correction>) -> UpdateBuilder {
     let mut sums = Vec::new();
     for (index, Correction { period, clicks, unique_users }) in additions.enumerate() {
@@ -50,13 +50,13 @@ pub(super) fn add(mut update: UpdateBuilder, additions: impl Iterator<Item = Cor
     update.update_expression(format!("{set} ADD {}", sums.join(", ")))
 }
 
-/// The sums of a checkpoint's item, days first and the total last.
+/// The sums of a checkpoint's item. Days come first and the total last.
 pub(super) fn read(item: &Item) -> Result<BTreeMap<Period, Sums>, StoreError> {
     let mut sums: BTreeMap<Period, Sums> = BTreeMap::new();
     for (name, value) in item {
         let is_clicks = name.starts_with(CLICKS);
         let Some(period) = name.strip_prefix(CLICKS).or_else(|| name.strip_prefix(USERS)) else { continue };
-        let wrong = || StoreError::unreadable(format_args!("{name} of a checkpoint"));
+        let wrong = || StoreError::unreadable(format_args!("{name} of a checkpoint is not a sum"));
         let period = period_of(period).ok_or_else(wrong)?;
         let number = value.as_n().ok().and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
         let sums = sums.entry(period).or_default();
@@ -65,7 +65,7 @@ pub(super) fn read(item: &Item) -> Result<BTreeMap<Period, Sums>, StoreError> {
     Ok(sums)
 }
 
-/// Reads what [`Period`] prints.
+/// Parses the printed form of a [`Period`].
 fn period_of(text: &str) -> Option<Period> {
     match text {
         "total" => Some(Period::Total),
@@ -83,7 +83,7 @@ mod tests {
     use aws_sdk_dynamodb::types::Update;
 
     #[test]
-    fn what_is_added_is_read_again() {
+    fn sums_that_were_added_are_read_again() {
         let month = "2025-10".parse().map(Period::Month).expect("a month");
         let day = parse_date("2025-10-02").map(Period::Day).expect("a day");
         let additions = [(Period::Total, 5, 0), (day, 5, 2), (month, 5, 1)];
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_is_no_number_or_of_no_period_is_unreadable() {
+    fn a_sum_without_a_number_or_a_period_is_unreadable() {
         for (name, value) in [("clicks:total", s("5")), ("clicks:yesterday", n(5)), ("users:2025-13", n(1))] {
             let item = Item::from([(name.to_owned(), value)]);
             assert!(matches!(read(&item), Err(StoreError::Unreadable(_))), "{name}");

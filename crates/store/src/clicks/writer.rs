@@ -1,4 +1,4 @@
-//! Storing one click.
+//! Writes clicks.
 
 use std::time::Duration;
 
@@ -12,14 +12,16 @@ use super::keys::{DateShards, Item, PARTITION_KEY, SORT_KEY, key, n, record_sort
 use super::reader::StoredClick;
 use crate::{StoreError, Table};
 
-/// Names the request that has put a click, four random bytes: 9 bytes of an item. The SDK repeats a put whose reply got lost, and would
-/// otherwise take the click that it has stored itself for one that was stored before.
+/// Identifies the request that put a click: four random bytes, which cost 9 bytes of an item. The
+/// SDK repeats a put whose reply was lost. Without this, it would take its own click for one that
+/// was stored before.
 const PUT_ID: &str = "putId";
 
-/// The most items of one look at a user's milliseconds: the slots, and what foreign clients have put in between, as far as it goes.
+/// The most items of one query for a user's occupied milliseconds. They are the slots of the
+/// writer, and clicks that other clients have put between them, up to this number.
 const LOOK_ITEMS_MAX: i32 = 128;
 
-/// Puts clicks. Its requests are `PutItem`, and a `Query` of some milliseconds of a user.
+/// Writes clicks. Its requests are `PutItem`, and a `Query` of some milliseconds of a user.
 #[derive(Debug, Clone)]
 pub struct ClickWriter {
     table: Table,
@@ -27,22 +29,23 @@ pub struct ClickWriter {
     retention: Option<Duration>,
 }
 
-/// What became of a put.
+/// The result of a put.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PutClick {
-    /// The key was free; the click is stored, by this very call.
+    /// The key was free. This call has stored the click.
     Stored,
-    /// A click holds the key, this one. It may be the same click, stored by another call.
+    /// This click has the key. It may be the same click, stored by another call.
     Held(StoredClick),
 }
 
 impl ClickWriter {
-    /// A writer to `table`. With a `retention`, clicks expire that long after their time.
+    /// A writer for `table`. With a `retention`, clicks expire that long after their time.
     pub fn new(table: &Table, date_shards: DateShards, retention: Option<Duration>) -> Self {
         Self { table: table.clone(), date_shards, retention }
     }
 
-    /// Stores the click if its key, the user and the millisecond, is free. `click_id` tells a repetition from another click.
+    /// Stores the click if no click has its key yet. The key is the user and the millisecond.
+    /// `click_id` tells a repeated put from another click.
     pub async fn put(&self, click: &Click, click_id: &str) -> Result<PutClick, StoreError> {
         let expires_at =
             self.retention.map(|retention| click.time.as_millisecond() / 1_000 + retention.as_secs() as i64);
@@ -52,8 +55,8 @@ impl ClickWriter {
         let outcome = self
             .table
             .put_item(item)
-            // Stops two clicks of one user in one millisecond from overwriting each other, and a repetition from
-            // being stored twice: whoever comes second learns who holds the key.
+            // Stops two clicks of one user in one millisecond from overwriting each other, and a
+            // repeated put from being stored twice. The second put gets the click that has the key.
             .condition_expression("attribute_not_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
@@ -63,9 +66,8 @@ impl ClickWriter {
             Ok(_) => Ok(PutClick::Stored),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(failure)) => {
-                    let holder = failure
-                        .item()
-                        .ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
+                    let holder =
+                        failure.item().ok_or_else(|| StoreError::unreadable("a refused put returned no item"))?;
                     let stored = StoredClick::read(holder.clone())?;
                     let is_own = stored.click_id.as_deref() == Some(click_id) && holder.get(PUT_ID) == Some(&put_id);
                     Ok(if is_own { PutClick::Stored } else { PutClick::Held(stored) })
@@ -75,7 +77,8 @@ impl ClickWriter {
         }
     }
 
-    /// Who holds a user's milliseconds from one to another, both included. Consistent: a click that was acknowledged is among them.
+    /// The stored clicks of a user from one millisecond to another, both included. The read is
+    /// strongly consistent, so each acknowledged click is included.
     pub async fn held(&self, user_id: &UserId, from: ClickTime, to: ClickTime) -> Result<Vec<StoredClick>, StoreError> {
         let (from, to) = (from.to_string(), to.to_string());
         let query = self.table.query_between([PARTITION_KEY, SORT_KEY], user_id.as_str(), from, to);

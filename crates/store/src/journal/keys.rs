@@ -1,4 +1,4 @@
-//! How the keys of the journal's table are spelled, and what its items hold.
+//! The keys of the journal's table, and its items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,27 +19,28 @@ pub(super) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item
     Item::from([(PARTITION_KEY.to_owned(), s(partition)), (SORT_KEY.to_owned(), s(sort))])
 }
 
-/// The days that a stream has, each an item.
+/// The partition with one item for each day of a stream.
 pub(super) fn days(stream: &JournalStream) -> String {
     format!("FEEDDAYS#{stream}")
 }
 
-/// One of the partitions of a stream's day.
+/// One of the partitions of a day of a stream.
 pub(super) fn feed(stream: &JournalStream, day: Date, shard: u8) -> String {
     format!("FEED#{stream}#{day}#{shard}")
 }
 
-/// Over how many partitions the entries of a day are spread: one takes 1,000 writes a second
-/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)). The number may grow at any
-/// time, in the middle of a day too; a day never has fewer again.
+/// The number of partitions over which the entries of a day are spread. One partition takes at most
+/// 1,000 writes a second ([partition
+/// limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)).
+/// The number may be raised at any time, also during a day. The number of a day never falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JournalShards(u8);
 
 impl JournalShards {
-    /// The most partitions of a day: a page asks each of them once.
+    /// The most partitions of a day. A page needs one query for each of them.
     pub const MAX: u8 = 100;
 
-    /// 1 to [`JournalShards::MAX`].
+    /// The number of partitions, if it is from 1 to [`JournalShards::MAX`].
     pub fn new(shards: u8) -> Option<Self> {
         (1..=Self::MAX).contains(&shards).then_some(Self(shards))
     }
@@ -49,7 +50,7 @@ impl JournalShards {
         self.0
     }
 
-    /// Where an entry lies.
+    /// The shard of an entry.
     pub(super) fn shard(self, id: EntryId) -> u8 {
         series::shard(id.uuid().as_bytes(), self.0)
     }
@@ -61,14 +62,14 @@ impl<'de> Deserialize<'de> for JournalShards {
     }
 }
 
-/// A day as its stream's list has it.
+/// A day, as the list of its stream has it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Day {
     #[serde(rename = "SK", deserialize_with = "date")]
     pub(super) day: Date,
-    /// How many it has.
+    /// The number of shards of the day.
     pub(super) shards: JournalShards,
-    /// How many it has had, this number among them.
+    /// All numbers of shards that the day has had, the current one included.
     counts: BTreeSet<JournalShards>,
 }
 
@@ -81,14 +82,15 @@ impl Day {
         serde_dynamo::from_item(item).map_err(StoreError::unreadable)
     }
 
-    /// Where an entry may lie that was stored when the day had fewer shards, other than where it would be put now.
+    /// The shards in which an entry may have been stored when the day had fewer shards, without the
+    /// shard for it now.
     pub(super) fn earlier_shards(&self, id: EntryId) -> BTreeSet<u8> {
         let now = self.shards.shard(id);
         self.counts.iter().map(|count| count.shard(id)).filter(|shard| *shard != now).collect()
     }
 }
 
-/// An entry as it is stored.
+/// The stored form of an entry.
 #[derive(Debug, Serialize, Deserialize)]
 struct Row {
     #[serde(rename = "PK")]
@@ -131,26 +133,26 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn a_stream_and_a_day_are_part_of_the_key() {
+    fn the_stream_and_the_day_are_parts_of_the_key() {
         let suite = JournalStream::suite();
         assert_eq!(feed(&suite, date(2024, 7, 12), 3), "FEED#suite#2024-07-12#3");
         assert_eq!(days(&suite), "FEEDDAYS#suite");
     }
 
     #[test]
-    fn entries_spread_over_all_shards_and_each_stays_in_its_own() {
+    fn entries_spread_over_all_shards_and_an_entry_keeps_its_shard() {
         let shards = JournalShards::new(7).expect("in range");
         let ids = (0..500).map(|n| EntryId::derived(Timestamp::UNIX_EPOCH, &n.to_string()));
         let used: BTreeSet<_> = ids.map(|id| shards.shard(id)).collect();
         assert_eq!(used, (0..7).collect());
         let id = EntryId::derived(Timestamp::UNIX_EPOCH, "x");
-        // Recorded: an entry must be found where an earlier version has put it.
+        // Recorded values: each version must look for an entry where an earlier version has put it.
         assert_eq!([1, 4, 10, 100].map(|n| JournalShards(n).shard(id)), [0, 0, 4, 24]);
         assert_eq!((JournalShards::new(0), JournalShards::new(101)), (None, None));
     }
 
     #[test]
-    fn a_day_that_has_grown_knows_where_its_first_entries_may_lie() {
+    fn a_day_with_more_shards_knows_the_earlier_shards_of_its_entries() {
         let day = |counts: &[u8]| Day {
             day: date(2024, 7, 12),
             shards: JournalShards(*counts.last().expect("one")),

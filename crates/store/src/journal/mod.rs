@@ -1,12 +1,13 @@
-//! The journal's table: PK `PK`, SK `SK`, TTL `ttl`.
+//! The journal's table: partition key `PK`, sort key `SK`, TTL attribute `ttl`.
 //!
 //! | item | `PK` | `SK` | attributes |
 //! |---|---|---|---|
-//! | entry | `FEED#<stream>#<UTC day>#<shard>` | its id, a UUIDv7 | `message`, `attributes`, `ttl` where entries expire |
-//! | day of a stream: how many shards it has | `FEEDDAYS#<stream>` | `<UTC day>` | `shards`; `counts`, each number that it has had |
+//! | entry | `FEED#<stream>#<UTC day>#<shard>` | its id, a UUIDv7 | `message`, `attributes`, and `ttl` if the stream's entries expire |
+//! | day of a stream | `FEEDDAYS#<stream>` | `<UTC day>` | `shards`: its number of shards; `counts`: each number that it has had |
 //!
-//! An entry's day is the one in its id, and its shard a hash of the id. Days are listed before their first entry is stored, and never expire: they are
-//! some 80 bytes each, and a reader asks for none that lies before what its stream keeps.
+//! The day of an entry is the one in its id. Its shard is a hash of the id. A day is listed before
+//! its first entry is stored, and never expires. The list stays cheap: an item has about 80 bytes,
+//! and a reader does not query days before the retention of its stream.
 
 mod keys;
 mod reader;
@@ -16,7 +17,8 @@ pub use keys::JournalShards;
 pub use reader::{JournalPosition, JournalReader, QUERIES_MAX};
 pub use writer::{AppendOutcome, Journal};
 
-/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+/// Opens the connection to DynamoDB with the smallest possible read, so that the first request does
+/// not wait for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nothing = keys::key(keys::days(&domain::journal::JournalStream::suite()), "connect");
     table.connect(nothing).await

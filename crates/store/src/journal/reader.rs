@@ -1,4 +1,4 @@
-//! Reading entries, newest first.
+//! Reads entries, newest first.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::TimeRange;
@@ -15,15 +15,15 @@ use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
 use crate::{StoreError, Table};
 
-/// The most queries of one page, but for a first day that has more shards. A stretch of days with little or nothing in them ends a page early, with
-/// a place to go on from.
+/// The most queries of one page; only the first day of a page may need more. When many days have
+/// few entries, the page ends early, with a position from which the next page continues.
 pub const QUERIES_MAX: usize = 200;
 
-/// How many days are asked for at once: of some 80 bytes each, as many as
-/// [a read unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html) of 4 KB holds.
+/// How many days one query reads. A day has about 80 bytes, so this many fit the 4 KB of one [read
+/// unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
 const DAYS_AT_ONCE: i32 = 40;
 
-/// Up to where a list has been read: this id and all above.
+/// How far a list has been read: down to this id, which is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct JournalPosition(EntryId);
@@ -49,7 +49,8 @@ pub struct JournalReader {
     retention: Retention,
 }
 
-/// What is left to be read: from an id on, up to and without another one. An end that is `None` is open.
+/// The ids that are still to be read, from `from` (included) to `before` (excluded). `None` means
+/// no limit on that side.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     from: Option<EntryId>,
@@ -61,7 +62,7 @@ impl Span {
         self.from.zip(self.before).is_some_and(|(from, before)| from >= before)
     }
 
-    /// The last day in which something may lie.
+    /// The last day that may have entries in the span.
     fn last_day(&self) -> Date {
         let Some(before) = self.before else { return Date::MAX };
         match before.day().yesterday() {
@@ -74,7 +75,8 @@ impl Span {
         self.from.map_or(Date::ZERO, EntryId::day)
     }
 
-    /// The same as texts, both included. Every id lies between the ends that stand for none.
+    /// The ends of the span as texts, both included. An open end becomes the lowest or the highest
+    /// UUID.
     fn ends(&self) -> (String, String) {
         let from = self.from.map_or(Uuid::nil(), EntryId::uuid);
         let to = self.before.map_or(Uuid::max(), |before| Uuid::from_u128(before.uuid().as_u128() - 1));
@@ -83,13 +85,15 @@ impl Span {
 }
 
 impl JournalReader {
-    /// A reader of `table`. What is older than its stream keeps is not shown, whether or not it has been deleted yet.
+    /// A reader of `table`. Entries older than the retention of their stream are not shown, even if
+    /// DynamoDB has not deleted them yet.
     pub fn new(table: &Table, retention: Retention) -> Self {
         Self { table: table.clone(), retention }
     }
 
-    /// Entries of a stream, newest first, from where the last page ended; `limit` of them, or fewer where days have little in them.
-    /// Consistent: what was stored before is shown, if it lies before `after`.
+    /// A page of a stream's entries, newest first, after the position `after`. It has `limit`
+    /// entries, or fewer when many days have few entries. The reads are strongly consistent, so
+    /// each entry that was stored before is found.
     pub async fn page(
         &self,
         stream: &JournalStream,
@@ -121,8 +125,9 @@ impl JournalReader {
                 let last = read.rows.iter().rev().find_map(|(place, _)| place.parse().ok());
                 rows.extend(read.rows);
                 if read.has_more {
-                    // Without an id there is no place to go on from.
-                    span.before = Some(last.ok_or_else(|| StoreError::unreadable(format!("no ids on {}", day.day)))?);
+                    // Without an id there is no position from which to continue.
+                    span.before =
+                        Some(last.ok_or_else(|| StoreError::unreadable(format!("no readable id on {}", day.day)))?);
                 } else {
                     span.before = Some(first_of(day.day));
                     rest.next();
@@ -139,18 +144,19 @@ impl JournalReader {
         Ok(page(rows, None))
     }
 
-    /// The days in which something may lie, newest first, as far as one query brings them.
+    /// The days that may have entries in the span, newest first, as many as one query returns.
     async fn days(&self, stream: &JournalStream, span: Span, reader: &mut RowReader) -> Result<Rows<Day>, StoreError> {
         let query = self.between(&days(stream), &span.first_day().to_string(), &span.last_day().to_string());
         let answer = query.limit(DAYS_AT_ONCE).send().await?;
         let has_more = answer.last_evaluated_key.is_some();
         let items = answer.items.unwrap_or_default().into_iter();
         let days: Vec<_> = items.filter_map(|item| reader.read(item, Day::read)).collect();
-        // Whoever goes on needs a day to go on from.
+        // Continuing needs the last day. Without a readable day, the list ends here.
         Ok(Rows { has_more: has_more && !days.is_empty(), rows: days })
     }
 
-    /// The newest entries of one day: at most `limit`, or fewer and more to come. All shards are read at once and merged.
+    /// The newest entries of one day, at most `limit`; `has_more` tells whether there are more. All
+    /// shards are queried at once and merged.
     async fn of_day(
         &self,
         stream: &JournalStream,
@@ -161,7 +167,8 @@ impl JournalReader {
     ) -> Result<Rows<Placed<Entry>>, StoreError> {
         let (from, to) = span.ends();
         let shards = day.shards.get();
-        // Each shard brings about its share. The odd page for which one has brought too little takes another round.
+        // Each shard reads its share of the page and some more. If a shard has returned too few
+        // rows for a page, the caller asks again.
         let share = (limit + 1).min(2 * limit / usize::from(shards) + 8);
         let queries = (0..shards).map(|shard| {
             let query = self.between(&feed(stream, day.day, shard), &from, &to);
@@ -178,7 +185,7 @@ impl JournalReader {
         Ok(read)
     }
 
-    /// The rows of a partition between two sort keys, both included, from the last one backwards.
+    /// The rows of a partition between two sort keys, both included, in descending order.
     fn between(&self, partition: &str, from: &str, to: &str) -> QueryFluentBuilder {
         let query = self.table.query_between([PARTITION_KEY, SORT_KEY], partition, from, to);
         query.scan_index_forward(false).consistent_read(true)

@@ -1,4 +1,4 @@
-//! Storing entries, each once.
+//! Stores entries, each at most once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,23 +13,25 @@ use jiff::civil::Date;
 use super::keys::{Day, Item, JournalShards, PARTITION_KEY, days, entry, feed, item, key, n};
 use crate::{StoreError, Table};
 
-/// How many days an instance remembers. Somebody who brings in an old log goes through many; everybody else writes today.
+/// How many days an instance caches. An import of an old log may need many; normally there is only
+/// today.
 const DAYS_REMEMBERED_MAX: usize = 1_000;
 
-/// What became of an entry.
+/// The result of appending an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendOutcome {
-    /// It is stored.
+    /// The entry is stored now.
     New,
-    /// It was stored before.
+    /// The same entry was stored before.
     Known,
-    /// Another entry was stored before under its id. That one stays.
+    /// Another entry with this id was stored before. It is kept.
     Different,
-    /// It is older than what its stream keeps, and was not stored.
+    /// The entry is older than the retention of its stream and was not stored.
     Expired,
 }
 
-/// Appends entries. Its requests are `UpdateItem` of days, `PutItem` of entries, and `GetItem` of entries on days that have grown.
+/// Appends entries. Its requests are `UpdateItem` of days, `PutItem` of entries, and `GetItem` of
+/// entries on days whose number of shards has been raised.
 #[derive(Debug, Clone)]
 pub struct Journal {
     table: Table,
@@ -39,15 +41,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal in `table`, in which a day gets `shards` partitions, unless it has more already.
+    /// A journal in `table`. A day gets `shards` partitions, unless it has more already.
     pub fn new(table: &Table, shards: JournalShards, retention: Retention) -> Self {
         Self { table: table.clone(), shards, retention, days: Arc::default() }
     }
 
-    /// Stores the entry, if nothing is stored under its id; the same one again changes nothing.
+    /// Stores the entry if no entry has its id. Storing the same entry again changes nothing.
     ///
-    /// While the number of shards is being raised, an instance that does not know of it yet and one that does may both store an entry that is told
-    /// twice. Readers show it once.
+    /// While the number of shards is being raised, some instances still use the old number. Two
+    /// instances may then both store an entry that is reported twice. Readers show it once.
     pub async fn append(&self, entry: &Entry, now: Timestamp) -> Result<AppendOutcome, StoreError> {
         if self.retention.first_kept(&entry.stream, now).is_some_and(|first| entry.id < first) {
             return Ok(AppendOutcome::Expired);
@@ -62,12 +64,13 @@ impl Journal {
     }
 
     async fn put(&self, new: &Entry, shard: u8) -> Result<AppendOutcome, StoreError> {
-        // Rounded up: an entry that is still shown is never gone.
+        // Rounded up, so that an entry does not expire while it is still shown.
         let expires_at = self.retention.of(&new.stream).map(|kept| new.id.at().as_second() + 1 + kept.as_secs());
         let outcome = self
             .table
             .put_item(item(new, shard, expires_at)?)
-            // Stops an event that is told twice, at once or after a lost reply, from replacing what it has stored.
+            // Stops an event that is reported twice, at the same time or after a lost reply, from
+            // replacing the entry that it has stored.
             .condition_expression("attribute_not_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
@@ -78,8 +81,7 @@ impl Journal {
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(refused)) => {
                     let holder = refused.item().cloned();
-                    let holder =
-                        holder.ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
+                    let holder = holder.ok_or_else(|| StoreError::unreadable("a refused put returned no item"))?;
                     Ok(compare(new, &entry(&new.stream, holder)?))
                 }
                 _ => Err(error.into()),
@@ -93,7 +95,7 @@ impl Journal {
         request.send().await?.item.map(|item| entry(stream, item)).transpose()
     }
 
-    /// The day, which from now on has at least as many shards as this journal gives.
+    /// The day. From now on it has at least the number of shards of this journal.
     async fn day(&self, stream: &JournalStream, date: Date) -> Result<Day, StoreError> {
         let name = (stream.clone(), date);
         if let Some(day) = self.remembered().get(&name) {
@@ -114,7 +116,8 @@ impl Journal {
             .table
             .update_item(key(days(stream), date.to_string()))
             .update_expression("SET shards = :shards ADD counts :count")
-            // Stops an instance with a lower number, one of an earlier configuration, from hiding the shards above it.
+            // Stops an instance with an older configuration and a lower number from hiding the
+            // shards above its number.
             .condition_expression("attribute_not_exists(shards) OR shards < :shards")
             .expression_attribute_values(":shards", shards)
             .expression_attribute_values(":count", AttributeValue::Ns(vec![self.shards.get().to_string()]))
@@ -129,11 +132,11 @@ impl Journal {
                 _ => return Err(error.into()),
             },
         };
-        Day::read(item.ok_or_else(|| StoreError::unreadable("an update of a day came without the day"))?)
+        Day::read(item.ok_or_else(|| StoreError::unreadable("an update of a day returned no day"))?)
     }
 
     fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<(JournalStream, Date), Day>> {
-        // Whoever panicked had either inserted a day or not.
+        // A panic cannot leave the map in an invalid state: a day is inserted or not.
         self.days.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

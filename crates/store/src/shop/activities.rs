@@ -1,4 +1,5 @@
-//! What people do: a row in the partition of the user, and another one where it is about a product.
+//! Activities: one row in the partition of the user, and a second one in a partition of the product
+//! if there is a product.
 
 use std::collections::BTreeMap;
 
@@ -18,36 +19,37 @@ use crate::row_reader::{Placed, RowReader};
 use crate::series::{Direction, Page, Rows, merge};
 use crate::{StoreError, Table};
 
-/// What `EntityType` says.
+/// The value of `EntityType`.
 const ENTITY: &str = "ACTIVITY";
 const PREFIX: &str = "ACTIVITY#";
-/// The first text after all that begin with [`PREFIX`]: `$` follows `#`.
+/// The first text after all texts that begin with [`PREFIX`]: `$` follows `#`.
 const PREFIX_END: &str = "ACTIVITY$";
 
-/// The most queries in flight for one page.
+/// The most concurrent queries for one page.
 const QUERIES_AT_ONCE_MAX: usize = 100;
 
-/// The most waves of queries for one page: one for each day of the longest range, and others for days of which a suffix has much more than its share.
+/// The most waves of queries for one page: one for each day of the longest range, and some for days
+/// on which the rows are spread unevenly over the suffixes.
 const WAVES_MAX: usize = 4 * ActivityRange::DAYS_MAX;
 
-/// The most queries that look through a user's activities for those of one action.
+/// The most queries of one page that filters a user's activities by action.
 const FILTERED_QUERIES_MAX: usize = 20;
 
-/// How many rows each of them looks at.
+/// How many rows each of these queries reads.
 const FILTERED_ROWS: i32 = 1_000;
 
-/// What became of an activity.
+/// The result of recording an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordOutcome {
-    /// It is stored.
+    /// The activity is stored now.
     New,
-    /// It was stored before, as it is.
+    /// The same activity was stored before.
     Known,
-    /// Its moment and id stand for another activity. Nothing is stored.
+    /// Another activity has this moment and id. Nothing is stored.
     Reused,
 }
 
-/// Where a page ended.
+/// The position at which a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityPosition(String);
 
@@ -57,7 +59,7 @@ impl ActivityPosition {
     }
 }
 
-/// A row of either kind of partition.
+/// A row in the partition of a user or of a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ActivityRow {
@@ -73,7 +75,8 @@ struct ActivityRow {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<String, String>,
     created_at: String,
-    /// Where the product's row of it lies: it stays there when the number of suffixes grows.
+    /// The suffix of the partition with the product's row. It stays the same when the number of
+    /// suffixes is raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suffix: Option<u8>,
 }
@@ -107,12 +110,14 @@ fn activity(item: Item) -> Result<Activity, StoreError> {
     read::<ActivityRow>(item)?.activity()
 }
 
-/// `USER#<id>`: as no user is expected to write more than a thousand activities a second, a user is one partition.
+/// `USER#<id>`. A user has one partition: nobody is expected to cause more than a thousand
+/// activities a second.
 fn of_user(user_id: &UserId) -> String {
     format!("USER#{user_id}")
 }
 
-/// `PRODUCT#<id>#<date>#<n>`. A product's id has no `#`, so this is not the partition of another product.
+/// `PRODUCT#<id>#<date>#<n>`. The id of a product has no `#`, so this cannot be the partition of
+/// another product.
 fn of_product(product_id: &ProductId, day: Date, suffix: u8) -> String {
     format!("PRODUCT#{product_id}#{day}#{suffix}")
 }
@@ -121,7 +126,8 @@ fn sort(at: Moment, id: EntryId) -> String {
     row(PREFIX, RowId { at, id: id.uuid() })
 }
 
-/// Stores and lists activities. Its requests are `PutItem`, `Query`, and `DeleteItem` where an id is reused.
+/// Stores and lists activities. Its requests are `PutItem`, `Query`, and `DeleteItem` when an id is
+/// reused.
 #[derive(Debug, Clone)]
 pub struct Activities {
     table: Table,
@@ -129,15 +135,18 @@ pub struct Activities {
 }
 
 impl Activities {
-    /// The activities in `table`, whose writers spread a product's day over `suffixes`, or over fewer at some earlier time: [`ActivitySuffixes::remembered`].
+    /// The activities in `table`. `suffixes` is the largest number of partitions that writers have
+    /// ever spread a product's day over; see [`ActivitySuffixes::remembered`].
     pub fn new(table: &Table, suffixes: ActivitySuffixes) -> Self {
         Self { table: table.clone(), suffixes }
     }
 
-    /// Stores an activity, once however often it is told.
+    /// Stores an activity, once even if it is reported several times.
     ///
-    /// The user's row comes first and is what makes it one; it names the suffix of the product's row, which follows. They are no transaction: that would cost twice the
-    /// units, and so halve what a product's partitions take. A call that fails in between leaves the user's row alone, and the same call again adds the other.
+    /// The user's row is written first. It makes the activity unique and contains the suffix of the
+    /// product's row, which is written second. This is not a transaction: a transaction would cost
+    /// twice the units and so halve the write capacity of a product's partitions. If a call fails
+    /// between the two, the same call again adds the product's row.
     pub async fn record(&self, activity: &Activity) -> Result<RecordOutcome, StoreError> {
         let Activity { user_id, product_id, at, id, .. } = activity;
         let stored = |partition: String, suffix| ActivityRow {
@@ -164,7 +173,7 @@ impl Activities {
         let products = stored(of_product(product_id, at.date(), suffix), None);
         match self.put(&products).await? {
             Some(holder) if holder != products => {
-                // Another user's activity has this moment and id, and the product's row is theirs.
+                // Another user's activity has this moment and id. The product's row belongs to it.
                 let key = key(users.partition, users.sort);
                 self.table.delete_item(key).send().await?;
                 Ok(RecordOutcome::Reused)
@@ -173,13 +182,13 @@ impl Activities {
         }
     }
 
-    /// Puts a row, or gives the one that has its key.
+    /// Puts a row, or returns the row that has its key.
     async fn put(&self, row: &ActivityRow) -> Result<Option<ActivityRow>, StoreError> {
         let outcome = self
             .table
             .put_item(row.item()?)
-            // Stops a repetition, or another activity of the same moment and id, from overwriting what is there: whoever comes
-            // second learns who holds the key.
+            // Stops a repeated call, or another activity with the same moment and id, from
+            // overwriting the row. The second call gets the row that has the key.
             .condition_expression("attribute_not_exists(PK)")
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
@@ -189,8 +198,7 @@ impl Activities {
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(failure)) => {
                     let holder = failure.item();
-                    let holder =
-                        holder.ok_or_else(|| StoreError::unreadable("a refused put came without its holder"))?;
+                    let holder = holder.ok_or_else(|| StoreError::unreadable("a refused put returned no item"))?;
                     read(holder.clone()).map(Some)
                 }
                 _ => Err(error.into()),
@@ -198,7 +206,8 @@ impl Activities {
         }
     }
 
-    /// A user's activities of a range, those of one action where there is one. A page of these may be short: after some thousands of rows it is given as it is.
+    /// A page of a user's activities in a time range, optionally of one action. A page with an
+    /// action may be short: it ends after some thousands of rows.
     pub async fn of_user(
         &self,
         user_id: &UserId,
@@ -243,8 +252,9 @@ impl Activities {
         Ok(Page { items, next: last, skipped: reader.skipped() })
     }
 
-    /// A product's activities of a range: the partitions of a day are queried at once and merged, those of further days while the page is not full.
-    /// Only a page without `next` is the last.
+    /// A page of a product's activities in a time range. The partitions of a day are queried at
+    /// once and merged, then those of further days until the page is full. A short page may have a
+    /// `next`; only a page without it is the last.
     pub async fn of_product(
         &self,
         product_id: &ProductId,
@@ -279,7 +289,8 @@ impl Activities {
             rows.extend(merged.rows);
             if !merged.has_more {
                 days = rest;
-                // Quiet days are passed over faster and faster.
+                // The number of days in a wave doubles, so that days without activities cost few
+                // waves.
                 days_at_once = (2 * days_at_once).min(days_at_once_max);
             }
             if days.is_empty() {
@@ -289,7 +300,7 @@ impl Activities {
                 return Ok(page(rows, after));
             }
         }
-        Err(StoreError::unreadable(format!("the activities of {product_id} do not end")))
+        Err(StoreError::unreadable(format!("the activities of {product_id} need too many queries")))
     }
 
     /// The first rows of some days.
@@ -302,7 +313,8 @@ impl Activities {
         after: Option<&ActivityPosition>,
         reader: &mut RowReader,
     ) -> Result<Rows<Placed<Activity>>, StoreError> {
-        // Each suffix brings about its share. The odd page for which one has brought too little takes another wave.
+        // Each suffix reads its share of the page and some more. If a suffix has returned too few
+        // rows for a page, another wave follows.
         let share = (limit + 1).min(2 * limit / usize::from(self.suffixes.0) + 8);
         let partitions = days.iter().flat_map(|day| (0..self.suffixes.0).map(move |suffix| (*day, suffix)));
         let queries = partitions.map(async |(day, suffix)| {
@@ -320,7 +332,8 @@ impl Activities {
         Ok(merge(answers.collect(), direction, limit, |(place, _)| place.clone()))
     }
 
-    /// The rows of a partition from one moment to before another. A row's sort key goes on behind its moment, so a bound of the moment alone lies before all of its rows.
+    /// The rows of a partition from one moment (included) to another (excluded). A sort key
+    /// continues after the moment, so a bound that ends there sorts before all rows of the moment.
     fn between(
         &self,
         partition: &str,

@@ -1,5 +1,6 @@
-//! How a product is changed: read it, decide, and write the product, the ledger's row and the request's marker in one transaction on the condition
-//! that nobody has been faster.
+//! Changes products with optimistic locking: reads the product, decides, and writes the product,
+//! the row of the ledger and the idempotency marker in one transaction. Its condition is that the
+//! product has not changed since the read.
 
 use std::collections::BTreeMap;
 
@@ -16,44 +17,44 @@ use super::write::Write;
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
 
-/// What a product has while it is archived.
+/// The attribute that a product has while it is archived.
 const ARCHIVED_AT: &str = "ArchivedAt";
 
-/// What an earlier request had been that used the same name.
+/// The kind of name that another request has used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reused {
-    /// The idempotency key came with another request.
+    /// Another request has used the idempotency key.
     Key,
-    /// The order moved something else.
+    /// The order has another movement of this type.
     Order,
 }
 
-/// Why a change was not made. `R` is what the rules have against it.
+/// Why a change was not made. `R` is the type of the refusals.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError<R> {
-    /// The rules refuse it, as of the state that was read last.
+    /// The rules refuse the change, for the state that was read last.
     #[error("refused")]
     Refused(R),
     /// The same request was refused before, and stays refused.
     #[error("refused before")]
     RefusedBefore(R),
-    /// Its name stands for something else. Nothing was written.
-    #[error("the same name was used for something else: {0:?}")]
+    /// Another request has used the same name. Nothing was written.
+    #[error("another request has used the same name: {0:?}")]
     Reused(Reused),
-    /// Others were faster, each time. Nothing was written.
-    #[error("others changed the product each time")]
+    /// Other changes were faster in each try. Nothing was written.
+    #[error("another change of the product was faster each time")]
     Conflict,
-    /// Anything else; what is not [`StoreError::Refused`] may have been written.
+    /// A request failed. Unless it is a [`StoreError::Refused`], the change may have been written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a row of a history that was kept elsewhere is not taken. `R` is what the rules have against it.
+/// Why a row of an imported history is refused. `R` is the type of the refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryRowRefusal<R> {
-    /// The rules refuse it.
+    /// The rules refuse the row.
     Refused(R),
-    /// The product's history goes on to this moment already, and nothing is put in between.
+    /// The newest row of the product has this moment. An imported row must be later.
     Older(Moment),
 }
 
@@ -70,28 +71,29 @@ impl<R> HistoryRowRefusal<R> {
     }
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOutcome<T> {
-    /// It is made.
+    /// The change was made now.
     Applied(T),
-    /// The same request had made it before.
+    /// The same request had made the change before.
     AlreadyApplied(T),
 }
 
-/// What a request is remembered by, so that it takes effect once.
+/// The idempotency marker of a request: an item that stops the request from taking effect twice.
 #[derive(Debug, Clone)]
 pub(super) struct IdempotencyMarker {
-    /// Its sort key in the product's partition.
+    /// The sort key of the marker in the product's partition.
     pub(super) sort: String,
-    /// What the request means; see [`request_fingerprint`].
+    /// The hash of the request; see [`request_fingerprint`].
     pub(super) request_fingerprint: String,
-    /// What it is to find another request_fingerprint there.
+    /// The error if the stored marker has another fingerprint.
     pub(super) reused: Reused,
 }
 
 impl IdempotencyMarker {
-    /// Puts it with the change of `subject`; it leads to the item at the sort key `row`.
+    /// The write of the marker, together with the change of `subject`. `row` is the sort key of the
+    /// item with the result of the request.
     pub(super) fn write(&self, subject: &Subject<'_>, row: &str) -> Write {
         let mut item = key(product(subject.product_id), &self.sort);
         item.extend([
@@ -103,31 +105,33 @@ impl IdempotencyMarker {
     }
 }
 
-/// The hash of all that makes two requests the same.
+/// The hash of all values in which two equal requests must agree.
 pub(super) fn request_fingerprint(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
-        // The length keeps a character from moving between the parts.
+        // Without the length, a character could move from one part to the next without changing the
+        // hash.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
     hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a change is about.
+/// The inputs of a change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) product_id: &'a ProductId,
-    /// What the request is remembered by. None for a change that comes to the same, however often it is asked for.
+    /// The markers of the request. Empty for a change that has the same result each time it is
+    /// requested.
     pub(super) markers: &'a [IdempotencyMarker],
-    /// Where a refusal of the request is remembered.
+    /// Where a refusal of the request is stored.
     pub(super) memory: &'a RefusalMemory,
-    /// Sort keys of other items in the product's partition that the decision needs.
+    /// The sort keys of other items in the product's partition that the decision needs.
     pub(super) beside: &'a [String],
     pub(super) now: Moment,
 }
 
-/// What a decision is made of.
+/// The items that a decision is based on.
 #[derive(Debug)]
 pub(super) struct Before {
     pub(super) product: Option<Product>,
@@ -136,12 +140,13 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// One of the other items that were asked for.
+    /// One of the other items of [`Subject::beside`], or a marker.
     pub(super) fn beside(&self, sort: &str) -> Option<&Item> {
         self.beside.get(sort)
     }
 
-    /// What the first marker that is there says. Another request_fingerprint weighs more than the same: a known order under a key of another request is refused.
+    /// The result of an earlier request, from its marker. A marker with another fingerprint takes
+    /// precedence: a known order with the key of another request is refused.
     fn known<R: Refusal>(&self, subject: &Subject<'_>) -> Result<Option<Known<R>>, StoreError> {
         let mut same = None;
         for marker in subject.markers {
@@ -161,25 +166,25 @@ impl Before {
     }
 }
 
-/// What is decided.
+/// The result of a decision.
 #[derive(Debug)]
 pub(super) enum Decision<T> {
-    /// Nothing has to be written, and nothing is remembered.
+    /// Nothing has to be written or remembered.
     Nothing(T),
-    /// All of it is written, or nothing.
+    /// All of the plan is written, or nothing.
     Write(Box<Plan<T>>),
 }
 
-/// What is to be written.
+/// The writes of a change.
 #[derive(Debug)]
 pub(super) struct Plan<T> {
-    /// The product, in its next version.
+    /// The product, with its next version.
     pub(super) product: Product,
-    /// The items that go with it.
+    /// The other items of the transaction.
     pub(super) writes: Vec<Write>,
-    /// The sort key of the item that says what the request came to. The markers lead to it.
+    /// The sort key of the item with the result of the request. The markers refer to it.
     pub(super) row: String,
-    /// What the caller learns.
+    /// The result for the caller.
     pub(super) outcome: T,
 }
 
@@ -187,26 +192,27 @@ pub(super) struct Plan<T> {
 #[serde(rename_all = "PascalCase")]
 struct MarkerRow {
     hash: String,
-    /// `None` of a request that was refused.
+    /// `None` if the request was refused.
     row: Option<String>,
 }
 
-/// What a known request came to: the sort key of its row, or a refusal.
+/// The result of a known request: the sort key of its row, or a refusal.
 enum Known<R> {
     Same(String),
     Refused(R),
     Other(Reused),
 }
 
-/// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates, puts and deletes.
+/// Changes products. Its requests are `BatchGetItem` and `TransactWriteItems` of updates, puts and
+/// deletes.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
     pub(super) table: Table,
 }
 
 impl Changes {
-    /// Reads, decides and writes, and decides again where others were faster. What a marker says to be known is given by `known`, from the row that
-    /// the first request wrote.
+    /// Reads, decides and writes. If another change is faster, it starts again. For a known
+    /// request, `known` makes the result from the row that the first request has written.
     pub(super) async fn change<T, R: Refusal>(
         &self,
         subject: Subject<'_>,
@@ -222,7 +228,8 @@ impl Changes {
                 Some(Known::Other(reused)) => return Err(ChangeError::Reused(reused)),
                 Some(Known::Refused(why)) => return Err(ChangeError::RefusedBefore(why)),
                 Some(Known::Same(row)) => {
-                    // The SDK sends a request again whose reply got lost, and the condition then meets this change's own work.
+                    // The SDK repeats a request whose reply was lost. The condition then fails
+                    // because of this change's own write.
                     let is_own = written.contains(&row);
                     let outcome = known(self.row(subject.product_id, &row).await?)?;
                     return Ok(if is_own {
@@ -234,8 +241,9 @@ impl Changes {
                 None => {}
             }
             let plan = match decide(&before) {
-                // The markers may have been read before the product, and this very request have taken effect in between: nobody shall be told
-                // that there is too little left for what they have just got.
+                // Decide once more before refusing. The markers may have been read before the
+                // product, and a copy of this request may have taken effect in between. Its client
+                // must not be told that too little is left for a request that has succeeded.
                 Err(ChangeError::Refused(_)) if !subject.markers.is_empty() && !is_refused => {
                     is_refused = true;
                     continue;
@@ -254,8 +262,9 @@ impl Changes {
         }
     }
 
-    /// The product, its markers and what else is asked for, each as of its last write. They may be of different moments: whatever changes any of them
-    /// changes the product's version too, and then nothing is written.
+    /// Reads the product, its markers and the other items, each strongly consistently. They may be
+    /// of different moments. If one of them changes, the product's version changes too, and the
+    /// write fails.
     async fn read(&self, subject: &Subject<'_>) -> Result<Before, StoreError> {
         let partition = product(subject.product_id);
         let markers = subject.markers.iter().map(|marker| marker.sort.as_str());
@@ -275,10 +284,12 @@ impl Changes {
     async fn row(&self, product_id: &ProductId, sort: &str) -> Result<Item, StoreError> {
         let request = self.table.get_item(key(product(product_id), sort));
         let item = request.consistent_read(true).send().await?.item;
-        item.ok_or_else(|| StoreError::unreadable(format!("{product_id} {sort} is remembered and is not there")))
+        item.ok_or_else(|| {
+            StoreError::unreadable(format!("{product_id} has a marker for {sort}, which does not exist"))
+        })
     }
 
-    /// Writes all of it; `None` when somebody was faster, and nothing was written.
+    /// Writes the plan; `None` when another change was faster and nothing was written.
     async fn write<T>(&self, subject: &Subject<'_>, before: &Before, plan: Plan<T>) -> Result<Option<T>, StoreError> {
         let after = product_item(&plan.product)?;
         let first = match &before.item {
@@ -292,16 +303,18 @@ impl Changes {
         Ok(self.transact(actions).await?.map(|()| plan.outcome))
     }
 
-    /// Writes all of it; `None` when a condition failed or another transaction was at it, and nothing was written.
+    /// Writes all actions; `None` when a condition failed or another transaction held an item.
+    /// Nothing was written then.
     pub(super) async fn transact(&self, actions: Vec<TransactWriteItem>) -> Result<Option<()>, StoreError> {
         Ok(match self.table.transact(actions).await? {
             TransactionOutcome::Written => Some(()),
-            // Another change of the product was faster, or is being written at this moment.
+            // Another change of the product was faster, or is being written now.
             TransactionOutcome::ConditionFailed { .. } | TransactionOutcome::Conflict => None,
         })
     }
 
-    /// Sets what differs. Attributes that this version of the code does not know stay.
+    /// Sets the attributes that differ. Attributes that this version of the code does not know are
+    /// kept.
     fn update(&self, before: &Item, after: Item) -> Result<TransactWriteItem, StoreError> {
         let key = before.iter().filter(|(name, _)| [PARTITION_KEY, SORT_KEY].contains(&name.as_str()));
         let version =
@@ -309,8 +322,9 @@ impl Changes {
         let mut update = self
             .table
             .update(key.map(|(name, value)| (name.clone(), value.clone())).collect())
-            // Stops a change that was decided on an older state. The version, as a value may come back; and the values, as a client of the
-            // original design changes them and knows of no version.
+            // Stops a change that was decided on an older state. The values alone are not enough,
+            // since a value may come back. The version alone is not enough, since a client of the
+            // original design changes the values without it.
             .condition_expression("attribute_exists(PK) AND #Version = :read AND #Stock = :stock AND #Price = :price")
             .expression_attribute_names("#Version", "Version")
             .expression_attribute_values(":read", version);
@@ -321,7 +335,7 @@ impl Changes {
                 update.expression_attribute_names(format!("#{name}"), name).expression_attribute_values(value, read);
         }
         let has_archived_at = after.contains_key(ARCHIVED_AT);
-        // In the order of their names, so that the same change is the same request.
+        // Sorted by name, so that the same change is the same request.
         let after: BTreeMap<_, _> = after.into_iter().collect();
         let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
         let mut sets = Vec::new();
@@ -331,7 +345,7 @@ impl Changes {
                 .expression_attribute_names(format!("#n{index}"), name)
                 .expression_attribute_values(format!(":v{index}"), value);
         }
-        // Of what a product may have, this alone goes away again.
+        // `ArchivedAt` is the only attribute of a product that is ever removed.
         let is_restored = before.contains_key(ARCHIVED_AT) && !has_archived_at;
         let remove = if is_restored { format!(" REMOVE {ARCHIVED_AT}") } else { String::new() };
         let update = update.update_expression(format!("SET {}{remove}", sets.join(", ")));

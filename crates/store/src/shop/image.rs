@@ -1,4 +1,5 @@
-//! What the table's stream tells: an item before and after, read with the same rows as a query reads.
+//! Changes from the table's stream: an item before and after, read with the same row types as a
+//! query uses.
 
 use domain::shop::{Currency, Product, ProductId, Reservation, ReservationState};
 use serde::Deserialize;
@@ -14,25 +15,25 @@ use crate::StoreError;
 #[derive(Debug, Clone, Deserialize)]
 pub struct ShopImage(serde_dynamo::Item);
 
-/// What has happened to a product.
+/// A change of a product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShopChange {
     /// A price has come into effect.
     Priced(Box<PriceEntry>),
-    /// Goods have moved.
+    /// The stock has changed.
     Moved(Box<StockEntry>),
-    /// The product was one thing, and is another.
+    /// The product before and after the change.
     Product(Box<[Product; 2]>),
     /// TTL has deleted a reservation that was still open.
     Expired(ProductId, Box<Reservation>),
 }
 
 impl ShopChange {
-    /// What a record tells; `None` when it is about another kind of item, or about another event of its life. `is_expiry`: it was TTL that has
-    /// deleted the item.
+    /// The change in a stream record; `None` when the record is about another kind of item, or
+    /// another change of it. `is_expiry` tells that TTL has deleted the item.
     ///
-    /// # Errors
-    /// [`StoreError::Unreadable`] when an item is not what its key promises.
+    /// # Errors [`StoreError::Unreadable`] when an item does not have the attributes that its key
+    /// requires.
     pub fn of(
         before: Option<&ShopImage>,
         after: Option<&ShopImage>,
@@ -45,7 +46,8 @@ impl ShopChange {
         let sort = image.text("SK");
         Ok(match (before, after) {
             (None, Some(row)) if sort.starts_with(PRICE_PREFIX) => {
-                // The journal tells a price with its currency, which a row of the original design does not have.
+                // A journal entry names the currency, which a row of the original design does not
+                // have.
                 let entry = read_price(row.item())?;
                 (entry.change.price.currency != Currency::UNNAMED).then(|| Self::Priced(Box::new(entry)))
             }

@@ -1,4 +1,4 @@
-//! Reading a ledger of a product: one access pattern for each way in which a sort key can be compared.
+//! Queries of a product's ledger. Each access pattern uses another comparison of the sort key.
 //!
 //! | rows | the sort key |
 //! |---|---|
@@ -10,9 +10,10 @@
 //! | in a second or after it, oldest first | `>=` |
 //! | after a row, oldest first | `>` |
 //!
-//! A query reads whole seconds, and what lies outside of the moments that were asked for is left out. Within a second, rows of the original design come
-//! in the order of their texts, which is not that of time. A partition has more than one ledger; where a comparison is open to one side, the list ends
-//! at the first row that is of none.
+//! A query reads whole seconds. Rows outside of the requested moments are then left out. Within a
+//! second, rows of the original design are sorted as texts, which is not the order of time. A
+//! partition has more than one ledger. Where a comparison is open on one side, the list ends at the
+//! first row that does not belong to the ledger.
 
 use std::fmt::Display;
 
@@ -27,56 +28,58 @@ use crate::row_reader::RowReader;
 use crate::series::{Direction, Page};
 use crate::{StoreError, Table};
 
-/// The pages that DynamoDB may take to fill one of ours. A thousand rows fit the first
-/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html); an engine may page earlier.
+/// The most DynamoDB pages that are read for one page. A thousand rows fit the first
+/// [megabyte](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html), but
+/// an emulator may use smaller pages.
 const PAGES_MAX: usize = 20;
 
-/// Follows all that the key of a row in a second may go on with.
+/// Sorts after all texts that the key of a row may have after its second.
 const AFTER_ALL: &str = "~";
 
-/// Which rows of a ledger.
+/// The rows of a ledger that a query selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LedgerQuery {
-    /// The one of this id.
+    /// The row with this id.
     Row(RowId),
-    /// Those of one nanosecond.
+    /// The rows of one moment, exact to the nanosecond.
     At(Moment),
-    /// Those of a UTC day.
+    /// The rows of a UTC day.
     Day(Date),
-    /// Those of a range, half open; of the whole history when both its ends are open.
+    /// The rows of a half-open range. If both ends are open, the whole history.
     Range(TimeRange),
-    /// Those at a moment and before it.
+    /// The rows of a moment and before it.
     UpTo(Moment),
-    /// Those after a row.
+    /// The rows after a row.
     After(RowId),
 }
 
-/// How a client says which rows it wants, parameter by parameter: a range from `from` up to `to`, moments or days, or one of the others.
+/// A client's query parameters: either a range with `from` and `to`, as moments or days, or one of
+/// the others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LedgerParameters<'a> {
-    /// The first moment, or day.
+    /// The first moment or day.
     pub from: Option<&'a str>,
-    /// The first moment that is not wanted any more, or the last day that is.
+    /// The first moment after the range, or its last day.
     pub to: Option<&'a str>,
     /// One moment.
     pub at: Option<&'a str>,
     /// One UTC day.
     pub day: Option<&'a str>,
-    /// The id of the last row that is not wanted.
+    /// The id of the last row before the selected rows.
     pub after: Option<&'a str>,
 }
 
-/// Which parameter does not say which rows are wanted, and why.
+/// A parameter that is not valid, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerParameterError {
-    /// The parameter's name.
+    /// The name of the parameter.
     pub parameter: &'static str,
-    /// What is wrong with it.
+    /// The reason.
     pub why: String,
 }
 
 impl LedgerParameters<'_> {
-    /// The rows that are asked for; all of them when nothing is said.
+    /// The selected rows. Without parameters, all rows.
     pub fn slice(self) -> Result<LedgerQuery, LedgerParameterError> {
         let others = [("at", self.at), ("day", self.day), ("after", self.after)];
         let mut others = others.into_iter().filter_map(|(name, text)| Some((name, text?)));
@@ -100,19 +103,19 @@ fn asked<T, E: Display>(parameter: &'static str, read: Result<T, E>) -> Result<T
     read.map_err(|why| LedgerParameterError { parameter, why: why.to_string() })
 }
 
-/// Where a page of a ledger ended.
+/// The position at which a page ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerPosition(String);
 
-/// One kind of rows in products' partitions.
+/// The rows of one kind in the partitions of products.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     pub(super) table: Table,
-    /// What its sort keys begin with; ends with `#`.
+    /// The prefix of their sort keys. It ends with `#`.
     pub(super) prefix: &'static str,
 }
 
-/// How a sort key is compared, and with what.
+/// A comparison of the sort key, with its values.
 #[derive(Debug, PartialEq, Eq)]
 enum Comparison {
     Is(String),
@@ -129,9 +132,10 @@ impl LedgerQuery {
         use Comparison::{After, Before, BeginsWith, Between, From, Is, UpTo};
         let begin = |moment: Moment| keys::second(prefix, moment);
         let end = |moment: Moment| format!("{}{AFTER_ALL}", keys::second(prefix, moment));
-        // The end of a range is not in it: of a whole second, nothing is.
+        // The end of a range is excluded. If it is a whole second, no row of that second is
+        // selected.
         let before = |moment: Moment| if moment.is_whole_second() { begin(moment) } else { end(moment) };
-        // `$` follows `#`.
+        // `$` follows `#`, so this sorts after all rows of the ledger.
         let after_all = || prefix.replace('#', "$");
         let asc = direction == Direction::Asc;
         match self {
@@ -153,7 +157,7 @@ impl LedgerQuery {
         }
     }
 
-    /// Whether a row that a query has brought is asked for.
+    /// Whether the query selects a row that DynamoDB has returned.
     fn contains(self, row: RowId) -> bool {
         match self {
             Self::At(moment) => row.at == moment,
@@ -180,7 +184,8 @@ impl Comparison {
 }
 
 impl Ledger {
-    /// Rows in the order of time, or against it: at most `limit`, and fewer only where the list ends or many cannot be read. Eventually consistent.
+    /// A page of rows, sorted by time in the direction: at most `limit`, and fewer only at the end
+    /// of the list or when many are unreadable. The reads are eventually consistent.
     pub(super) async fn page<T>(
         &self,
         product_id: &ProductId,
@@ -204,7 +209,7 @@ impl Ledger {
                 .expression_attribute_values(":a", s(&a))
                 .set_exclusive_start_key(start)
                 .scan_index_forward(direction == Direction::Asc)
-                // One more than is wanted says whether there is more.
+                // One row more than needed, to know whether there are more.
                 .limit(i32::try_from(limit - items.len() + 1).unwrap_or(i32::MAX));
             let query = match &b {
                 Some(b) => query.expression_attribute_values(":b", s(b)),
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_is_asked_for_a_range_or_for_one_thing() {
+    fn a_ledger_query_has_a_range_or_one_other_parameter() {
         let moment = |text| Moment::parse(text).expect("a moment");
         let january = LedgerParameters {
             from: Some("2024-01-01"),

@@ -1,21 +1,22 @@
-//! The shop's table: PK `PK`, SK `SK`, TTL `ttl`.
+//! The shop's table: partition key `PK`, sort key `SK`, TTL attribute `ttl`.
 //!
 //! | item | `PK` | `SK` | written |
 //! |---|---|---|---|
-//! | product: price, stock, and the version that every change of it meets at | `PRODUCT#<product>` | `METADATA` | with each change |
-//! | price that came into effect | `PRODUCT#<product>` | `PRICE#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
-//! | movement of stock | `PRODUCT#<product>` | `INVLOG#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
+//! | product: its price, stock and version | `PRODUCT#<product>` | `METADATA` | with each change, under optimistic locking by the version |
+//! | price change | `PRODUCT#<product>` | `PRICE#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
+//! | stock movement | `PRODUCT#<product>` | `INVLOG#<second>Z#<nanosecond>#<uuid>` | once, together with the product |
 //! | reservation | `PRODUCT#<product>` | `RESERVATION#<order>` | together with the product |
-//! | what a request came to | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product; stays 30 days |
-//! | that a request without a key was refused | `PRODUCT#<product>` | `REFUSED#<hash>` | with the refusal; holds for a minute |
-//! | what an order came to | `PRODUCT#<product>` | `ORDER#<type>#<order>` | likewise |
+//! | idempotency marker of a request with a key, or its refusal | `PRODUCT#<product>` | `REQUEST#<key>` | once, together with the product or when refused; kept 30 days |
+//! | refusal of a request without a key | `PRODUCT#<product>` | `REFUSED#<hash>` | when the request is refused; valid for a minute |
+//! | idempotency marker of an order's movement | `PRODUCT#<product>` | `ORDER#<type>#<order>` | once, together with the product; kept 30 days |
 //! | activity of a user | `USER#<user>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once |
-//! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's |
-//! | the most partitions that a product's day was ever spread over | `LAYOUT#ACTIVITIES` | `suffixes` | by who spreads it over more |
-//! | a product's name, for the list | `PRODUCTS`, archived `PRODUCTS#ARCHIVED` | `<product>` | together with the product |
+//! | activity with a product | `PRODUCT#<product>#<day>#<n>` | `ACTIVITY#<second>Z#<nanosecond>#<uuid>` | once, after the user's row |
+//! | largest number of partitions that a product's day has been spread over | `LAYOUT#ACTIVITIES` | `suffixes` | when a writer uses more |
+//! | name of a product, for the list | `PRODUCTS`, archived `PRODUCTS#ARCHIVED` | `<product>` | together with the product |
 //!
-//! The second of a row's moment, in UTC, stands in its key as the original design spells it, so that the design's queries find it. The index
-//! `open-reservations` has the open reservations of a product in the order of `ExpiresAt`.
+//! The key of a row begins with the second of its moment, in UTC, in the format of the original
+//! design, so that the queries of the design find it. The index `open-reservations` has the open
+//! reservations of a product, sorted by `ExpiresAt`.
 
 mod activities;
 mod change;
@@ -40,7 +41,8 @@ pub use reservations::{ReservationRequest, Reservations, SettleRefusal};
 pub use stock::{Stock, StockChangeRefusal, StockEntry, StockRequest};
 pub use suffixes::ActivitySuffixes;
 
-/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+/// Opens the connection to DynamoDB with the smallest possible read, so that the first request does
+/// not wait for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nothing = keys::key(keys::PRODUCTS, "#");
     table.connect(nothing).await

@@ -1,4 +1,4 @@
-//! Prices: how they change, and what they have been.
+//! Price changes, the price history, and the lowest prices.
 
 use domain::ShortText;
 use domain::shop::{
@@ -21,24 +21,24 @@ use super::write::Write;
 use crate::series::{Direction, Page};
 use crate::{StoreError, Table};
 
-/// The price rows of a query that reads all of a window.
+/// How many rows one query of a window reads.
 const ROWS_AT_ONCE: usize = 1_000;
 
-/// Bounds the rows that a summary reads: 50,000 changes within 30 days, one a minute.
+/// The most queries of a summary. They read 50,000 changes within 30 days, about one a minute.
 const WINDOW_PAGES_MAX: usize = 50;
 
 /// A row of the price history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceEntry {
-    /// Whose price.
+    /// The product.
     pub product_id: ProductId,
     /// The change.
     pub change: PriceChange,
-    /// Why.
+    /// The reason for the change.
     pub reason: Option<ShortText>,
-    /// By whom.
+    /// The author of the change.
     pub changed_by: Option<ShortText>,
-    /// The request that made it.
+    /// The idempotency key of the request.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
@@ -52,7 +52,7 @@ struct PriceRow {
     price: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_price: Option<u64>,
-    /// The original design's rows name none.
+    /// Rows of the original design have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     currency: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ struct PriceRow {
     created_at: String,
 }
 
-/// The row's item.
+/// The item of a row.
 pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
     let row = PriceRow {
         entity_type: "PRICE_HISTORY".to_owned(),
@@ -83,13 +83,14 @@ pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-/// The row of an item, or of an image of it in the stream; one of the original design is priced in [`Currency::UNNAMED`].
+/// The row in an item, or in its image in the stream. A row of the original design has the currency
+/// [`Currency::UNNAMED`].
 pub(super) fn read_price(item: Item) -> Result<PriceEntry, StoreError> {
     let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
     let product_id = keys::product_of(&item)?;
     let row: PriceRow = read(item)?;
     let id = keys::row_id(PRICE_PREFIX, &sort)?;
-    // A text that breaks the suite's rules says less than the row without it.
+    // A reason or author that breaks the suite's rules is left out, so that the row stays readable.
     let text = |text: &Option<String>| text.as_deref().and_then(|text| ShortText::new(text).ok());
     let entry = || {
         let currency = row.currency.as_deref().map_or(Ok(Currency::UNNAMED), Currency::new).ok()?;
@@ -105,18 +106,18 @@ pub(super) fn read_price(item: Item) -> Result<PriceEntry, StoreError> {
     entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
 }
 
-/// A price that a product is to have.
+/// A request for a new price.
 #[derive(Debug, Clone)]
 pub struct PriceRequest {
-    /// Which product.
+    /// The product.
     pub product_id: ProductId,
-    /// What the request is called: sent again, it changes nothing.
+    /// The idempotency key. Sending the request again changes nothing.
     pub key: IdempotencyKey,
     /// The price.
     pub price: Money,
-    /// Why.
+    /// The reason.
     pub reason: Option<ShortText>,
-    /// By whom.
+    /// The author.
     pub changed_by: Option<ShortText>,
     /// The time.
     pub now: Moment,
@@ -129,37 +130,39 @@ pub struct PriceRequest {
 pub enum PriceRefusal {
     /// There is no such product.
     NotFound,
-    /// It is archived.
+    /// The product is archived.
     Archived,
-    /// It is priced in another currency.
+    /// The product has another currency.
     Currency(CurrencyMismatch),
-    /// It costs that already. [`Prices`] tells it as [`PriceOutcome::Same`].
+    /// The product has this price already. [`Prices`] returns it as [`PriceOutcome::Same`].
     Same,
 }
 
-/// What a request for a price came to.
+/// The result of a price request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PriceOutcome {
-    /// A row of the history.
+    /// The row of the history.
     Entry(PriceEntry),
-    /// Nothing: the product cost that already.
+    /// The product had this price already. Nothing was written.
     Same,
 }
 
-/// What a product costs and has cost.
+/// The current price of a product and its earlier prices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceSummary {
-    /// The product, with its current price and the extremes of all time.
+    /// The product, with its current price and the lowest and highest price of all time.
     pub product: Product,
-    /// The lowest price that was in effect during the last 30 days, today's among them.
+    /// The lowest price in effect during the last 30 days, the current price included.
     pub lowest: Price,
-    /// The lowest price that was in effect during the 30 days before the current one came: what a shop that announces a reduction has to show.
+    /// The lowest price in effect during the 30 days before the current price. A shop that
+    /// announces a reduction must show it.
     pub prior_lowest: Option<Price>,
-    /// The price at the moment that was asked for, if the product existed.
+    /// The price at the requested moment, if the product existed then.
     pub at: Option<Price>,
 }
 
-/// Changes and shows prices. Its requests are those of a change, `GetItem` and `Query`.
+/// Changes and reads prices. Its requests are `BatchGetItem` and `TransactWriteItems` for changes,
+/// `GetItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Prices {
     changes: Changes,
@@ -175,7 +178,8 @@ impl Prices {
         Self { changes: Changes { table: table.clone() }, ledger, products }
     }
 
-    /// Gives a product a price. What came to nothing is remembered under the request's key as well: a refusal, and a price that it had already.
+    /// Changes the price of a product. A refusal, and a price that the product has already, are
+    /// remembered under the request's key too.
     pub async fn change(
         &self,
         request: &PriceRequest,
@@ -191,7 +195,8 @@ impl Prices {
         }
     }
 
-    /// Puts a price of a history that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
+    /// Adds a price of an imported history after the existing rows. The row has exactly the time of
+    /// the request, or is refused.
     pub async fn record(
         &self,
         request: &PriceRequest,
@@ -237,7 +242,7 @@ impl Prices {
             .await
     }
 
-    /// Rows of a product's history.
+    /// A page of a product's price history.
     pub async fn page(
         &self,
         product_id: &ProductId,
@@ -260,7 +265,7 @@ impl Prices {
         Ok(page)
     }
 
-    /// What `product`, as it was just read, has cost.
+    /// The price summary of a product that was just read.
     pub async fn summary(&self, product: Product, at: Option<Moment>, now: Moment) -> Result<PriceSummary, StoreError> {
         let now = now.max(product.price.since);
         let to = now.next().unwrap_or(now);
@@ -269,11 +274,12 @@ impl Prices {
         let (before, mut prices) =
             futures::try_join!(self.in_effect(&product.id, first), self.within(&product.id, first, to))?;
         prices.splice(..0, before);
-        // A client of the original design sets the price alone: since when it holds, its row says.
+        // A client of the original design changes only the price of the product, not its time. The
+        // row of the history tells the time.
         let newest = prices.last().filter(|newest| newest.amount == product.price.amount);
         let current = newest.filter(|newest| newest.since > product.price.since).copied().unwrap_or(product.price);
         let (product, since) = (Product { price: current, ..product }, current.since);
-        // The history may be some milliseconds behind the product.
+        // The read of the history may be some milliseconds behind the product.
         prices.retain(|price| price.since < since);
         prices.push(product.price);
         let at = match at {
@@ -286,13 +292,14 @@ impl Prices {
         Ok(PriceSummary { product, lowest: lowest_now, prior_lowest, at })
     }
 
-    /// The price at a moment: the newest row at it or before it.
+    /// The price at a moment: the newest row at or before it.
     async fn in_effect(&self, product_id: &ProductId, at: Moment) -> Result<Option<Price>, StoreError> {
         let page = self.page(product_id, LedgerQuery::UpTo(at), Direction::Desc, 1, None).await?;
         Ok(page.items.first().map(price))
     }
 
-    /// The prices that came into effect from `from` up to `to`, oldest first.
+    /// The prices that came into effect between `from` (included) and `to` (excluded), oldest
+    /// first.
     async fn within(&self, product_id: &ProductId, from: Moment, to: Moment) -> Result<Vec<Price>, StoreError> {
         let Ok(range) = TimeRange::new(Some(from), Some(to)) else { return Ok(Vec::new()) };
         let (mut prices, mut position) = (Vec::new(), None);
@@ -316,7 +323,7 @@ impl Prices {
     }
 }
 
-/// What a request is remembered by.
+/// The idempotency marker of a request.
 fn marker(request: &PriceRequest) -> IdempotencyMarker {
     let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
     let (amount, currency) = (request.price.amount.get().to_string(), request.price.currency.as_str());

@@ -1,4 +1,4 @@
-//! Products: what they are, and the list of them.
+//! The products and the list of them.
 
 use domain::Moment;
 use domain::ShortText;
@@ -19,7 +19,7 @@ use crate::row_reader::RowReader;
 use crate::series::Page;
 use crate::{StoreError, Table};
 
-/// A product's row. Moments are texts.
+/// The stored form of a product. Moments are stored as texts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ProductRow {
@@ -45,7 +45,7 @@ struct ProductRow {
     archived_at: Option<String>,
 }
 
-/// The product's item.
+/// The item of a product.
 pub(super) fn product_item(of: &Product) -> Result<Item, StoreError> {
     let row = ProductRow {
         entity_type: "PRODUCT".to_owned(),
@@ -72,7 +72,7 @@ pub(super) fn product_item(of: &Product) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-/// The product of an item, or of an image of it in the stream.
+/// The product in an item, or in its image in the stream.
 pub(super) fn read_product(item: Item) -> Result<Product, StoreError> {
     let row: ProductRow = read(item)?;
     row.product().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{} {METADATA}", row.product_id)))
@@ -86,7 +86,8 @@ impl ProductRow {
             Some(text) => moment(text).map(Some),
             None => Some(None),
         };
-        // A client of the original design sets the price alone.
+        // A client of the original design changes only the price. It may be lower than the stored
+        // lowest price, or higher than the stored highest.
         let current = price(self.price, &self.priced_at)?;
         let lowest = price(self.lowest_price, &self.lowest_at)?;
         let highest = price(self.highest_price, &self.highest_at)?;
@@ -112,51 +113,53 @@ impl ProductRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedProduct {
-    /// Which.
+    /// The id.
     pub id: String,
-    /// What people call it.
+    /// The name.
     pub name: String,
 }
 
-/// Where a page of the list ended.
+/// The position at which a page of the list ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductPosition(String);
 
-/// A product to be created or changed.
+/// A request to create or change a product.
 #[derive(Debug, Clone)]
 pub struct PutProduct {
-    /// Which.
+    /// The id.
     pub id: ProductId,
-    /// What it is to be.
+    /// The new values.
     pub form: ProductForm,
-    /// Who wants it.
+    /// The author.
     pub changed_by: Option<ShortText>,
     /// The time.
     pub now: Moment,
-    /// A fresh UUIDv7 for the first row of its prices.
+    /// A fresh UUIDv7 for the first rows of its price history and its ledger.
     pub row_id: Uuid,
 }
 
-/// Creates, changes, shows and lists products. Its requests are those of a change, `GetItem` and `Query`.
+/// Creates, changes, reads and lists products. Its requests are `BatchGetItem` and
+/// `TransactWriteItems` for changes, `GetItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Products {
     changes: Changes,
 }
 
 impl Products {
-    /// The products of `table`.
+    /// The products in `table`.
     pub fn new(table: &Table) -> Self {
         Self { changes: Changes { table: table.clone() } }
     }
 
-    /// A product; `None` when there is none.
+    /// A product; `None` when it does not exist.
     pub async fn get(&self, id: &ProductId) -> Result<Option<Product>, StoreError> {
         let Changes { table } = &self.changes;
         let request = table.get_item(key(product(id), METADATA));
         request.send().await?.item.map(read_product).transpose()
     }
 
-    /// Creates a product, or gives a known one its form: one that is archived or restored moves to the other list. The same again changes nothing.
+    /// Creates a product, or sets the values of an existing one. A product that is archived or
+    /// restored moves to the other list. The same values again change nothing.
     pub async fn put(&self, put: &PutProduct) -> Result<(Product, IsNew), ChangeError<ProductRefusal>> {
         let subject =
             Subject { product_id: &put.id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &[], now: put.now };
@@ -169,7 +172,8 @@ impl Products {
             let (of, is_new, mut writes) = match &before.product {
                 Some(known) => match put.form.update(known, put.now).map_err(ChangeError::Refused)? {
                     None => {
-                        // The SDK sends a request again whose reply got lost, and finds the product that it has created.
+                        // The SDK repeats a request whose reply was lost. It then finds the product
+                        // that it has created.
                         let is_own = known.version == 1 && known.created_at == put.now;
                         return Ok(Decision::Nothing((known.clone(), IsNew(is_own))));
                     }
@@ -185,7 +189,7 @@ impl Products {
                         idempotency_key: None,
                     };
                     let mut writes = vec![Write::new(price_item(&entry)?)];
-                    // What is there from the beginning was counted.
+                    // The initial stock is recorded as a count.
                     let created = match put.form.stock.filter(|counted| counted.get() > 0) {
                         None => created,
                         Some(counted) => {
@@ -211,14 +215,14 @@ impl Products {
             let row = METADATA.to_owned();
             Ok(Decision::Write(Box::new(Plan { product: of.clone(), writes, row, outcome: (of, is_new) })))
         };
-        // Without a marker, no request is known from before.
-        let known = |_| Err(StoreError::unreadable("a product without a marker is remembered"));
+        // The subject has no markers, so no earlier request can be found.
+        let known = |_| Err(StoreError::unreadable("a request without a marker was found"));
         match self.changes.change(subject, decide, known).await? {
             ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome) => Ok(outcome),
         }
     }
 
-    /// Products in the order of their ids, at most `limit` of them: those that are archived, or the others.
+    /// A page of the archived or of the other products, sorted by id, at most `limit` of them.
     pub async fn list(
         &self,
         are_archived: bool,
@@ -229,7 +233,7 @@ impl Products {
         let query = table.query().key_condition_expression("PK = :pk");
         let query = query.expression_attribute_values(":pk", s(list(are_archived))).limit(i32::from(limit) + 1);
         let start = after.map(|ProductPosition(id)| key(list(are_archived), id));
-        // A thousand names are less than the megabyte at which a page ends.
+        // A thousand names fit the megabyte at which DynamoDB ends a page.
         let mut items = query.set_exclusive_start_key(start).send().await?.items.unwrap_or_default();
         let has_more = items.len() > usize::from(limit);
         items.truncate(limit.into());
@@ -241,7 +245,7 @@ impl Products {
     }
 }
 
-/// The partition of the list in which a product stands.
+/// The partition of the list for a product.
 fn list(is_archived: bool) -> &'static str {
     if is_archived { ARCHIVED } else { PRODUCTS }
 }
@@ -258,7 +262,7 @@ fn listed(item: Item) -> Result<ListedProduct, StoreError> {
     Ok(ListedProduct { id, name })
 }
 
-/// A form says what a product is to be, under no name of its own: the last one to come counts.
+/// Refusals are not remembered: a request for a product has no key, and the last one wins.
 impl Refusal for ProductRefusal {
     fn text(&self) -> Option<String> {
         None
@@ -269,6 +273,6 @@ impl Refusal for ProductRefusal {
     }
 }
 
-/// Whether a product was created just now.
+/// Whether the product was created by this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IsNew(pub bool);

@@ -1,8 +1,9 @@
-//! Refusals are remembered. Without this, an attempt that its client believes lost could still take effect after the client was
-//! refused.
+//! Remembers refusals. Without this, an attempt that its client believes lost could still take
+//! effect after the client was refused.
 //!
-//! A request with a key is remembered under its key, for as long as what it would have written. A request that goes by its order is
-//! remembered for a minute, which is longer than any attempt lives: then the order may ask again.
+//! The refusal of a request with a key is stored under its key, for as long as the marker of a
+//! success would be. The refusal of a request that is identified by its order is valid for a
+//! minute, which is longer than any attempt lasts. After that, the order may ask again.
 
 use std::future::Future;
 
@@ -20,31 +21,33 @@ use crate::StoreError;
 use crate::item::Item;
 use crate::retry::Retry;
 
-/// How long the refusal of a request without a key holds, seconds. The API gives up on an attempt after 30 seconds, and Lambda ends
-/// it after 10.
+/// How long the refusal of a request without a key is valid, in seconds. The API times out after 30
+/// seconds, and Lambda ends an attempt after 10.
 const HOLDS_S: i64 = 60;
 
-/// Nothing is there, or a refusal that holds no longer. Stops an attempt from taking effect after its client was refused.
+/// There is no item, or a refusal that is no longer valid. Stops an attempt from taking effect
+/// after its client was refused.
 const NOT_REFUSED: &str = "attribute_not_exists(PK) OR #Until <= :now";
 
-/// Under which name a refusal is remembered.
+/// Where a refusal is stored.
 #[derive(Debug, Clone)]
 pub(super) enum RefusalMemory {
-    /// Not at all.
+    /// The refusal is not stored.
     Nowhere,
-    /// Where its key's marker would lie.
+    /// Under the key of the idempotency marker.
     IdempotencyMarker(IdempotencyMarker),
-    /// In an item of its own, by what the request means. The transaction that takes effect checks it.
+    /// In an item of its own, under the fingerprint of the request. The transaction that takes
+    /// effect checks this item.
     Apart(String),
 }
 
 impl RefusalMemory {
-    /// Of a request that has no key: `parts` are all that makes two requests the same.
+    /// For a request without a key. `parts` are all values in which two equal requests must agree.
     pub(super) fn apart(parts: &[&str]) -> Self {
         Self::Apart(request_fingerprint(parts))
     }
 
-    /// Its sort key in the product's partition, and what it means.
+    /// The sort key in the product's partition, and the fingerprint of the request.
     fn place(&self) -> Option<(String, &str)> {
         match self {
             Self::Nowhere => None,
@@ -53,21 +56,22 @@ impl RefusalMemory {
         }
     }
 
-    /// The sort key that a decision has to read, unless its marker is read anyway.
+    /// The sort key that a decision has to read, unless it is that of a marker, which is read
+    /// anyway.
     pub(super) fn beside(&self) -> Option<String> {
         self.place().filter(|_| matches!(self, Self::Apart(_))).map(|(sort, _)| sort)
     }
 }
 
-/// What a rule has against a request, as text and back.
+/// A refusal of a rule that can be stored as a text and read back.
 pub(super) trait Refusal: Sized {
-    /// `None` for one that is not remembered.
+    /// The text; `None` for a refusal that is not stored.
     fn text(&self) -> Option<String>;
     fn read(text: &str) -> Option<Self>;
 }
 
 impl Changes {
-    /// Makes a change; where it is refused, it stays refused.
+    /// Makes a change. If it is refused, the refusal is stored.
     pub(super) async fn final_change<T, R: Refusal, F>(
         &self,
         subject: &Subject<'_>,
@@ -92,7 +96,8 @@ impl Changes {
         }
     }
 
-    /// Remembers a refusal; `false` when another attempt at the request was faster: it has taken effect, or was refused.
+    /// Stores a refusal; `false` when another attempt at the same request was faster and has taken
+    /// effect or was refused.
     async fn remember<R: Refusal>(&self, subject: &Subject<'_>, why: &R) -> Result<bool, StoreError> {
         let (Some((sort, request_fingerprint)), Some(text)) = (subject.memory.place(), why.text()) else {
             return Ok(true);
@@ -109,7 +114,8 @@ impl Changes {
         }
         let put = self.table.put(item).condition_expression(NOT_REFUSED);
         let put = put.expression_attribute_names("#Until", "Until").expression_attribute_values(":now", n(now_s));
-        // Stops a refusal that was decided on an older read from standing beside what a copy of the request has done since.
+        // Stops a refusal that was decided on an older read from being stored when a copy of the
+        // request has taken effect since.
         let effects = subject.markers.iter().map(|marker| &marker.sort).chain(subject.beside);
         let effects = effects.filter(|effect| **effect != sort).map(|effect| {
             let check = self.table.condition_check(key(product(subject.product_id), effect));
@@ -121,7 +127,8 @@ impl Changes {
         Ok(self.transact(actions).await?.is_some())
     }
 
-    /// The part of a transaction that fails where the request was refused. A marker's own condition does that.
+    /// The condition check that fails if the request was refused. A marker needs none, since its
+    /// own put has a condition.
     pub(super) fn unless_refused(&self, subject: &Subject<'_>) -> Result<Option<TransactWriteItem>, StoreError> {
         let Some(sort) = subject.memory.beside() else { return Ok(None) };
         let check = self
@@ -135,8 +142,9 @@ impl Changes {
 }
 
 impl Before {
-    /// What the request was refused for, if that still holds. Its effect weighs more: after a refusal ran out the request may have taken effect,
-    /// and a clock that is behind would find both.
+    /// The refusal of the request, if it is still valid. The effect of the request takes
+    /// precedence: after the refusal has expired, the request may have taken effect, and an
+    /// instance with a slow clock would find both.
     pub(super) fn refused<R: Refusal>(&self, subject: &Subject<'_>) -> Result<Option<R>, StoreError> {
         if subject.beside.iter().any(|effect| self.beside(effect).is_some()) {
             return Ok(None);
@@ -211,7 +219,7 @@ impl Refusal for PriceRefusal {
     }
 }
 
-/// A refusal to settle is a state of the reservation, which stays.
+/// Refusals are not stored: they follow from the state of the reservation, which is final.
 impl Refusal for SettleRefusal {
     fn text(&self) -> Option<String> {
         None
@@ -222,7 +230,8 @@ impl Refusal for SettleRefusal {
     }
 }
 
-/// A line of a file that is refused may be taken once the lines before it are mended.
+/// Refusals are not stored: a refused line of a file may be accepted after the lines before it are
+/// corrected.
 impl<R: Refusal> Refusal for HistoryRowRefusal<R> {
     fn text(&self) -> Option<String> {
         None
@@ -238,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_read_back_as_it_was() {
+    fn a_refusal_is_read_back_from_its_text() {
         let level = StockLevel::new(7, 3).expect("a level");
         for why in [StockRefusal::Insufficient(level), StockRefusal::Reserved(level), StockRefusal::Overflow(level)] {
             let refusal = StockChangeRefusal::Stock(why);

@@ -1,7 +1,9 @@
-//! Reservations: goods that are kept for an order.
+//! Reservations: stock that is held for an order.
 //!
-//! One that is overdue gives its goods back in two ways. Whoever wants for goods looks for overdue ones first. And the item of an open one
-//! expires, so that the stream tells of it; the goods are then given back under a marker of their own, since a record may come twice.
+//! The stock of an overdue reservation is released in two ways. A change that needs stock releases
+//! overdue reservations first. Also, the item of an open reservation expires by TTL, and a stream
+//! record tells of it. The release then has a marker of its own, since a record may be delivered
+//! twice.
 
 use std::future::Future;
 
@@ -20,13 +22,13 @@ use super::stock::{StockChangeRefusal, StockEntry, order_marker, stock_item, unm
 use super::write::Write;
 use crate::{StoreError, Table};
 
-/// The overdue reservations that one transaction settles. It takes 100 items.
+/// How many overdue reservations one transaction settles. A transaction has at most 100 items.
 const SETTLED_AT_ONCE: i32 = 50;
 
-/// Finds the open reservations of a product in the order in which they are due.
+/// The index with the open reservations of a product, sorted by their ends.
 const OPEN_INDEX: &str = "open-reservations";
 
-/// How often a change is tried again after overdue reservations have given goods back.
+/// How many times a change is repeated after overdue reservations were released.
 const RELEASED_MAX: u32 = 5;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,15 +43,17 @@ struct ReservationRow {
     expires_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     settled_at: Option<String>,
-    /// The product's partition while the reservation is open: only then it is in the index.
+    /// The product's partition, only while the reservation is open. The index has only items with
+    /// this attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_of: Option<String>,
 }
 
-/// The item. An open one expires with the promise, a settled one is kept as long as the markers of its order.
+/// The item of a reservation. An open one expires at its end. A settled one is kept as long as the
+/// markers of its order.
 fn reservation_item(product_id: &ProductId, of: &Reservation) -> Result<Item, StoreError> {
     let (settled_at, ttl) = match of.state {
-        // The second after: TTL knows no fractions.
+        // Rounded up to the next second, since TTL has no fractions.
         ReservationState::Open => (None, of.expires_at.timestamp().as_second() + 1),
         ReservationState::Settled(_, at) => (Some(at.to_string()), marker_ttl(at)),
     };
@@ -70,7 +74,7 @@ fn reservation_item(product_id: &ProductId, of: &Reservation) -> Result<Item, St
     Ok(item)
 }
 
-/// The reservation of an item, or of an image of it in the stream, and of which product it is.
+/// The reservation in an item, or in its image in the stream, and its product.
 pub(super) fn read_reservation(item: Item) -> Result<(ProductId, Reservation), StoreError> {
     let row: ReservationRow = read(item)?;
     let moment = |text: &str| Moment::parse(text).ok();
@@ -94,33 +98,34 @@ pub(super) fn read_reservation(item: Item) -> Result<(ProductId, Reservation), S
     })
 }
 
-/// Goods that an order wants to be kept.
+/// A request to reserve stock for an order.
 #[derive(Debug, Clone)]
 pub struct ReservationRequest {
-    /// Of which product.
+    /// The product.
     pub product_id: ProductId,
-    /// For which order. It names the reservation: sent again, it changes nothing.
+    /// The order. It identifies the reservation: sending the request again changes nothing.
     pub order_id: OrderId,
-    /// How many.
+    /// The number of pieces.
     pub quantity: Quantity,
-    /// For how long.
+    /// How long the stock is held.
     pub hold_time: HoldTime,
     /// The time.
     pub now: Moment,
 }
 
-/// Why a reservation does not end so.
+/// Why a reservation cannot be committed or released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettleRefusal {
     /// There is no such reservation.
     NotFound,
-    /// It has ended otherwise.
+    /// It has ended in another way.
     Settled(SettleError),
-    /// A client that knows no reservations has taken its goods.
+    /// A client that does not know reservations has taken the reserved pieces.
     Missing(StockRefusal),
 }
 
-/// Keeps goods, hands them over and gives them back. Its requests are those of a change, `GetItem` and `Query`.
+/// Reserves stock, and commits and releases reservations. Its requests are `BatchGetItem` and
+/// `TransactWriteItems` for changes, `GetItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Reservations {
     changes: Changes,
@@ -132,7 +137,8 @@ impl Reservations {
         Self { changes: Changes { table: table.clone() } }
     }
 
-    /// A reservation as of its last write; `None` when there is none, or it was settled more than 30 days ago.
+    /// A reservation, read strongly consistently; `None` when there is none, or when it was settled
+    /// more than 30 days ago.
     pub async fn get(&self, product_id: &ProductId, order_id: &OrderId) -> Result<Option<Reservation>, StoreError> {
         let Changes { table } = &self.changes;
         let key = key(keys::product(product_id), keys::reservation(order_id));
@@ -140,7 +146,8 @@ impl Reservations {
         answer.item.map(|item| read_reservation(item).map(|(_, reservation)| reservation)).transpose()
     }
 
-    /// Keeps goods for an order. Where too few are free, overdue reservations are given back first. What is refused stays refused for a minute.
+    /// Reserves stock for an order. If too little is available, overdue reservations are released
+    /// first. A refusal is valid for a minute.
     pub async fn reserve(
         &self,
         request: &ReservationRequest,
@@ -172,9 +179,11 @@ impl Reservations {
         self.changes.final_change(&subject, || self.with_overdue_released(product_id, *now, change)).await
     }
 
-    /// Hands the goods over: they leave, and the ledger says so. `row_id` becomes part of the row's id.
+    /// Commits a reservation: the stock leaves, and a row of the ledger records it. `row_id`
+    /// becomes part of the row's id.
     ///
-    /// One that is overdue is settled, so that the order stays refused: an attempt on an instance whose clock is behind could still take the goods.
+    /// An overdue reservation is settled as expired, so that the order stays refused. Otherwise an
+    /// attempt on an instance with a slow clock could still take the stock.
     pub async fn commit(
         &self,
         product_id: &ProductId,
@@ -183,8 +192,8 @@ impl Reservations {
         row_id: Uuid,
     ) -> Result<ChangeOutcome<Reservation>, ChangeError<SettleRefusal>> {
         let sort = keys::reservation(order_id);
-        let left = keys::order(ChangeType::Out, order_id);
-        let beside = [sort.clone(), left.clone()];
+        let out_sort = keys::order(ChangeType::Out, order_id);
+        let beside = [sort.clone(), out_sort.clone()];
         let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
             let (product, open) = found(before, &sort)?;
@@ -197,8 +206,8 @@ impl Reservations {
                 SettleOutcome::Before => return Ok(Decision::Nothing(open)),
                 SettleOutcome::Now(settlement) => settlement,
             };
-            // The order's goods have left in another way: they do not leave twice.
-            if before.beside(&left).is_some() {
+            // The order's stock has already left by a movement. It must not leave twice.
+            if before.beside(&out_sort).is_some() {
                 return Err(ChangeError::Reused(Reused::Order));
             }
             let moved = product.level.commit(open.quantity).map_err(|why| match why {
@@ -232,7 +241,8 @@ impl Reservations {
         }
     }
 
-    /// Gives the goods back before the order's time is over. Of one that is overdue, the goods are given back likewise.
+    /// Releases a reservation before its end. An overdue one is settled as expired, and its stock
+    /// is released as well.
     pub async fn release(
         &self,
         product_id: &ProductId,
@@ -258,8 +268,8 @@ impl Reservations {
         self.changes.change(subject, decide, nothing_remembered).await
     }
 
-    /// Gives back what was kept by a reservation that TTL has deleted while it was open; `false` when that had been done before. The order
-    /// finds it expired from now on, as it would have been found a moment before.
+    /// Releases the stock of an open reservation that TTL has deleted; `false` when this was done
+    /// before. The order finds the reservation as expired, as it would have before the deletion.
     pub async fn release_expired(
         &self,
         product_id: &ProductId,
@@ -267,7 +277,7 @@ impl Reservations {
         now: Moment,
     ) -> Result<bool, StoreError> {
         let sort = keys::reservation(&deleted.order_id);
-        // Of the one reservation: the order may have made another one meanwhile.
+        // The marker belongs to this one reservation. The order may have made another one since.
         let marker = IdempotencyMarker {
             sort: keys::expiry(&deleted.order_id, deleted.created_at),
             request_fingerprint: String::new(),
@@ -276,10 +286,10 @@ impl Reservations {
         let beside = [sort.clone(), marker.sort.clone()];
         let subject = Subject { product_id, markers: &[], memory: &RefusalMemory::Nowhere, beside: &beside, now };
         let decide = |before: &Before| {
-            // Stops a record that comes twice from giving the goods back twice.
+            // Stops a record that is delivered twice from releasing the stock twice.
             let is_known = before.beside(&marker.sort).is_some();
             let product = before.product.as_ref().filter(|_| !is_known);
-            // Somebody has deleted the product: there is nothing to give the goods back to.
+            // The product was deleted, so there is no stock to release.
             let Some(product) = product else { return Ok(Decision::Nothing(false)) };
             let level = product.level.release(deleted.quantity.get()).map_err(unreadable(product_id))?;
             let mut writes = vec![marker.write(&subject, &sort)];
@@ -294,11 +304,12 @@ impl Reservations {
         match self.changes.change::<bool, SettleRefusal>(subject, decide, nothing_remembered).await {
             Ok(ChangeOutcome::Applied(outcome) | ChangeOutcome::AlreadyApplied(outcome)) => Ok(outcome),
             Err(ChangeError::Store(error)) => Err(error),
-            Err(_) => Err(StoreError::Busy(format!("others changed {product_id} each time"))),
+            Err(_) => Err(StoreError::Busy(format!("another change of {product_id} was faster each time"))),
         }
     }
 
-    /// Tries a change, and again after overdue reservations have given goods back, as long as goods are what it wants for.
+    /// Tries a change, and repeats it after overdue reservations were released, as long as it is
+    /// refused for lack of stock.
     pub(super) async fn with_overdue_released<T, F>(
         &self,
         product_id: &ProductId,
@@ -320,7 +331,8 @@ impl Reservations {
         outcome
     }
 
-    /// Settles what is overdue of a product, up to [`SETTLED_AT_ONCE`] reservations, and gives their number.
+    /// Settles overdue reservations of a product, at most [`SETTLED_AT_ONCE`]. Returns their
+    /// number.
     async fn release_overdue<R: Refusal>(&self, product_id: &ProductId, now: Moment) -> Result<usize, ChangeError<R>> {
         let beside = self.overdue(product_id, now).await?;
         if beside.is_empty() {
@@ -330,7 +342,7 @@ impl Reservations {
         let decide = |before: &Before| {
             let items = beside.iter().filter_map(|sort| before.beside(sort).cloned());
             let known = items.map(|item| Ok(read_reservation(item)?.1)).collect::<Result<Vec<_>, StoreError>>()?;
-            // Some may have been settled, or deleted, since they were found.
+            // Some may have been settled or deleted since the query.
             let overdue: Vec<_> = known.into_iter().filter(|reservation| reservation.is_overdue(now)).collect();
             let Some(product) = before.product.as_ref().filter(|_| !overdue.is_empty()) else {
                 return Ok(Decision::Nothing(0));
@@ -344,8 +356,9 @@ impl Reservations {
         }
     }
 
-    /// The sort keys of reservations that are open and overdue, at most [`SETTLED_AT_ONCE`]: those that are due first come first. The index has open
-    /// ones only. It is some milliseconds behind, and a reservation is open for a second at least.
+    /// The sort keys of open and overdue reservations, at most [`SETTLED_AT_ONCE`]. Those that were
+    /// due first come first. The index is some milliseconds behind, but a reservation is open for
+    /// at least a second.
     async fn overdue(&self, product_id: &ProductId, now: Moment) -> Result<Vec<String>, StoreError> {
         let Changes { table } = &self.changes;
         let answer = table
@@ -362,7 +375,8 @@ impl Reservations {
     }
 }
 
-/// Settles what is overdue: the product with the goods given back, what is to be written beside it, and the reservations as they are then.
+/// Settles overdue reservations as expired. Returns the product with their pieces available again,
+/// the writes, and the settled reservations.
 fn expire(
     product: &Product,
     overdue: Vec<Reservation>,
@@ -386,12 +400,13 @@ fn found<'a>(before: &'a Before, sort: &str) -> Result<(&'a Product, Reservation
     Ok((product, read_reservation(item.clone())?.1))
 }
 
-/// A product that has not reserved what its reservations keep: somebody else has written to the table.
+/// The product has fewer pieces reserved than its reservations hold: another client has written to
+/// the table.
 fn unreadable(product_id: &ProductId) -> impl Fn(StockRefusal) -> StoreError {
     move |why| StoreError::unreadable(format!("PRODUCT#{product_id}: {why}"))
 }
 
-/// Reservations are found by their orders and need no markers.
+/// Reservations are identified by their orders and have no markers.
 fn nothing_remembered<T>(_: Item) -> Result<T, StoreError> {
-    Err(StoreError::unreadable("a reservation goes by its order, and a marker was found"))
+    Err(StoreError::unreadable("a marker was found for a reservation, which has none"))
 }

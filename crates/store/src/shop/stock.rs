@@ -1,4 +1,4 @@
-//! Stock: how goods move, and the ledger of it.
+//! Stock changes and the ledger of them.
 
 use domain::Moment;
 use domain::ShortText;
@@ -20,28 +20,28 @@ use super::write::Write;
 use crate::series::{Direction, Page};
 use crate::{StoreError, Table};
 
-/// A row of the ledger. It begins with the stock that the row before it has left.
+/// A row of the ledger. Its previous stock is the new stock of the row before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StockEntry {
-    /// Whose stock.
+    /// The product.
     pub product_id: ProductId,
-    /// Which row.
+    /// The id of the row.
     pub row: RowId,
-    /// What it is about.
+    /// The type of the change.
     pub change_type: ChangeType,
-    /// By how much the stock grew; negative where it fell.
+    /// By how many pieces the stock has changed; negative if it fell.
     pub quantity: i64,
     /// The stock before.
     pub previous_stock: u64,
-    /// The stock after. Of a count, it is what was counted.
+    /// The stock after. For a count, it is the counted number.
     pub new_stock: u64,
-    /// Why.
+    /// The reason.
     pub reason: Option<ShortText>,
-    /// For which order.
+    /// The order, if any.
     pub order_id: Option<OrderId>,
-    /// By whom.
+    /// The author.
     pub changed_by: Option<ShortText>,
-    /// The request that made it.
+    /// The idempotency key of the request.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
@@ -50,7 +50,7 @@ pub struct StockEntry {
 struct StockRow {
     #[serde(default)]
     entity_type: String,
-    /// The original design's rows name it in their key alone.
+    /// Rows of the original design have it only in their key.
     #[serde(default)]
     product_id: String,
     change_type: String,
@@ -71,7 +71,7 @@ struct StockRow {
     created_at: String,
 }
 
-/// The row's item.
+/// The item of a row.
 pub(super) fn stock_item(entry: &StockEntry) -> Result<Item, StoreError> {
     let row = StockRow {
         entity_type: "INVENTORY_LOG".to_owned(),
@@ -92,13 +92,13 @@ pub(super) fn stock_item(entry: &StockEntry) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-/// The row of an item, or of an image of it in the stream.
+/// The row in an item, or in its image in the stream.
 pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
     let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
     let product_id = keys::product_of(&item)?;
     let row: StockRow = read(item)?;
     let id = keys::row_id(INVENTORY_PREFIX, &sort)?;
-    // A text that breaks the suite's rules says less than the row without it.
+    // A reason or author that breaks the suite's rules is left out, so that the row stays readable.
     let text = |text: &Option<String>| text.as_deref().and_then(|text| ShortText::new(text).ok());
     let entry = || {
         Some(StockEntry {
@@ -118,7 +118,7 @@ pub(super) fn read_stock(item: Item) -> Result<StockEntry, StoreError> {
 }
 
 impl StockEntry {
-    /// A row that says nothing but what moved.
+    /// A row with the change and nothing else.
     pub(super) fn new(product_id: &ProductId, row: RowId, change_type: ChangeType, moved: StockChange) -> Self {
         Self {
             product_id: product_id.clone(),
@@ -135,20 +135,21 @@ impl StockEntry {
     }
 }
 
-/// A movement of goods that somebody asks for.
+/// A request for a stock change.
 #[derive(Debug, Clone)]
 pub struct StockRequest {
-    /// Of which product.
+    /// The product.
     pub product_id: ProductId,
-    /// What the request is called: sent again, it changes nothing.
+    /// The idempotency key, if any. Sending the request again changes nothing.
     pub key: Option<IdempotencyKey>,
-    /// What moves.
+    /// The change.
     pub movement: StockMovement,
-    /// For which order. It names one movement of each type: sent again, that changes nothing either.
+    /// The order, if any. It identifies one movement of each type, so sending that again changes
+    /// nothing either.
     pub order_id: Option<OrderId>,
-    /// Why.
+    /// The reason.
     pub reason: Option<ShortText>,
-    /// By whom.
+    /// The author.
     pub changed_by: Option<ShortText>,
     /// The time.
     pub now: Moment,
@@ -156,18 +157,19 @@ pub struct StockRequest {
     pub row_id: Uuid,
 }
 
-/// Why goods do not move.
+/// Why the stock does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StockChangeRefusal {
     /// There is no such product.
     NotFound,
-    /// It is archived.
+    /// The product is archived.
     Archived,
-    /// There are too few of it, or too many.
+    /// The stock is too low or too high.
     Stock(StockRefusal),
 }
 
-/// Moves goods and shows the ledger. Its requests are those of a change, and `Query`.
+/// Changes stock and reads the ledger. Its requests are `BatchGetItem` and `TransactWriteItems` for
+/// changes, and `Query`.
 #[derive(Debug, Clone)]
 pub struct Stock {
     changes: Changes,
@@ -183,31 +185,32 @@ impl Stock {
         Self { changes: Changes { table: table.clone() }, ledger, reservations }
     }
 
-    /// Moves goods. Where too few are free, overdue reservations are given back first. What is refused stays refused: under a key as long as the
-    /// key is remembered, for an order without a key for a minute.
+    /// Changes the stock. If too little is available, overdue reservations are released first. A
+    /// refusal is stored: with a key for as long as its marker, without a key for a minute.
     pub async fn change(
         &self,
         request: &StockRequest,
     ) -> Result<ChangeOutcome<StockEntry>, ChangeError<StockChangeRefusal>> {
-        let named = Named::of(request);
-        let change = || self.change_where(request, &named, |_| Ok(()));
+        let identity = RequestIdentity::of(request);
+        let change = || self.change_where(request, &identity, |_| Ok(()));
         let change = || self.reservations.with_overdue_released(&request.product_id, request.now, change);
-        self.changes.final_change(&named.subject(request), change).await
+        self.changes.final_change(&identity.subject(request), change).await
     }
 
-    /// Puts a movement of a ledger that was kept elsewhere behind those that are known: its row has exactly the request's time, or it is not taken.
+    /// Adds a movement of an imported ledger after the existing rows. The row has exactly the time
+    /// of the request, or is refused.
     pub async fn record(
         &self,
         request: &StockRequest,
     ) -> Result<ChangeOutcome<StockEntry>, ChangeError<HistoryRowRefusal<StockChangeRefusal>>> {
         let allow = |product: &Product| HistoryRowRefusal::unless_later(product.stocked_at, request.now);
-        self.change_where(request, &Named::of(request), allow).await
+        self.change_where(request, &RequestIdentity::of(request), allow).await
     }
 
     async fn change_where<R: From<StockChangeRefusal> + Refusal>(
         &self,
         request: &StockRequest,
-        named: &Named,
+        identity: &RequestIdentity,
         allow: impl Fn(&Product) -> Result<(), R>,
     ) -> Result<ChangeOutcome<StockEntry>, ChangeError<R>> {
         let refused = |why: StockChangeRefusal| ChangeError::Refused(R::from(why));
@@ -232,10 +235,10 @@ impl Stock {
             let row = keys::row(INVENTORY_PREFIX, row);
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: entry })))
         };
-        self.changes.change(named.subject(request), decide, read_stock).await
+        self.changes.change(identity.subject(request), decide, read_stock).await
     }
 
-    /// Rows of a product's ledger.
+    /// A page of a product's ledger.
     pub async fn page(
         &self,
         product_id: &ProductId,
@@ -248,22 +251,22 @@ impl Stock {
     }
 }
 
-/// What a request goes by.
-struct Named {
+/// The markers of a request, and where its refusal is stored.
+struct RequestIdentity {
     markers: Vec<IdempotencyMarker>,
     memory: RefusalMemory,
 }
 
-impl Named {
+impl RequestIdentity {
     fn of(request: &StockRequest) -> Self {
         let StockRequest { movement, order_id, .. } = request;
         let text = |text: &Option<ShortText>| text.as_ref().map(ShortText::to_string).unwrap_or_default();
         let (change_type, number) = (movement.change_type().as_str(), movement.number().to_string());
         let order = order_id.as_ref().map(OrderId::as_str).unwrap_or_default();
-        let said = [text(&request.reason), text(&request.changed_by)];
+        let texts = [text(&request.reason), text(&request.changed_by)];
         let by_key = request.key.as_ref().map(|key| IdempotencyMarker {
             sort: keys::request(key),
-            request_fingerprint: request_fingerprint(&["stock", change_type, &number, order, &said[0], &said[1]]),
+            request_fingerprint: request_fingerprint(&["stock", change_type, &number, order, &texts[0], &texts[1]]),
             reused: Reused::Key,
         });
         let memory = by_key
@@ -279,7 +282,7 @@ impl Named {
     }
 }
 
-/// What an order's movement is remembered by. Its reason may be worded anew.
+/// The idempotency marker of an order's movement. A repeated request may have another reason.
 pub(super) fn order_marker(order_id: &OrderId, movement: StockMovement) -> IdempotencyMarker {
     let change_type = movement.change_type();
     IdempotencyMarker {
@@ -289,7 +292,7 @@ pub(super) fn order_marker(order_id: &OrderId, movement: StockMovement) -> Idemp
     }
 }
 
-/// What the goods do not allow.
+/// The error for a refused stock change.
 pub(super) fn unmoved(why: StockRefusal) -> ChangeError<StockChangeRefusal> {
     ChangeError::Refused(StockChangeRefusal::Stock(why))
 }

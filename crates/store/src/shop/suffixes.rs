@@ -1,4 +1,5 @@
-//! Over how many partitions a product's activities are spread, and that the table remembers the most.
+//! The number of partitions over which a product's activities are spread. The table keeps the
+//! largest number so far.
 
 use domain::journal::EntryId;
 
@@ -6,36 +7,38 @@ use super::keys::key;
 use crate::series::shard;
 use crate::{StoreError, Table, shard_count};
 
-/// Where the table remembers the most suffixes that there have been.
+/// The item with the largest number of suffixes so far.
 const LAYOUT: &str = "LAYOUT#ACTIVITIES";
 const LAYOUT_SORT: &str = "suffixes";
 
-/// Over how many partitions the activities of a product's day are spread.
+/// The number of partitions over which the activities of a product's day are spread.
 ///
-/// One is the plain layout, in which a product's day is one partition, and 1,000 write units a second are its end
-/// ([partition limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)). The number grows and does not
-/// shrink: the table remembers the most that it has been ([`ActivitySuffixes::remembered`]), so a row lies under a number that is still looked at.
+/// With 1, a product's day is one partition, which takes at most 1,000 write units a second
+/// ([partition
+/// limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)).
+/// The number in use never falls: the table keeps the largest number so far
+/// ([`ActivitySuffixes::remembered`]), so readers query each partition that may have rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivitySuffixes(pub(super) u8);
 
 impl ActivitySuffixes {
-    /// The most: all of a day's partitions are read at once.
+    /// The most partitions of a day. All of them are read at once.
     pub const MAX: u8 = 100;
 
-    /// 1 to [`ActivitySuffixes::MAX`].
+    /// The number of partitions, if it is from 1 to [`ActivitySuffixes::MAX`].
     pub fn new(suffixes: u8) -> Option<Self> {
         (1..=Self::MAX).contains(&suffixes).then_some(Self(suffixes))
     }
 
-    /// These, or as many as the activities of `table` were ever spread over, if those are more; the table remembers it. Its requests are
-    /// `GetItem`, and `PutItem` where the number has grown.
+    /// The larger of this number and the one stored in `table`, which is raised if necessary. Its
+    /// requests are `GetItem`, and `PutItem` when the number has grown.
     pub async fn remembered(self, table: &Table) -> Result<Self, StoreError> {
-        let place = || key(LAYOUT, LAYOUT_SORT);
-        match shard_count::read(table, place()).await? {
+        let stored_key = || key(LAYOUT, LAYOUT_SORT);
+        match shard_count::read(table, stored_key()).await? {
             Some(most) if most >= self.0 => {
                 Self::new(most).ok_or_else(|| StoreError::unreadable(format!("{LAYOUT} {LAYOUT_SORT}: {most}")))
             }
-            _ => shard_count::raise(table, place(), self.0).await.map(|()| self),
+            _ => shard_count::raise(table, stored_key(), self.0).await.map(|()| self),
         }
     }
 

@@ -1,11 +1,11 @@
-//! What a transaction does beside changing the product.
+//! The writes of a transaction besides the change of the product.
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use super::keys::{Item, s};
 use crate::{StoreError, Table};
 
-/// An item to be put or deleted, and what it depends on beyond the product's version.
+/// An item to put or delete, and its condition besides the product's version.
 #[derive(Debug)]
 pub(super) struct Write {
     item: Item,
@@ -21,22 +21,25 @@ enum Condition {
 }
 
 impl Write {
-    /// Where there is nothing yet. Stops a row of the ledger from being written over another, and a request from taking effect twice.
+    /// Puts an item that must not exist yet. Stops a row of the ledger from replacing another one,
+    /// and a request from taking effect twice.
     pub(super) fn new(item: Item) -> Self {
         Self { item, on: Condition::NothingThere }
     }
 
-    /// Over whatever is there: only changes of the product write it, and of those one wins.
+    /// Puts an item that may exist. Only changes of the product write it, and only one of them
+    /// wins.
     pub(super) fn any(item: Item) -> Self {
         Self { item, on: Condition::Always }
     }
 
-    /// Over an item that is there and says of itself that its `State` is this. Stops what TTL took away meanwhile from coming back.
+    /// Puts an item that must exist with this `State`. Stops an item that TTL has deleted since
+    /// from coming back.
     pub(super) fn over_state(item: Item, state: &str) -> Self {
         Self { item, on: Condition::State(state.to_owned()) }
     }
 
-    /// Deletes what is at a key, whatever it is: only changes of the product write it.
+    /// Deletes an item. Only changes of the product write it.
     pub(super) fn delete(key: Item) -> Self {
         Self { item: key, on: Condition::Delete }
     }
