@@ -1,44 +1,46 @@
-# Every command of the suite. `make` alone lists them.
-# The local stack takes its flags from the environment: make run TIDEMARK_PORT=3001 TIDEMARK_IN_MEMORY=1
+# Every command of the suite. `make` without a target lists them.
+# The local stack takes its flags as variables: make run TIDEMARK_PORT=3001 TIDEMARK_IN_MEMORY=1
 
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run test test-quick test-engine test-deploy sim sim-games sim-shop soak attack scale fuzz bench lint build invoke watch screenshots deploy delete tools page binaries requires
 
-# Where `make run` listens, and so where `make invoke` and `make watch` look for it.
+# The port of `make run`. `make invoke` and `make watch` connect to it.
 TIDEMARK_PORT ?= 3000
-# The deployed stage: it names tables, functions and secrets, and the CloudFormation stack.
+# The stage to deploy or delete. It names tables, functions, secrets and the CloudFormation stack.
 STAGE ?= dev
 STACK ?= tidemark-$(STAGE)
-# arm64 or x86_64: what the functions are built for and run on. Empty: as the stack has it, arm64 for a new one.
+# The processor of the functions: arm64 or x86_64. Empty keeps the stack's; a new stack gets arm64.
 ARCHITECTURE ?=
-# More of the template's parameters: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
+# Other parameters of the template: PARAMETERS="ClickDateShards=4 AlarmEmail=you@example.org"
 PARAMETERS ?=
-# A folder with the functions' binaries, for `make deploy`; without it they are built, with all optimizations.
+# A folder with the functions' binaries for `make deploy`. Empty: it makes a release build.
 BINARIES ?=
-# What `make delete` does with the tables and kept secrets: keep them, or delete them with all that they hold.
+# What `make delete` does with the tables and the two kept secrets: `keep` or `delete`.
 DATA ?= keep
-# Where `make screenshots` puts its pictures.
+# The folder that `make screenshots` writes to.
 SCREENSHOTS ?= target/screenshots
-# How many histories `make sim` plays, or the one (the seed is also `make attack`'s); and which implementation: tidemark, usual-handler, idempotency-layer, ...
+# The number of histories of `make sim`, or the seed of one (also for `make soak` and `make attack`),
+# and the way of counting: tidemark, usual-handler, idempotency-layer, ...
 SEEDS ?= 1000
 SEED ?=
 IMPLEMENTATION ?= tidemark
-# How long `make soak` hurts the stack.
+# How many minutes `make soak` injects faults.
 MINUTES ?= 10
-# Where `make sim` has it count to: sums or buffers.
+# The StatLayout that `make sim` plays: sums or buffers.
 LAYOUT ?= sums
-# Which rule of the shop `make sim-shop` weakens, if any: lock-on-value, no-idempotency-markers, ...
+# A rule of the shop that `make sim-shop` weakens: lock-on-value, no-idempotency-markers, ... Empty: none.
 WEAKNESS ?=
-# How many random requests `make attack` makes for each operation and attacker, and for how long `make fuzz` fuzzes each target, in seconds.
+# The number of random requests of `make attack` for each operation and attacker, and the seconds
+# that `make fuzz` runs each target.
 EXAMPLES ?= 50
 SECONDS ?= 60
-# Which fuzz targets; all when empty.
+# The fuzz targets to run. Empty: all.
 TARGETS ?=
-# The profile of `make run`'s stack and functions, when it is not the development one.
+# The cargo profile of the stack and the functions in `make run`.
 TIDEMARK_PROFILE ?= dev
-# What `make binaries` builds beside the stack and the functions.
+# More binaries that `make binaries` builds, besides the stack and the functions.
 MORE ?=
 export STAGE STACK ARCHITECTURE PARAMETERS BINARIES DATA
 
@@ -46,53 +48,53 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: requires ## Build and start everything on this machine: the page, the API and a DynamoDB
-	@# All binaries in one call of cargo, and npm beside it.
+	@# One call of cargo builds all binaries, while npm builds the page.
 	@$(MAKE) --no-print-directory -j2 page binaries
 	exec "$${CARGO_TARGET_DIR:-target}/$(subst dev,debug,$(TIDEMARK_PROFILE))/tidemark-local" --no-build
 
 binaries:
-	@# Not one of make's jobs: cargo uses all processors. With --workspace the dependencies have the features that they have in the
-	@# tests, and nobody compiles them twice.
+	@# cargo uses all processors itself, so it gets no job server from make. --workspace gives the
+	@# dependencies the same features as in the tests; otherwise both would compile them.
 	MAKEFLAGS= cargo build --locked --workspace --profile $(TIDEMARK_PROFILE) $(addprefix --bin ,tidemark-local $(notdir $(wildcard crates/functions/*)) $(MORE))
 
-test: page ## Run every test; does its own set-up
+test: page ## Run every test, and set up what it needs
 	scripts/test
 
-test-quick: ## Run the tests nearest to what has changed since the last commit
+test-quick: ## Run only the tests that are nearest to the uncommitted changes
 	scripts/test-quick
 
-test-engine: ## Run the store's tests and the journeys on AWS's DynamoDB Local, or the engine at TIDEMARK_DYNAMODB_URL
+test-engine: ## Run store tests and journeys on DynamoDB Local or at TIDEMARK_DYNAMODB_URL
 	scripts/test-engine
 
-test-deploy: page ## Test the template, and deploy and delete stages on an AWS that runs on this machine
+test-deploy: page ## Test the template, then deploy and delete stages on MiniStack, a local AWS
 	scripts/test-deploy
 
-sim: ## Prove the statistics on random histories with faults: SEEDS=10000, or SEED=17 to play one again
+sim: ## Simulate click counting with faults: SEEDS=10000, or SEED=17 repeats one
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --implementation $(IMPLEMENTATION) --layout $(LAYOUT) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-sim-games: ## Prove the game on random games with faults: SEEDS=1000, or SEED=17 to play one again
+sim-games: ## Simulate drawing games with faults: SEEDS=1000, or SEED=17 repeats one
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --games $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-sim-shop: ## Prove the shop's ledgers with 64 writers and faults: SEEDS=1000, or SEED=17 to play one again
+sim-shop: ## Simulate 64 writers in the shop with faults: SEEDS=1000, or SEED=17 repeats one
 	cargo run --locked --quiet --profile sim --package tidemark-sim -- --shop $(if $(WEAKNESS),--weakness $(WEAKNESS)) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
-soak: ## Hurt the whole stack under traffic, and look whether every promise was kept: MINUTES=10, SEED=17
+soak: ## Run all systems under load, faults and kills: MINUTES=10, SEED=17
 	@$(MAKE) --no-print-directory binaries MORE=soak
 	target/debug/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-attack: page ## Attack the API with requests made from its document: EXAMPLES=500, or SEED=17 to make the same again
+attack: page ## Attack the API with requests made from docs/openapi.yaml: EXAMPLES=500, SEED=17
 	scripts/attack $(EXAMPLES) $(SEED)
 
-scale: ## Simulate what is reached first, and what it costs, up to a million clicks a second: docs/capacity.md
+scale: ## Model limits and cost up to a million clicks a second: docs/capacity.md
 	cargo run --locked --quiet --package tidemark-scale
 
-fuzz: ## Fuzz what reads texts from outside: SECONDS=60 for each target, or TARGETS="csv_import ..."
+fuzz: ## Fuzz all parsers of outside input: SECONDS=60 for each target, TARGETS="csv_import ..."
 	scripts/fuzz $(SECONDS) $(TARGETS)
 
-bench: crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed beside the usual handler and Node.js: docs/benchmarks.md
+bench: crates/verify/bench/node/node_modules/.package-lock.json ## Measure cost and speed, and compare them: docs/benchmarks.md
 	cargo build --locked --release $(addprefix --package ,$(notdir $(wildcard crates/functions/*)))
 	npm --prefix crates/verify/bench/node run --silent build -- "$(abspath target/bench/node)"
-	@# The functions that have no twin on Node.js run beside those that have one as they are.
+	@# Functions without a Node.js version run as Rust binaries in both stacks.
 	for name in $(notdir $(wildcard crates/functions/*)); do [ -e "target/bench/node/$$name" ] || ln -s "$(abspath target/release)/$$name" target/bench/node/; done
 	cargo run --locked --profile sim --package tidemark-bench -- --functions target/release --node target/bench/node
 
@@ -104,28 +106,29 @@ build: page binaries ## Build the page, the functions and the local stack
 invoke: ## Send an event to a function of the running stack: FUNCTION=click-writer EVENT=usual
 	@FUNCTION="$(FUNCTION)" EVENT="$(EVENT)" TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/invoke
 
-watch: tools ## Rebuild and serve the functions with `cargo lambda watch`, beside the running stack
+watch: tools ## Rebuild the functions on each change with `cargo lambda watch`, for the running stack
 	TIDEMARK_PORT=$(TIDEMARK_PORT) scripts/watch
 
-screenshots: page ## Take pictures of every page, in every theme and size
+screenshots: page ## Take a picture of every page in every theme and size
 	scripts/browser-test screenshots -- "$(abspath $(SCREENSHOTS))"
 
 deploy: ## Deploy to AWS and upload the page: STAGE=dev
 	scripts/deploy
 
-delete: ## Delete a deployed stack; its tables and two secrets stay: STAGE=dev. DATA=delete deletes them too
+delete: ## Delete a stage: STAGE=dev. DATA=delete also deletes its tables and kept secrets
 	scripts/delete
 
-tools: ## Install the tools (aws, boto3, SAM, cfn-lint, checkov, cargo-lambda, schemathesis, ...) into .tools
+tools: ## Install aws, SAM, cargo-lambda, cfn-lint, schemathesis and others into .tools
 	@scripts/tools
 
-# Rust, Node and a C compiler, new enough; everything else is installed by these targets.
+# Checks the versions of Rust and Node.js, and that there is a C compiler. Nothing here installs
+# these.
 requires:
 	@scripts/requires
 
 page: web/dist/index.html
 
-# npm writes this file last, so it tells whether the dependencies are those of the lock file.
+# npm writes this file last. If it is newer than the lock file, the dependencies are up to date.
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json | requires
 	npm --prefix $* ci --no-audit --no-fund
 	@touch $@

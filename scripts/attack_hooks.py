@@ -1,7 +1,7 @@
-"""What schemathesis cannot know of this API: who the attacker is, and where nothing may be sent. See scripts/attack.
+"""Hooks for schemathesis (see scripts/attack): the credentials of the attacker, and addresses that must not be used.
 
-ATTACK_AS says who attacks: nobody, staff, operator, health (the holders of the three tokens), player, or user (of Okusuri,
-signed in by a mailed code). A token that the attack itself has ended, by signing out or deleting the user, is replaced by a new one.
+ATTACK_AS names the attacker: nobody; staff, operator or health (with the token of each); player; or user (of Okusuri, signed in
+with a mailed code). When the attack ends its own session, by signing out or deleting the user, it signs in again.
 """
 
 import itertools
@@ -16,9 +16,9 @@ import schemathesis
 
 URL = os.environ["TIDEMARK_URL"]
 WHO = os.environ["ATTACK_AS"]
-assert URL.startswith("http://127.0.0.1:"), "Only the stack of this machine is attacked."
+assert URL.startswith("http://127.0.0.1:"), "The attack runs only against a stack on this machine."
 
-# A browser names the address at which its messages are taken, and the suite sends them there. Nobody listens at this one.
+# The suite sends messages to the address that a browser names. Nothing listens at this address.
 DEAD_END = "https://127.0.0.1:9/push"
 
 numbers = itertools.count(1)
@@ -74,7 +74,7 @@ attacker = Attacker()
 
 
 def leads_nowhere(value):
-    """The same with a dead end wherever an address of a push service may stand."""
+    """The same value, with DEAD_END in place of each address of a push service."""
     if isinstance(value, dict):
         return {key: DEAD_END if key == "endpoint" and isinstance(item, str) else leads_nowhere(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def leads_nowhere(value):
 
 @schemathesis.hook
 def filter_case(context, case):
-    """Leaves out what no function would ever see: API Gateway refuses request lines and headers of more than 10,240 bytes by itself."""
+    """Skips requests that reach no function: API Gateway refuses request lines and headers of more than 10,240 bytes."""
     request = case.as_transport_kwargs(base_url=URL)
     return len(request["url"]) + len(urllib.parse.urlencode(request.get("params") or {}, doseq=True)) < 8_000
 
@@ -93,13 +93,13 @@ def filter_case(context, case):
 def before_call(context, case, kwargs):
     if case.operation.path.startswith("/okusuri/api/push/"):
         case.body = leads_nowhere(case.body)
-    # Negative tests may put their own values here: those stay.
+    # Keeps values that a negative test has set.
     for name, value in attacker.headers.items():
         case.headers.setdefault(name, value)
 
 
 @schemathesis.hook
 def after_call(context, case, response):
-    # A negative test may have sent another cookie; the session is good then.
+    # A negative test may have sent another cookie. Then the session is still valid.
     if response.status_code == 401 and WHO == "user" and not attacker.is_signed_in():
         attacker.renew()

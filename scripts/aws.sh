@@ -1,31 +1,32 @@
 # shellcheck shell=bash
-# Sourced after common.sh by what talks to AWS: which stack, who asks, and what there is of it.
+# Sourced after common.sh by the scripts that call AWS: the stack's name, its state, and the caller.
 export SAM_CLI_TELEMETRY=0
 : "${STAGE:?}" "${STACK:?}"
 [[ $STAGE =~ ^[a-z][a-z0-9-]{0,15}$ ]] || die "STAGE is 1 to 16 small letters, digits and dashes, a letter first; not '$STAGE'."
 
-# Installs the tools, and leaves who we are in `caller` and where in `region`.
+# Installs the tools, and sets `caller` and `region`.
 use_aws() {
     scripts/tools
     PATH=$PWD/.tools/bin:$PATH
     caller=$(aws sts get-caller-identity --output text --query Arn) ||
-        die "AWS does not know you. Say who you are (.tools/bin/aws configure, or AWS_PROFILE), and try again."
+        die "AWS does not know you. Set credentials (.tools/bin/aws configure, or AWS_PROFILE), and try again."
     region=${AWS_REGION:-${AWS_DEFAULT_REGION:-$(aws configure get region || true)}}
     [ -n "$region" ] || die "Which region? Set AWS_REGION, or a default with: .tools/bin/aws configure set region eu-central-1"
     export AWS_REGION=$region AWS_DEFAULT_REGION=$region caller
 }
 
-# Whether there is something: `there ResourceNotFoundException aws dynamodb describe-table ...`, with the word by which AWS says that there is
-# not. Whatever else goes wrong, an expired token or a missing right, is no answer and ends the script. What AWS said is left in `said`.
+# Succeeds when a resource exists: `there ResourceNotFoundException aws dynamodb describe-table
+# ...`. The first argument is the error by which AWS says that it does not exist. Any other error,
+# such as an expired token or a missing permission, ends the script. Sets `said` to AWS's answer.
 there() {
     local missing=$1
     shift
     if said=$("$@" --output text 2>&1); then return 0; fi
-    [[ $said == *"$missing"* ]] || die "AWS does not answer, so nothing more is done. It says to \`$*\`:" "$said"
+    [[ $said == *"$missing"* ]] || die "AWS refused a request, so the script stops. The answer to \`$*\`:" "$said"
     return 1
 }
 
-# What CloudFormation says of the stack; `none` when there is none.
+# Prints the status of the stack, or `none`.
 stack_status() {
     local said
     if said=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text --query 'Stacks[0].StackStatus' 2>&1); then
@@ -42,7 +43,8 @@ output() {
         --query "Stacks[0].Outputs[?OutputKey=='$1'].OutputValue"
 }
 
-# What outlives the stack, from the template: logical id, type and name of each resource with DeletionPolicy RetainExceptOnCreate.
+# Prints the resources that a deletion keeps (DeletionPolicy RetainExceptOnCreate), from the
+# template: logical id, type and name of each.
 kept_resources() {
     awk -v stage="$STAGE" '
         /^[A-Z]/ { id = "" }
@@ -55,8 +57,8 @@ kept_resources() {
         }' template.yaml
 }
 
-# Whether there is what an earlier stack has kept, by type and name. Leaves in `identifier` the property that CloudFormation knows
-# it by, and its value.
+# Succeeds when an earlier stack left this resource, by type and name. Sets `identifier` to the
+# property by which CloudFormation imports it, and the value.
 # shellcheck disable=SC2034 # scripts/deploy reads it
 is_kept() {
     case $1 in
@@ -66,6 +68,6 @@ is_kept() {
         AWS::SecretsManager::Secret)
             there ResourceNotFoundException aws secretsmanager describe-secret --secret-id "$2" --query ARN || return 1
             identifier="Id=$said" ;;
-        *) die "template.yaml keeps a $1, and scripts/aws.sh does not know how to find one." ;;
+        *) die "template.yaml keeps a resource of the type $1, and scripts/aws.sh cannot look for that type." ;;
     esac
 }

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: stops at the first error, starts at the root of the repository, and speaks up.
+# Sourced by the other scripts: stops at the first error, changes to the root of the repository, and
+# defines functions for messages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# A heading before each step, so that a long log can be skimmed.
+# Prints a heading, so that a reader finds the steps in a long log.
 step() { printf '\n== %s\n' "$*"; }
 
-# Something did not happen that the reader may take for granted. It must not drown in the log.
+# Prints a warning that stands out in a long log.
 loud() {
     local line
     printf '\n%s\n' '!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!' >&2

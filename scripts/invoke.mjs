@@ -1,15 +1,15 @@
 // Sends a sample event to a function through the stack's Invoke API: see scripts/invoke.
 //
-// The events name people by tokens of the test data. A stack knows others, so each is replaced by one that this stack
-// takes: those of staff, operator and health administration, a session of a person who signs in now, and a player's
-// token signed with this stack's key.
+// The events contain tokens of the test data, which no running stack accepts. This script replaces
+// them: tokens of staff, operator and health administration by the stack's own, the token of a user
+// by a session that it opens, and a player's token by one that is signed with the stack's key.
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const [stack, name, file] = process.argv.slice(2);
 const event = JSON.parse(readFileSync(file, 'utf8'));
 
-/** The tokens of the sample events, and the stack's secrets that take their place. */
+/** Tokens of the sample events, and the names of the stack's secrets that replace them. */
 const secrets = {
   'token-of-the-sample-events': 'staff-token',
   'operator-token-of-the-sample-events': 'operator-token',
@@ -20,7 +20,7 @@ const secrets = {
 const SAMPLE_KEY = 'key-of-the-sample-events';
 const TAG_BYTES = 32;
 
-/** Ends in one plain sentence. */
+/** Prints a message and exits with 1. */
 function fail(sentence) {
   console.error(sentence);
   process.exit(1);
@@ -50,26 +50,26 @@ async function secret(of) {
   return (await answer.json()).SecretString;
 }
 
-/** The session of a person who is signed in by a code from a mail, as on the page. */
+/** Signs in with a mailed code, as the page does, and returns the session's token. */
 async function session() {
   const email = 'ann@example.com';
   await post('/okusuri/api/sign-in/email', { email }, { origin: stack });
   const mails = await ask('/_local/mail', { headers: { accept: 'application/json' } });
   const mail = (await mails.json()).items.find(({ to }) => to.includes(email));
-  const code = /^\s*(\d{6})\s*$/m.exec(mail?.text)?.[1] ?? fail('No code came by mail.');
+  const code = /^\s*(\d{6})\s*$/m.exec(mail?.text)?.[1] ?? fail('No sign-in code arrived by mail.');
   const proof = { email, code, timeZone: 'Asia/Tokyo' };
   const answer = await post('/okusuri/api/sign-in/email/verify', proof, { origin: stack });
   return /^[^=]+=([^;]+)/.exec(answer.headers.get('set-cookie'))?.[1];
 }
 
-/** The tag of `crates/lambda-kit/src/signed.rs`. */
+/** The same tag as `crates/lambda-kit/src/signed.rs` computes. */
 function tag(key, purpose, signed) {
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(BigInt(purpose.length));
   return createHmac('sha256', key).update(length).update(purpose).update(signed).digest();
 }
 
-/** A token that is good under the key of the sample events, signed with the stack's; any other token as it is. */
+/** Signs a token again with the stack's key if the sample key signed it; returns any other token unchanged. */
 async function player(token) {
   const bytes = Buffer.from(token, 'base64url');
   const signed = bytes.subarray(0, -TAG_BYTES);

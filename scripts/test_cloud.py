@@ -1,7 +1,6 @@
-"""MiniStack, an AWS for one machine, for `scripts/test-deploy`, with what the suite's template needs beyond it.
+"""MiniStack, a local AWS, for `scripts/test-deploy`, with additions that the template of the suite needs.
 
-Each addition stands in for a feature of CloudFormation that MiniStack does not have. None makes anything pass: without it, the
-stack would not come up at all.
+Each addition replaces an AWS feature that MiniStack lacks. None hides an error: without it the stack would not come up.
 """
 
 import os
@@ -17,7 +16,7 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "x-amazon
 
 
 def plain_alarm(props):
-    """An alarm on an expression becomes one on the first metric of the expression."""
+    """Turns an alarm on an expression into an alarm on the first metric of the expression."""
     stats = [metric["MetricStat"] for metric in props.get("Metrics") or [] if "MetricStat" in metric]
     if not stats:
         return props
@@ -33,7 +32,7 @@ def alarms():
 
 
 def http_api_bodies():
-    """The routes of an HTTP API stand in its OpenAPI document, which SAM writes."""
+    """Creates the routes of an HTTP API from its OpenAPI document, which SAM writes."""
     create, update = HANDLERS["AWS::ApiGatewayV2::Api"]["create"], HANDLERS["AWS::ApiGatewayV2::Api"]["update"]
 
     def expand(api_id, body):
@@ -67,7 +66,7 @@ def http_api_bodies():
 
 
 def secret_imports():
-    """CloudFormation imports secrets by their ARN."""
+    """Imports secrets by their ARN, as CloudFormation does."""
 
     def take_in(identifier):
         arn = identifier["Id"]
@@ -78,7 +77,7 @@ def secret_imports():
 
 
 def socket_endpoints():
-    """Functions post to sockets at the address that the template gives them, which is AWS's own."""
+    """Replaces the AWS address at which functions post to sockets by the one of MiniStack."""
     environment = lambda_svc._provided_worker_env
 
     def with_endpoint(config, code_dir, port):
@@ -93,7 +92,7 @@ def socket_endpoints():
 
 
 def cdn_origins():
-    """Origin groups, and origins that are APIs of this cloud."""
+    """Supports origin groups, and origins that are APIs of MiniStack."""
     parse, parse_config = cloudfront._dataplane_origin, cloudfront.parse_distribution_dataplane_config
     fetch, target = cloudfront._fetch_from_origin, cloudfront._origin_connect_target
 
@@ -129,7 +128,7 @@ def cdn_origins():
 
 
 def tumbling_windows():
-    """A mapping with a tumbling window names the shard and the window in its events."""
+    """Adds the shard and the window to the events of a mapping with a tumbling window."""
     mapping, execute, windowed = HANDLERS["AWS::Lambda::EventSourceMapping"], lambda_svc._execute_function, set()
 
     def noting(handler, place):

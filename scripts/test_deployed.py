@@ -1,7 +1,7 @@
-"""Whether a stage that `scripts/test-deploy` has deployed works, from outside: `test_deployed.py STAGE CLICKS`.
+"""Tests a stage that `scripts/test-deploy` deployed, from outside: `test_deployed.py STAGE CLICKS`.
 
-Makes a click, which has to be the CLICKS-th of the stage, waits until it is counted, reads the pages, and opens a game's socket.
-`secrets STAGE` prints the stage's kept secrets, `gone` fails while anything of any stage is left.
+Stores a click, waits until the total is CLICKS, reads the pages, and opens a game's socket. `secrets STAGE` prints the kept
+secrets of the stage. `gone` fails if anything of any stage is left.
 """
 
 import http.client
@@ -21,7 +21,7 @@ PORT = int(os.environ["GATEWAY_PORT"])
 
 
 def answer(host, method, path, body=None):
-    """Asks a host of the cloud, by its name there, over what it takes for an encrypted connection, as a browser does."""
+    """Sends a request to a host of MiniStack, with the headers of an HTTPS request from a browser."""
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=120)
     headers = {"Host": f"{host}:{PORT}", "X-Forwarded-Proto": "https", "Content-Type": "application/json", "Accept": "text/html, */*"}
     connection.request(method, path, json.dumps(body) if body is not None else None, headers)
@@ -40,7 +40,7 @@ def stack(stage):
 
 
 def local(url):
-    """The name by which MiniStack serves an address of AWS."""
+    """The host name under which MiniStack serves an AWS address."""
     name = urlparse(url).hostname
     return name.split(".")[0] + ".execute-api.localhost" if "execute-api" in name else name
 
@@ -51,12 +51,12 @@ def resources(stage):
         check(dynamodb.describe_table(TableName=f"tidemark-{system}-{stage}")["Table"]["TableStatus"] == "ACTIVE", system)
     names = {function["FunctionName"] for page in functions.get_paginator("list_functions").paginate() for function in page["Functions"]}
     for name in os.listdir("crates/functions"):
-        check(f"tidemark-{name}-{stage}" in names, "there is no function", name)
+        check(f"tidemark-{name}-{stage}" in names, "the function is missing:", name)
 
 
 def clicks(web, api, expected):
     status, _, body = answer(web, "POST", "/clicks", {"userId": "ann"})
-    check(status == 201, "a click is not taken", status, body)
+    check(status == 201, "a click was not accepted", status, body)
     until = time.monotonic() + COUNTED_SECONDS_MAX
     while True:
         status, _, body = answer(api, "GET", "/stats/total")
@@ -64,15 +64,15 @@ def clicks(web, api, expected):
         if counted == expected or time.monotonic() > until:
             break
         time.sleep(0.5)
-    check(counted == expected, "the click is not counted", status, body)
+    check(counted == expected, "the click was not counted", status, body)
 
 
 def pages(web):
     for path, status, words in [("/", 200, b"<html"), ("/game/", 200, b"<html"), ("/nothing/here/", 404, b"<html")]:
         found, headers, body = answer(web, "GET", path)
         check(found == status and words in body, path, found, headers, body[:300])
-        check("default-src 'self'" in headers.get("content-security-policy", ""), path, "has no policy", headers)
-    # The CDN redirects to the slash; without it the page itself is there.
+        check("default-src 'self'" in headers.get("content-security-policy", ""), path, "has no content security policy", headers)
+    # The CDN redirects to the address with a slash. Without the CDN the page answers directly.
     found, headers, body = answer(web, "GET", "/game?a=b")
     moved = found == 301 and headers["location"] == "/game/?a=b"
     check(moved if "cloudfront" in web else b"<html" in body, "/game", found, headers)
@@ -80,7 +80,7 @@ def pages(web):
 
 def game(web, sockets):
     status, _, body = answer(web, "POST", "/games", {"name": "Ann"})
-    check(status == 201, "a game is not made", status, body)
+    check(status == 201, "the game was not created", status, body)
     made = json.loads(body)
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
     connection.connect()
@@ -96,11 +96,11 @@ def game(web, sockets):
             elif isinstance(event, TextMessage):
                 said += event.data
                 if event.message_finished:
-                    check("welcome" in said, "the game does not say hello", said[:300])
+                    check("welcome" in said, "the game does not send welcome", said[:300])
                     return
             else:
-                check(not isinstance(event, RejectConnection), "the socket is not opened", event)
-                sys.exit(f"the socket says {event}")
+                check(not isinstance(event, RejectConnection), "the socket was refused", event)
+                sys.exit(f"unexpected event of the socket: {event}")
 
 
 def works(stage, expected):
@@ -122,7 +122,7 @@ def gone():
     left = [name for name in boto3.client("dynamodb").list_tables()["TableNames"] if name.startswith("tidemark-")]
     left += [secret["Name"] for secret in boto3.client("secretsmanager").list_secrets()["SecretList"]]
     left += [function["FunctionName"] for function in boto3.client("lambda").list_functions()["Functions"]]
-    check(not left, "left after all was deleted", *left)
+    check(not left, "left after the deletion", *left)
     s3 = boto3.client("s3")
     for bucket in s3.list_buckets()["Buckets"]:
         found = s3.list_objects_v2(Bucket=bucket["Name"]).get("Contents", [])

@@ -1,6 +1,6 @@
-"""The template as CloudFormation expands it, held to what neither cfn-lint nor an emulator looks at: `test_template.py`.
+"""Checks the expanded template for errors that cfn-lint and an emulator do not find: `test_template.py`.
 
-Each check is tried on the template, which has to pass, and on the template with a fault of its kind, which has to be found.
+Each check must pass on the template, and must find each fault that is planted for it.
 """
 
 import copy
@@ -15,14 +15,14 @@ from samtranslator.translator.transform import transform
 os.environ.setdefault("AWS_DEFAULT_REGION", "eu-central-1")
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 POLICY_BYTES_MAX = 20_480
-# What a statement has besides its ARNs: `Sid`, `Effect`, `Principal`, `Action`, `Condition`, as Lambda writes them.
+# Values of the longest length that appear in a statement of a resource policy.
 ACCOUNT, REGION, STACK = "123456789012", "ap-northeast-1", "tidemark-a-stage-16-long"
 SUFFIX = "ABCDEFGHIJKL"
 PATTERN_OPERATORS = {"prefix", "suffix", "exists", "numeric", "anything-but", "equals-ignore-case"}
 
 
 class Loader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms."""
+    """YAML with the short forms of CloudFormation."""
 
 
 def short_form(loader, suffix, node):
@@ -38,7 +38,7 @@ Loader.add_multi_constructor("!", short_form)
 
 
 class NoPolicies:
-    """SAM asks for AWS's managed policies, of which the template names none."""
+    """SAM asks for the managed policies of AWS; the template uses none."""
 
     def load(self):
         return {}
@@ -66,7 +66,7 @@ def walk(value):
 
 
 def names(value):
-    """The resources and parameters that a value names."""
+    """The resources and parameters that a value refers to."""
     for part in walk(value):
         if not isinstance(part, dict):
             continue
@@ -83,7 +83,7 @@ def names(value):
 
 
 def text(value, lengths):
-    """A value as long as it will be at its longest."""
+    """A value, with every reference at its longest."""
     if isinstance(value, str):
         return value
     if "Ref" in value:
@@ -103,7 +103,7 @@ def everything_named_is_there(template):
     for id_, resource in template["Resources"].items():
         for name in names(resource):
             if name not in known and not name.startswith("AWS::"):
-                yield f"{id_} names {name}, which is not there"
+                yield f"{id_} refers to {name}, which does not exist"
 
 
 def roles_are_lambdas(template):
@@ -111,12 +111,12 @@ def roles_are_lambdas(template):
     for id_, function in of_type(template, "AWS::Lambda::Function").items():
         role = next(names(function["Properties"]["Role"]), None)
         if role not in roles:
-            yield f"{id_} has no role of the template"
+            yield f"{id_} has no role in the template"
             continue
         statements = roles[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         trusted = [(one["Effect"], one["Principal"], one["Action"]) for one in statements]
         if trusted != [("Allow", {"Service": "lambda.amazonaws.com"}, "sts:AssumeRole")]:
-            yield f"{role} is not Lambda's to assume"
+            yield f"Lambda cannot assume {role}"
 
 
 def permissions_are_for_what_is_there(template):
@@ -125,11 +125,11 @@ def permissions_are_for_what_is_there(template):
         properties = permission["Properties"]
         function = next(names(properties["FunctionName"]), None)
         if function not in functions:
-            yield f"{id_} is for {function}, which is no function"
+            yield f"{id_} is for {function}, which is not a function"
         if properties["Principal"] not in callers or properties["Action"] != "lambda:InvokeFunction":
             yield f"{id_} lets {properties['Principal']} do {properties['Action']}"
         if not properties.get("SourceArn"):
-            yield f"{id_} is for every caller of {properties['Principal']}"
+            yield f"{id_} has no SourceArn: it allows every caller of {properties['Principal']}"
 
 
 def routes(template):
@@ -146,7 +146,7 @@ def routes_reach_their_functions(template):
         allowed.add((next(names(permission["Properties"]["FunctionName"]), None), source.split(":")[-1].split("/", 2)[-1]))
     for method, path, uri in routes(template):
         function = next((name for name in names(uri) if not name.startswith("AWS::")), None)
-        # In the ARN of a route, a parameter is a star.
+        # In the ARN of a route, a path parameter is `*`.
         called = re.sub(r"\{[^}]+\}", "*", path).lstrip("/")
         ways = {f"{method.upper()}/{called}", "*", called, f"*/{called}", "*/*", "*/$default"}
         if not any(way in ways for name, way in allowed if name == function):
@@ -158,28 +158,28 @@ def mappings_begin_somewhere(template):
     for id_, mapping in of_type(template, "AWS::Lambda::EventSourceMapping").items():
         properties = mapping["Properties"]
         if properties.get("StartingPosition") != "TRIM_HORIZON":
-            yield f"{id_} begins at {properties.get('StartingPosition')}: records of a stream that is new would be missed"
+            yield f"{id_} starts at {properties.get('StartingPosition')}: it would miss records of a new stream"
         if next(names(properties["FunctionName"]), None) not in functions:
-            yield f"{id_} calls no function"
+            yield f"{id_} invokes no function of the template"
         table = tables.get(next(names(properties["EventSourceArn"]), None), {}).get("Properties", {})
         if not table.get("StreamSpecification"):
-            yield f"{id_} reads no table's stream"
+            yield f"{id_} reads no stream of a table"
         keys = {key["AttributeName"] for key in table.get("KeySchema", [])}
         for filter_ in properties.get("FilterCriteria", {}).get("Filters", []):
             yield from (f"{id_}: {what}" for what in faults_of_pattern(filter_["Pattern"], keys))
 
 
 def faults_of_pattern(pattern, keys):
-    """What is wrong with an event filter: Lambda takes some of it, and then no record passes."""
+    """The errors of an event filter. Lambda accepts some of them, and then no record passes."""
     try:
         parsed = json.loads(pattern)
     except ValueError as error:
-        yield f"the filter is no JSON: {error}"
+        yield f"the filter is not JSON: {error}"
         return
     for name, value in parsed.items():
         if name == "eventName":
             if not set(value) <= {"INSERT", "MODIFY", "REMOVE"}:
-                yield f"there are no events {value}"
+                yield f"there is no event name in {value}"
         elif name not in ("dynamodb", "userIdentity"):
             yield f"a record has no {name}"
     for image, attributes in parsed.get("dynamodb", {}).items():
@@ -191,7 +191,7 @@ def faults_of_pattern(pattern, keys):
         if isinstance(part, dict):
             for name, value in part.items():
                 if not isinstance(value, (dict, list)) and name not in PATTERN_OPERATORS:
-                    yield f"{name} is matched with {value!r}, which is no list"
+                    yield f"{name} is matched with {value!r}, which is not a list"
         elif isinstance(part, list):
             for one in part:
                 if isinstance(one, dict) and not set(one) <= PATTERN_OPERATORS:
@@ -204,24 +204,24 @@ def dashboards_can_be_drawn(template):
         try:
             widgets = json.loads(body)["widgets"]
         except (ValueError, KeyError) as error:
-            yield f"{id_} is no dashboard: {error!r}"
+            yield f"{id_} is not a dashboard: {error!r}"
             continue
         for widget in widgets:
             properties = widget.get("properties", {})
             shown = properties.get("title", "a widget")
             if widget.get("type") != "metric" or not properties.get("region") or not properties.get("metrics"):
-                yield f"{id_}: {shown} is no metric of a region"
+                yield f"{id_}: {shown} is not a metric of a region"
             if widget.get("x", 0) + widget.get("width", 99) > 24:
                 yield f"{id_}: {shown} is wider than the dashboard"
             before = []
             for metric in properties.get("metrics", []):
-                # `...` and `.` repeat what the metric before has.
+                # `...` and `.` repeat values of the metric before.
                 if metric[0] == "...":
                     metric = before[: len(before) - len(metric) + 1] + metric[1:]
                 elif "." in metric:
                     metric = [old if new == "." else new for new, old in zip(metric, before + metric[len(before):])]
                 if len(metric) < 2 or len(metric) % 2 or "." in metric or "..." in metric:
-                    yield f"{id_}: {shown} has a metric {metric}"
+                    yield f"{id_}: {shown} has the invalid metric {metric}"
                 before = metric
 
 
@@ -233,21 +233,21 @@ def alarms_have_their_metrics(template):
         ids = {metric["Id"] for metric in metrics}
         expressions = [metric for metric in metrics if "Expression" in metric]
         if sum(metric.get("ReturnData", True) for metric in metrics) != 1:
-            yield f"{id_} watches not one metric"
+            yield f"{id_} must return exactly one metric"
         used = set()
         for metric in expressions:
             expression = text(metric["Expression"], LENGTHS)
             named = set(re.findall(r"\b[a-z]\w*\b", expression))
             used |= named
             if named - ids:
-                yield f"{id_}: the expression names {sorted(named - ids)}"
-            # A sum with a metric that had no point in a period has none either.
+                yield f"{id_}: the expression uses unknown ids {sorted(named - ids)}"
+            # A sum has no value in a period in which one of its metrics has none.
             parts = re.sub(r"FILL\(\w+, *0\)", "", expression)
             adds = re.search(r"[a-z]\w* *\+|\+ *[a-z]\w*|SUM\(\[[^\]]*[a-z]", parts)
             if adds:
-                yield f"{id_} adds metrics that may have no points, without FILL: {expression}"
+                yield f"{id_} adds metrics that may have no values, without FILL: {expression}"
         if ids - used - {metric["Id"] for metric in expressions}:
-            yield f"{id_} uses not each of its metrics"
+            yield f"{id_} has metrics that its expressions do not use"
 
 
 def resource_policies_fit(template):
@@ -263,11 +263,11 @@ def resource_policies_fit(template):
         sizes[function] = sizes.get(function, 60) + len(json.dumps(statement, separators=(",", ":"))) + 1
     for function, size in sizes.items():
         if size > 0.95 * POLICY_BYTES_MAX:
-            yield f"{function}: its resource policy has {size} bytes, and {POLICY_BYTES_MAX} are the most"
+            yield f"{function}: its resource policy has {size} bytes of at most {POLICY_BYTES_MAX}"
 
 
 def kept_resources_can_be_taken_back(template):
-    """CloudFormation imports only what names itself."""
+    """CloudFormation imports only resources with a name of their own."""
     for id_, resource in template["Resources"].items():
         kept = resource.get("DeletionPolicy") == "RetainExceptOnCreate"
         data = resource["Type"] == "AWS::DynamoDB::Table"
@@ -276,11 +276,11 @@ def kept_resources_can_be_taken_back(template):
         if kept and resource.get("UpdateReplacePolicy") != "Retain":
             yield f"{id_} is deleted when it is replaced"
         if kept and not {"TableName", "Name"} & set(resource["Properties"]):
-            yield f"{id_} is kept, and has no name to find it by"
+            yield f"{id_} is kept, but has no name to find it by"
 
 
 def plant(template, kind, change, index=0):
-    """The template with a fault in its resource of a kind."""
+    """A copy of the template with a fault in a resource of this type."""
     planted = copy.deepcopy(template)
     change(list(of_type(planted, kind).values())[index]["Properties"])
     return planted
@@ -329,7 +329,7 @@ def unpermitted(template):
 
 ROLE, PERMISSION, MAPPING = "AWS::IAM::Role", "AWS::Lambda::Permission", "AWS::Lambda::EventSourceMapping"
 DASHBOARD = "AWS::CloudWatch::Dashboard"
-# Each check, with faults that it has to find.
+# Each check, with the planted faults that it must find.
 CHECKS = {
     everything_named_is_there: [
         lambda t: plant(t, "AWS::Lambda::Function", lambda p: p.update(Role={"Fn::GetAtt": ["NobodyRole", "Arn"]}))],
@@ -369,7 +369,7 @@ def main():
     for check, planted in CHECKS.items():
         for number, plant_fault in enumerate(planted):
             if not list(check(plant_fault(template))):
-                faults.append(f"{check.__name__} does not find fault {number}, which was planted")
+                faults.append(f"{check.__name__} does not find the planted fault {number}")
     for fault in faults:
         print(fault, file=sys.stderr)
     print(f"{len(template['Resources'])} resources, {len(CHECKS)} checks, {sum(map(len, CHECKS.values()))} planted faults")
