@@ -1,5 +1,6 @@
-// Runs before the first paint, so that a chosen theme or language never flashes. A file of its own, because a strict
-// content security policy allows no inline script. The keys are those of src/shared/theme.svelte.ts and i18n.svelte.ts.
+// Sets the theme and the language before the first paint, so that the page does not flash. This is a separate file
+// because the content security policy allows no inline scripts. src/shared/theme.svelte.ts and i18n.svelte.ts use the
+// same storage keys.
 try {
   const root = document.documentElement;
   const theme = localStorage.getItem('tidemark.theme');
@@ -7,5 +8,5 @@ try {
   const language = localStorage.getItem('tidemark.language') || navigator.language;
   root.lang = language.startsWith('ja') ? 'ja' : 'en';
 } catch {
-  // Storage may be forbidden; the defaults of the page then stand.
+  // Storage may be blocked; the page then keeps its defaults.
 }

@@ -1,20 +1,20 @@
-/** The browser and the stack that the browser tests and the screenshots share. */
+/** The browser and the address of the stack, for the browser tests and the screenshots. */
 import { chromium } from 'playwright-core';
 
 const DEFAULT_PATH = '/usr/bin/chromium';
 
-/** The stack's address, without a slash at the end; says what to do when there is none. */
+/** The address of the stack, without a slash at the end. */
 export function stackUrl() {
   const url = process.env['TIDEMARK_URL'];
   if (!url) {
     throw new Error(
-      'TIDEMARK_URL is not set. It is the address of a running stack: `make run` prints one, `make test` sets it by itself.',
+      'TIDEMARK_URL is not set. It is the address of a running stack: `make run` prints one, `make test` sets it automatically.',
     );
   }
   return url.replace(/\/$/, '');
 }
 
-/** Starts the system's Chromium (`CHROMIUM_PATH` names another), as root and without a graphics card too. */
+/** Starts the system's Chromium, or the one in `CHROMIUM_PATH`. The arguments also allow root and no graphics card. */
 export function launchChromium() {
   return chromium.launch({
     executablePath: process.env['CHROMIUM_PATH'] ?? DEFAULT_PATH,
@@ -31,7 +31,7 @@ export function launchChromium() {
   });
 }
 
-/** The two sizes that everything is looked at in. */
+/** The two window sizes of the tests and the screenshots. */
 export const viewports = {
   desktop: { width: 1280, height: 900 },
   phone: { width: 320, height: 700 },

@@ -1,4 +1,4 @@
-/** Every state of the operator's page that is worth a look, each made by a scripted stack. */
+/** The states of the operator's page, each with a scripted stack. */
 
 /** @import { Page, Route } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */
@@ -7,7 +7,7 @@ const SLOTS = 90;
 
 /** @typedef {Record<string, any>} Json */
 
-/** A metric whose slots have these values; `undefined` and 0 are slots without one. @param {readonly (number | undefined)[]} values */
+/** A metric with these values in its last slots; `undefined` and 0 leave a slot empty. @param {readonly (number | undefined)[]} values */
 export function series(values) {
   const points = values.flatMap((value, i) =>
     value ? [{ slot: SLOTS - values.length + i, count: 1, sum: value, maximum: value, p99: value }] : [],
@@ -18,7 +18,7 @@ export function series(values) {
   return { count: points.length, sum, maximum: at(1), p50: at(0.5), p99: at(0.99), points };
 }
 
-/** A wave of whole numbers, one a slot. @param {number} size @param {number} [phase] */
+/** A wave of whole numbers, one for each slot. @param {number} size @param {number} [phase] */
 const wave = (size, phase = 0) =>
   Array.from({ length: SLOTS }, (_, i) =>
     Math.max(0, Math.round(size * (0.6 + 0.4 * Math.sin(i / 7 + phase) + (i % 3) / 12))),
@@ -37,7 +37,7 @@ const MAPPINGS = [
   ['StockWatchFunction-ShopChanged', 'stock-watch', 'DynamoDBShop', 'stock-watch'],
 ];
 
-/** What the route tells of a stack on which nothing has happened. @returns {Json} */
+/** The metrics of an idle stack. @returns {Json} */
 export function quiet() {
   const queue = (/** @type {string} */ name) => ({ name: `tidemark-${name}-failures-local`, messages: 0 });
   return {
@@ -67,7 +67,7 @@ export function quiet() {
   };
 }
 
-/** The same with traffic. @returns {Json} */
+/** The metrics of a stack with traffic. @returns {Json} */
 export function busy() {
   const all = quiet();
   all['api'].metrics = { Count: series(wave(140)), '4xx': series([3, 0, 2, 0, 0, 5, 1]) };
@@ -109,7 +109,7 @@ export function busy() {
   return all;
 }
 
-/** The same on a bad day. @returns {Json} */
+/** The metrics of a stack with traffic and problems. @returns {Json} */
 export function troubled() {
   const all = busy();
   Object.assign(all['functions'][1].metrics, { Errors: series([0, 4, 9, 2]), RecordsQuarantined: series([2, 0, 0]) });
@@ -126,18 +126,19 @@ export function troubled() {
   return all;
 }
 
-/** Answers in the stack's place. @param {Page} page @param {() => Json} tell */
-export const install = (page, tell) => page.route('**/_local/metrics', (route) => route.fulfill({ json: tell() }));
+/** Installs scripted metrics. @param {Page} page @param {() => Json} metrics */
+export const install = (page, metrics) =>
+  page.route('**/_local/metrics', (route) => route.fulfill({ json: metrics() }));
 
-/** What a CDN says of a path that it does not know. @param {Route} route */
+/** The response of a CDN to an unknown path. @param {Route} route */
 export const unknownPath = (route) =>
   route.fulfill({ status: 403, contentType: 'application/xml', body: '<Error><Code>AccessDenied</Code></Error>' });
 
 /** @param {Page} page */
-const told = (page) => page.locator('[data-testid=calls]').waitFor();
+const loaded = (page) => page.locator('[data-testid=alerts]').waitFor();
 
-/** @param {() => Json} tell @param {(page: Page) => Promise<unknown>} [play] @returns {Scene} */
-const scene = (tell, play = told) => ({ at: '/operator/', prepare: (page) => install(page, tell), play });
+/** @param {() => Json} metrics @param {(page: Page) => Promise<unknown>} [play] @returns {Scene} */
+const scene = (metrics, play = loaded) => ({ at: '/operator/', prepare: (page) => install(page, metrics), play });
 
 /** @type {Record<string, Scene>} */
 export const scenes = {
@@ -145,14 +146,14 @@ export const scenes = {
   'operator-quiet': scene(quiet),
   'operator-troubled': scene(troubled),
   'operator-gone': scene(busy, async (page) => {
-    await told(page);
+    await loaded(page);
     await page.route('**/_local/metrics', (route) => route.abort());
     await page.getByRole('alert').waitFor();
   }),
-  'operator-elsewhere': {
+  'operator-no-stack': {
     at: '/operator/',
     prepare: (page) => page.route('**/_local/metrics', unknownPath),
-    play: (page) => page.locator('[data-testid=elsewhere]').waitFor(),
+    play: (page) => page.locator('[data-testid=no-stack]').waitFor(),
   },
   'operator-loading': {
     at: '/operator/',

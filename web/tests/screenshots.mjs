@@ -1,9 +1,9 @@
 /**
- * Photographs every page: loaded, empty and failing, light and dark, desktop and phone.
+ * Takes screenshots of every page: loaded, empty and failing, light and dark, desktop and phone.
  *
  *     TIDEMARK_URL=http://127.0.0.1:3000 npm run screenshots [-- <folder>]
  *
- * "Loaded" is whatever the running stack holds; the other states are made by answering requests in its place.
+ * "Loaded" shows the data of the running stack. The other states use scripted responses.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,13 +19,13 @@ import { scenes as startScenes } from './start-scenes.mjs';
 const folder = process.argv[2] ?? 'screenshots';
 const url = stackUrl();
 
-/** Time for fonts, charts and the water to come to rest. */
+/** Time for fonts, charts and animations to settle. */
 const SETTLE_MS = 800;
 
 /** @param {unknown} body */
 const json = (body) => ({ status: 200, contentType: 'application/json', body: JSON.stringify(body) });
 
-/** Statistics of a day on which nobody has ever clicked. @param {Route} route */
+/** Statistics without any clicks. @param {Route} route */
 function answerEmpty(route) {
   const { pathname, searchParams } = new URL(route.request().url());
   const [, , kind, period] = pathname.split('/');
@@ -55,7 +55,7 @@ function answerProblem(route) {
   });
 }
 
-/** What is made of the page before the picture. @type {Record<string, (page: Page) => Promise<unknown>>} */
+/** The states of the clicks page, each with the preparation of the page. @type {Record<string, (page: Page) => Promise<unknown>>} */
 const states = {
   loaded: async () => {},
   empty: (page) => page.route('**/stats/**', answerEmpty),
@@ -63,7 +63,7 @@ const states = {
   loading: (page) => page.route('**/stats/**', () => {}),
 };
 
-/** The scenes of the other pages; `SCENES` names those that one wants alone, as a regular expression. */
+/** The scenes of the other pages. `SCENES` is a regular expression that selects some of them. */
 const wanted = new RegExp(process.env['SCENES'] ?? '');
 const scenes = [
   ...Object.entries(startScenes),
@@ -91,7 +91,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
         await page.goto(`${url}/tide/`);
         if (state === 'loaded' || state === 'empty')
           await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
-        // A window as tall as the page: canvases lose their content when the browser stretches it only for the picture.
+        // Makes the window as tall as the page. A full-page screenshot would resize the window and clear the canvases.
         await page.setViewportSize({
           width: viewport.width,
           height: await page.evaluate(() => document.documentElement.scrollHeight),
@@ -107,9 +107,9 @@ for (const [size, viewport] of Object.entries(viewports)) {
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [name, scene] of scenes) {
-      // Both languages in both themes and sizes would be too many to look at: half of them in each.
+      // Each combination of size and theme uses one language, so that the number of pictures stays small.
       const locale = (size === 'phone') === (colorScheme === 'light') ? 'ja-JP' : 'en-GB';
-      // A service worker would fetch past the scripted server.
+      // Requests of a service worker would bypass the scripted server.
       const look = { viewport, colorScheme, locale, reducedMotion: /** @type {const} */ ('reduce') };
       const page = await browser.newPage({ ...look, serviceWorkers: 'block' });
       await scene.prepare(page);
@@ -122,4 +122,4 @@ for (const [size, viewport] of Object.entries(viewports)) {
   }
 }
 await browser.close();
-console.log(`The pictures are in ${path.resolve(folder)}`);
+console.log(`The screenshots are in ${path.resolve(folder)}`);

@@ -1,6 +1,5 @@
-/** Every state of the shop's page and of the page of what happened lately that is worth a look, each made by a scripted server. */
-import { problem } from './browser/harness.mjs';
-import { named } from './browser/harness.mjs';
+/** The states of the shop page and the recent events page, each with a scripted server. */
+import { named, problem } from './browser/harness.mjs';
 import { entry, moment, now, product, ShopServer } from './browser/shop-server.mjs';
 
 /** @import { Page } from 'playwright-core' */
@@ -18,7 +17,7 @@ export const lately = '/lately/';
  * @returns {Scene}
  */
 function scene(at, play, { staff = false, server: script = () => {} } = {}) {
-  /** One a page: a scene is played in many. @type {WeakMap<Page, ShopServer>} */
+  /** One server for each page, because a scene is used by many pages. @type {WeakMap<Page, ShopServer>} */
   const servers = new WeakMap();
   return {
     at,
@@ -57,7 +56,7 @@ export const scenes = {
   }),
   product: scene(mug, async (page) => {
     await loaded(page);
-    await page.getByText(/as a table|表で見る/).click();
+    await page.getByText(/List of price changes|価格変更の一覧/).click();
   }),
   'shop-archived': scene(
     '/shop/?archived',
@@ -74,7 +73,7 @@ export const scenes = {
     async (page) => {
       await ledger(page);
       await page.getByRole('button', { name: /^(Archive|アーカイブ)$/ }).click();
-      await page.getByRole('button', { name: /^(Archive the product|商品をアーカイブする)$/ }).click();
+      await page.getByRole('button', { name: /^(Archive product|商品をアーカイブする)$/ }).click();
     },
     { staff: true },
   ),
@@ -132,8 +131,8 @@ export const scenes = {
     async (page) => {
       await ledger(page);
       await page.getByLabel(/New price|新しい価格/).fill('1,29');
-      await page.getByRole('button', { name: /Set the price|価格を変更する/ }).click();
-      await page.getByText(/€ ?1\.29 now|€1\.29 に/).waitFor();
+      await page.getByRole('button', { name: /Set price|価格を変更する/ }).click();
+      await page.getByText(/now € ?1\.29|€ ?1\.29 に/).waitFor();
     },
     { staff: true },
   ),
@@ -142,7 +141,7 @@ export const scenes = {
     async (page) => {
       await ledger(page);
       await page.getByLabel(/New price|新しい価格/).fill('12.345');
-      await page.getByRole('button', { name: /Set the price|価格を変更する/ }).click();
+      await page.getByRole('button', { name: /Set price|価格を変更する/ }).click();
       await page.locator('[aria-invalid=true]').first().waitFor();
     },
     { staff: true },
@@ -151,13 +150,13 @@ export const scenes = {
     mug,
     async (page) => {
       await ledger(page);
-      await page.getByRole('button', { name: /Move stock|在庫を動かす/ }).click();
+      await page.getByRole('button', { name: /Change stock|在庫を変更/ }).click();
       await page
-        .getByText(/^(Went out|出庫)$/)
+        .getByText(/^(Removed|出庫)$/)
         .first()
         .click();
       await page.getByLabel(/Quantity|数量/).fill('40');
-      await page.getByRole('button', { name: /Write it down|記録する/ }).click();
+      await page.getByRole('button', { name: /Record movement|記録する/ }).click();
       await alert(page);
     },
     {
@@ -173,7 +172,7 @@ export const scenes = {
     mug,
     async (page) => {
       await ledger(page);
-      await page.getByRole('button', { name: /Edit the product|商品を編集/ }).click();
+      await page.getByRole('button', { name: /Edit product|商品を編集/ }).click();
     },
     { staff: true },
   ),
@@ -181,9 +180,9 @@ export const scenes = {
   new: scene(
     '/shop/?new',
     async (page) => {
-      await page.getByRole('textbox', { name: /^(Id|ID)$/ }).fill('not an id');
+      await page.getByRole('textbox', { name: /^ID$/ }).fill('not an id');
       await page.getByRole('textbox', { name: /^(Price|価格)$/ }).fill('-1');
-      await page.getByRole('button', { name: /Create the product|商品を作る/ }).click();
+      await page.getByRole('button', { name: /Create product|商品を登録する/ }).click();
       await page.locator('.field-error').first().waitFor();
     },
     { staff: true },
@@ -214,7 +213,7 @@ export const scenes = {
       };
     },
   }),
-  'lately-end': scene(lately, (page) => page.getByText(/journal begins here|ここから始まります/).waitFor(), {
+  'lately-end': scene(lately, (page) => page.getByText(/no older events|これより前のできごと/).waitFor(), {
     server: (server) => (server.entries = server.entries.slice(0, 9)),
   }),
 };

@@ -1,11 +1,11 @@
-/** Every state of the start page that is worth a look, each made by a scripted server. */
+/** The states of the start page, each with a scripted server. */
 import { problem } from './browser/harness.mjs';
 import { now, ShopServer } from './browser/shop-server.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 /** @import { Scene } from './game-scenes.mjs' */
 
-/** The clicks of the last days, oldest first; today is the last. */
+/** The clicks of the last days, oldest first, today last. */
 export const CLICKS = [
   ...[212, 240, 198, 305, 380, 342, 260, 221, 240, 288, 402, 455, 398, 310, 250, 232],
   ...[268, 344, 420, 506, 540, 488, 390, 312, 276, 290, 360, 418, 471, 386],
@@ -19,7 +19,7 @@ const games = ['Mio', 'Jonas', 'さくら'].map((hostName, i) => ({
   settings,
 }));
 
-/** Statistics of the days that are asked for. @param {readonly number[]} clicks @returns {(route: Route) => unknown} */
+/** The statistics of the requested days. @param {readonly number[]} clicks @returns {(route: Route) => unknown} */
 const days = (clicks) => (route) => {
   const query = new URL(route.request().url()).searchParams;
   const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];
@@ -34,11 +34,11 @@ const days = (clicks) => (route) => {
 /** @param {Route} route */
 const busy = (route) => route.fulfill(problem(503, 'The database asks for patience'));
 
-/** The paths that the page reads, each of another system. */
-export const READINGS = ['/stats/', '/games', '/products', '/journal/'];
+/** The path prefixes of the page's requests, one for each system. */
+export const PATHS = ['/stats/', '/games', '/products', '/journal/'];
 
 /**
- * Answers in the stack's place, except on paths that begin with one of `failing`.
+ * Installs scripted responses. Paths that begin with one of `failing` return an error.
  *
  * @param {Page} page
  * @param {{ clicks?: readonly number[], games?: unknown[], failing?: readonly string[], shop?: ShopServer }} [script]
@@ -56,7 +56,7 @@ export async function install(
   await page.route((url) => failing.some((path) => url.pathname.startsWith(path)), busy);
 }
 
-/** A shop with nothing in it, where nothing has happened. */
+/** A shop without products and a journal without entries. */
 export function emptyShop() {
   const shop = new ShopServer();
   shop.products = [];
@@ -64,7 +64,7 @@ export function emptyShop() {
   return shop;
 }
 
-/** The scene's day, for what depends on it. */
+/** The fixed time of the scenes. */
 export { now };
 
 /** @type {Record<string, Scene>} */
@@ -72,20 +72,20 @@ export const scenes = {
   start: {
     at: '/',
     prepare: (page) => install(page),
-    play: (page) => page.locator('[data-testid=news] li').first().waitFor(),
+    play: (page) => page.locator('[data-testid=entries] li').first().waitFor(),
   },
   'start-empty': {
     at: '/',
     prepare: (page) => install(page, { clicks: [], games: [], shop: emptyShop() }),
-    play: (page) => page.getByText(/Nothing has happened yet|まだ何も起きていません/).waitFor(),
+    play: (page) => page.getByText(/No events yet|できごとはまだありません/).waitFor(),
   },
   'start-failing': {
     at: '/',
-    prepare: (page) => install(page, { failing: READINGS }),
+    prepare: (page) => install(page, { failing: PATHS }),
     play: (page) =>
       page
         .getByRole('status')
-        .nth(READINGS.length - 1)
+        .nth(PATHS.length - 1)
         .waitFor(),
   },
   'start-loading': {

@@ -1,4 +1,4 @@
-/** The requests of the clicks page. Shapes are the table's own names, checked on arrival. */
+/** The requests of the clicks page. The members of responses have the names of the table's attributes. */
 import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, optionalCount, page, text, type Page } from '../shared/decode.ts';
 import type { DayRange } from '../shared/days.ts';
@@ -14,11 +14,11 @@ export interface Stat {
 export interface StoredClick {
   readonly userId: string;
   readonly createDateTime: string;
-  /** `null` when another client stored something that is no count. */
+  /** `null` when another client stored a value that is not a number. */
   readonly clickCount: number | null;
 }
 
-/** A click to be sent. `key` is a UUIDv7: its time is the click's, and sending it again changes nothing. */
+/** A click to send. `key` is the idempotency key: a UUIDv7 that contains the time of the click. */
 export interface NewClick {
   readonly key: string;
   readonly userId: string;
@@ -57,7 +57,7 @@ export async function getDays(range: DayRange, signal: AbortSignal): Promise<rea
   return page(await requestJson(rangePath('/stats/daily', range), { signal }), (item) => stat(item, 'date')).items;
 }
 
-/** `GET /stats/monthly`: as {@link getDays}, with months at both ends of `range`. */
+/** `GET /stats/monthly`: like {@link getDays}; `range` contains months. */
 export async function getMonths(range: DayRange, signal: AbortSignal): Promise<readonly Stat[]> {
   return page(await requestJson(rangePath('/stats/monthly', range), { signal }), (item) => stat(item, 'month')).items;
 }
@@ -67,12 +67,12 @@ export async function getDaysCsv(range: DayRange): Promise<Blob> {
   return (await requestFile(rangePath('/stats/daily', range), 'text/csv')).content;
 }
 
-/** `GET /days/{date}/clicks`, for the holder of the operator’s token. */
+/** `GET /days/{date}/clicks`. Requires the operator token. */
 export function getDayClicks(token: string, day: string, cursor: string | null): Promise<Page<StoredClick>> {
   return clickPage(`/days/${encodeURIComponent(day)}/clicks`, {}, token, cursor);
 }
 
-/** `GET /users/{userId}/clicks`, for the holder of the operator’s token. Days at both ends of `range`, newest first. */
+/** `GET /users/{userId}/clicks`, newest first. Requires the operator token. */
 export function getUserClicks(
   token: string,
   userId: string,

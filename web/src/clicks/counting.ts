@@ -1,12 +1,12 @@
 /**
- * Which of this browser's stored clicks the statistics include by now.
+ * Estimates which of this browser's stored clicks the statistics already include.
  *
- * The total does not say whose clicks it holds. So a click passes for counted once the total has risen, since the click was made,
- * by at least as much as this browser sent. With many visitors at once that can be a moment early; it is never shown before the
- * server has stored the click, and the numbers on the page are always the server's own.
+ * The total does not say whose clicks it contains. A click is treated as counted when the total has risen by at least the
+ * clicks that this browser sent since then. Clicks of other visitors can make this a moment too early. It never happens
+ * before the server has stored the click, and the figures on the page are always those of the server.
  */
 
-/** A click that is not seen in the total for this long is no longer waited for: stored it is, and it will be counted. */
+/** The page stops waiting after this time. The click is stored and will be counted later. */
 export const WAIT_MAX_MS = 20_000;
 
 interface StoredEntry {
@@ -14,31 +14,31 @@ interface StoredEntry {
   readonly storedAtMs: number;
 }
 
-/** Follows the total. */
+/** Compares the total with the clicks of this browser. */
 export class Counting {
   #total: number | null = null;
-  /** The total from which the waiting clicks rise; `null` while nothing is under way. */
+  /** The total before the waiting clicks; `null` when no click is waiting. */
   #base: number | null = null;
   #unsent = 0;
   #stored: readonly StoredEntry[] = [];
 
-  /** How many clicks are stored and not yet seen in the total. */
+  /** The number of clicks that are stored but not counted yet. */
   get waiting(): number {
     return this.#stored.reduce((sum, entry) => sum + entry.clickCount, 0);
   }
 
-  /** How many clicks are on their way: while there are any, the total may rise because of them. */
+  /** Sets the number of unsent clicks. The server may already count such a click before its response arrives. */
   underWay(clicks: number): void {
     this.#unsent = clicks;
     this.#rebase();
   }
 
-  /** A click is stored. To be told before {@link underWay} no longer counts it. */
+  /** Reports a stored click. Call it before {@link underWay} with the reduced number, or the base would be lost. */
   stored(clickCount: number, nowMs: number): void {
     this.#stored = [...this.#stored, { clickCount, storedAtMs: nowMs }];
   }
 
-  /** A total was read. Gives how many clicks it newly includes. */
+  /** Reports a new total. Returns the number of clicks that it newly includes. */
   observe(total: number, nowMs: number): number {
     this.#total = total;
     this.#rebase();
@@ -55,7 +55,7 @@ export class Counting {
     return counted;
   }
 
-  /** The first click under way fixes the base at the last total (or, before any was read, at the first to come); the last frees it. */
+  /** Sets the base to the last total, or the next one if there is none, when clicks begin to wait. Clears it when none waits. */
   #rebase(): void {
     if (this.#unsent === 0 && this.#stored.length === 0) this.#base = null;
     else this.#base ??= this.#total;

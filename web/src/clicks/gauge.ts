@@ -1,32 +1,32 @@
-/** The scale of the tide gauge: clicks to height, with room below for the water and above for the number. */
+/** The scale of the gauge: converts clicks to a height. There is space below for the water and above for the number. */
 
-/** Height of zero clicks, in percent of the gauge: some water always stands. */
+/** The height of 0 clicks, in percent of the gauge, so that some water is always visible. */
 const ZERO_PERCENT = 16;
 
-/** Height between zero and the top of the scale, in percent of the gauge. */
+/** The height between 0 and the top of the scale, in percent of the gauge. */
 const SPAN_PERCENT = 46;
 
-/** The scale never ends below this, so that the first clicks already move the water, but not to the brim. */
+/** The lowest top of the scale, so that the first clicks do not fill the gauge. */
 const TOP_CLICKS_MIN = 10;
 
-/** Room above the highest value. */
+/** The factor between the highest value and the top of the scale. */
 const HEADROOM = 1.12;
 
 /** A linear scale. */
 export interface GaugeScale {
   /** The number of clicks at the top. */
   readonly top: number;
-  /** Percent of the gauge's height, from below. */
+  /** The height in percent of the gauge, from the bottom. */
   readonly heightPercent: (clicks: number) => number;
 }
 
-/** The scale that has room for `highest` clicks. */
+/** The scale for at most `highest` clicks. */
 export function gaugeScale(highest: number): GaugeScale {
   const top = Math.max(highest, TOP_CLICKS_MIN) * HEADROOM;
   return { top, heightPercent: (clicks) => ZERO_PERCENT + (SPAN_PERCENT * clicks) / top };
 }
 
-/** Round numbers from zero to at most `top`: 3 to 6 of them, in steps of 1, 2 or 5 times a power of ten. */
+/** The ticks from 0 to at most `top`: 3 to 6 numbers, in steps of 1, 2 or 5 times a power of 10. */
 export function gaugeTicks(top: number): readonly number[] {
   const rough = top / 5;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,4 +1,4 @@
-/** Starts the page of clicks. */
+/** Starts the clicks page. */
 import { mount } from 'svelte';
 import '../shared/base.css';
 import ClicksPage from './ClicksPage.svelte';

@@ -1,58 +1,59 @@
 /**
- * Clicks on their way to the server: none is lost silently, none is counted twice.
+ * The outbox: sends clicks to the server without losing one or counting one twice.
  *
- * A click keeps its key over every attempt, so the server recognises a repeat even when only the answer was lost. It is sent until an
- * answer comes, however long that takes; a click that the server refuses is kept with the reason until the visitor has seen it.
+ * A click keeps its idempotency key over all attempts, so that the server recognises a repeat even if only the response was
+ * lost. The outbox retries until there is a response. A click that the server rejects stays with the reason until the
+ * visitor dismisses it.
  */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 import type { NewClick } from './api.ts';
 
-/** After so many attempts the visitor is told that a click does not get through. With the backoff below: about 12 seconds. */
-export const ATTEMPTS_TOLD = 6;
+/** After this many attempts, the visitor sees a notice. With the backoff below, this takes about 12 seconds. */
+export const ATTEMPTS_BEFORE_NOTICE = 6;
 
-/** The server takes a click within 24 hours of its time; the rest is for the way there. */
+/** The server accepts a click for 24 hours after its time. The difference leaves time for the request. */
 export const KEY_AGE_MAX_MS = 23.5 * 60 * 60_000;
 
-/** Clicks under way at once: fewer than the 6 connections that a browser gives one HTTP/1.1 server, so that reads get through. */
+/** The most parallel requests. A browser opens 6 connections to an HTTP/1.1 server; the others remain for reads. */
 const IN_FLIGHT_MAX = 4;
 
-/** No more clicks are taken while this many are unsent. */
+/** The most unsent clicks. Further clicks are not accepted. */
 export const OUTBOX_CLICKS_MAX = 200;
 
 const BACKOFF: Backoff = { firstMs: 400, maxMs: 30_000 };
 
-/** The problem of a key whose time is over: the server has never stored its click, and never will. */
-const KEY_TIME = 'urn:tidemark:problem:idempotency-key-time';
+/** The problem type of a key that is too old. The server has not stored the click and never will under this key. */
+const KEY_TIME_PROBLEM = 'urn:tidemark:problem:idempotency-key-time';
 
-/** Where a click is: `waiting` for its turn or the network, `sending`, `retrying` after a failure; `refused` needs the visitor. */
+/** `waiting` for a free slot or the network, `sending`, `retrying` after a failure, or `refused` by the server. */
 export type ClickState = 'waiting' | 'sending' | 'retrying' | 'refused';
 
 /** An unsent click. */
 export interface PendingClick extends NewClick {
-  /** Epoch, the server's clock: the time inside `key`. */
+  /** The time inside `key`, in epoch milliseconds of the server's clock. */
   readonly madeAtMs: number;
-  /** How often it left for the server. With 0 it is certain that the server does not know it. */
+  /** The number of attempts. With 0, the server cannot know the click. */
   readonly attempts: number;
   readonly state: ClickState;
   /** The last failure. */
   readonly error: ApiError | null;
 }
 
-/** What the outbox needs from the world. */
+/** The environment of the outbox, which tests replace. */
 export interface OutboxWorld {
   /** Sends one click; fails with {@link ApiError}. */
   readonly send: (click: NewClick) => Promise<void>;
-  /** A new UUIDv7 for that moment. */
+  /** Creates a UUIDv7 for this time. */
   readonly newKey: (epochMs: number) => string;
   readonly nowMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
   /** 0..1 */
   readonly random: () => number;
   readonly isOnline: () => boolean;
-  /** Called after every change, to show and to keep the list. */
+  /** Called after every change, to show and to save the list. */
   readonly onChange: (clicks: readonly PendingClick[]) => void;
-  /** Called when the server has stored a click, just before it leaves the list. */
+  /** Called when the server has stored a click, before the click leaves the list. */
   readonly onStored: (click: NewClick) => void;
 }
 
@@ -61,17 +62,17 @@ export class Outbox {
   readonly #world: OutboxWorld;
   #clicks: readonly PendingClick[];
   #inFlight = 0;
-  /** Ends the waits between attempts. */
-  #awake: () => void = () => {};
-  #waking: Promise<void> = this.#nextWaking();
+  /** Ends all pauses between attempts. */
+  #wake: () => void = () => {};
+  #woken: Promise<void> = this.#nextWake();
 
-  /** `kept` are the clicks that earlier visits left unsent. */
+  /** `kept` are the unsent clicks of earlier visits. */
   constructor(world: OutboxWorld, kept: readonly PendingClick[] = []) {
     this.#world = world;
     this.#clicks = kept.map((click) => (click.state === 'refused' ? click : { ...click, state: 'waiting' }));
   }
 
-  /** Takes one click of that visitor. `false`: too many are unsent already. */
+  /** Adds one click of this visitor. Returns `false` when too many are unsent. */
   add(userId: string): boolean {
     if (this.#clicks.length >= OUTBOX_CLICKS_MAX) return false;
     const madeAtMs = this.#world.nowMs();
@@ -81,18 +82,18 @@ export class Outbox {
     return true;
   }
 
-  /** Sends now what waits, for its turn or for another attempt: at the start, when the network is back, when the visitor wants it. */
+  /** Sends all waiting clicks now and ends the pauses between attempts. */
   flush(): void {
-    this.#awake();
+    this.#wake();
     this.#sendWaiting();
   }
 
-  /** The visitor has seen what was refused, and lets it go. */
+  /** Removes the rejected clicks after the visitor has seen them. */
   dismissAll(): void {
     this.#set(this.#clicks.filter((click) => click.state !== 'refused'));
   }
 
-  /** Another tab has sent this click, or let it go. */
+  /** Removes a click that another tab has sent or dismissed. */
   settledElsewhere(key: string): void {
     if (this.#clicks.some((click) => click.key === key && click.state !== 'sending')) {
       this.#set(this.#clicks.filter((click) => click.key !== key));
@@ -124,8 +125,8 @@ export class Outbox {
       } catch (failure) {
         click = { ...click, error: asApiError(failure) };
       }
-      if (click.error?.problem?.type === KEY_TIME && !isRenewed) {
-        // No attempt under the old key was stored, and none can be any more: the click may begin anew.
+      if (click.error?.problem?.type === KEY_TIME_PROBLEM && !isRenewed) {
+        // The server stored no attempt under the old key and never will, so a new key cannot count the click twice.
         isRenewed = true;
         click = this.#renewed(click);
         continue;
@@ -139,13 +140,13 @@ export class Outbox {
         return;
       }
       click = this.#update(click.key, { ...click, state: 'retrying' });
-      await Promise.race([this.#world.wait(backoffMs(BACKOFF, attempt, this.#world.random())), this.#waking]);
-      // Another tab may have sent it meanwhile.
+      await Promise.race([this.#world.wait(backoffMs(BACKOFF, attempt, this.#world.random())), this.#woken]);
+      // Another tab may have sent the click in the meantime.
       if (!this.#clicks.some((other) => other.key === click.key)) return;
     }
   }
 
-  /** A click that never left may take a new key, and with it a new time; one that left keeps its own until the server says that it has not stored it. */
+  /** Gives an old click a new key and time. Only for a click without attempts: an attempt may have been stored under its key. */
   #withUsableKey(click: PendingClick): PendingClick {
     return this.#world.nowMs() - click.madeAtMs <= KEY_AGE_MAX_MS ? click : this.#renewed(click);
   }
@@ -155,10 +156,10 @@ export class Outbox {
     return this.#update(click.key, { ...click, key: this.#world.newKey(madeAtMs), madeAtMs, attempts: 0 });
   }
 
-  #nextWaking(): Promise<void> {
+  #nextWake(): Promise<void> {
     return new Promise((resolve) => {
-      this.#awake = () => {
-        this.#waking = this.#nextWaking();
+      this.#wake = () => {
+        this.#woken = this.#nextWake();
         resolve();
       };
     });
@@ -175,18 +176,18 @@ export class Outbox {
   }
 }
 
-/** Reads one click that {@link Outbox} had kept as JSON; anything else, as a hand-edited text, is nothing. */
-export function parseKept(json: string | null): PendingClick | null {
+/** Parses a stored click; returns `null` for anything else, such as an edited text. */
+export function parseUnsentClick(json: string | null): PendingClick | null {
   let click: unknown;
   try {
     click = JSON.parse(json ?? 'null');
   } catch {
     return null;
   }
-  return isKept(click) ? { ...click, error: null } : null;
+  return isUnsentClick(click) ? { ...click, error: null } : null;
 }
 
-function isKept(value: unknown): value is PendingClick {
+function isUnsentClick(value: unknown): value is PendingClick {
   const click = value as Partial<Record<keyof PendingClick, unknown>> | null;
   const states: readonly unknown[] = ['waiting', 'sending', 'retrying', 'refused'];
   return (

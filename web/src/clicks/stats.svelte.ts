@@ -1,10 +1,10 @@
-/** The statistics that the page shows, as reactive state: the live figures and the days and months of the chosen range. */
+/** The statistics of the page as reactive state: live figures, and the days and months of the chosen range. */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import type { DayRange } from '../shared/days.ts';
 import { getDay, getDays, getMonth, getMonths, getTotal, type Stat } from './api.ts';
 import { monthOf, monthsBeside } from './calendar.ts';
 
-/** What changes by the second. */
+/** The figures that are polled. */
 export interface LiveFigures {
   readonly today: Stat;
   readonly month: Stat;
@@ -13,15 +13,15 @@ export interface LiveFigures {
 
 /** Today, this month and the total. */
 export class LiveStats {
-  /** The last figures that were read; `null` before the first. They stay while a later read fails. */
+  /** The last figures; `null` before the first response. They stay when a later request fails. */
   figures = $state.raw<LiveFigures | null>(null);
   /** Why the last read failed; `null` when it did not. */
   error = $state.raw<ApiError | null>(null);
 
-  /** Reads all of them for that UTC day. Rejects when it fails, so that the poll slows down. */
+  /** Reads all figures for this UTC day. Rejects on failure, so that the poll backs off. */
   async load(today: string, signal: AbortSignal): Promise<LiveFigures> {
     try {
-      // The total is read first: what it includes, the day and the month, read later, include too.
+      // The total is read first, so that the day and the month include at least the same clicks.
       const total = await getTotal(signal);
       const [day, month] = await Promise.all([getDay(today, signal), getMonth(monthOf(today), signal)]);
       this.figures = { today: day, month, total };
@@ -43,15 +43,15 @@ export interface Series {
   readonly months: readonly Stat[];
 }
 
-/** The chosen range, loaded. */
+/** Loads the chosen range. */
 export class RangeStats {
-  /** The last series that was read; `null` before the first. */
+  /** The last response; `null` before the first one. */
   series = $state.raw<Series | null>(null);
   /** Why the last read failed; `null` when it did not. */
   error = $state.raw<ApiError | null>(null);
   #request: AbortController | undefined;
 
-  /** Reads a range; a read that is still under way gives way to it. */
+  /** Reads a range and aborts an earlier request that is still running. */
   async load(range: DayRange): Promise<void> {
     this.#request?.abort();
     const request = new AbortController();

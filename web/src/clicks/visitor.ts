@@ -1,7 +1,7 @@
-/** Who clicks, as far as this browser says: a random id at first, any name that its owner prefers later. */
+/** The visitor name of this browser: random at first, then any name that the visitor chooses. */
 import { StoredText } from '../shared/storage.ts';
 
-/** The most characters of a name, as the API counts them: code points. */
+/** The maximum length of a name in code points, as in the API. */
 export const NAME_CHARS_MAX = 128;
 
 /** Why a name cannot be a `userId`. */
@@ -9,7 +9,7 @@ export type NameFault = 'empty' | 'tooLong' | 'hash' | 'control';
 
 const stored = new StoredText('localStorage', 'tidemark.visitor');
 
-/** Checks a name by the API's rules; `null` when it is fine. */
+/** Checks a name with the rules of the API; `null` when it is valid. */
 export function nameFault(name: string): NameFault | null {
   if (name === '') return 'empty';
   if ([...name].length > NAME_CHARS_MAX) return 'tooLong';
@@ -18,8 +18,8 @@ export function nameFault(name: string): NameFault | null {
   return null;
 }
 
-/** The remembered name, or a new random one, which is then remembered. */
-export function recallVisitor(): string {
+/** The stored name, or a new random name, which is stored too. */
+export function loadVisitor(): string {
   const name = stored.read();
   if (name !== null && nameFault(name) === null) return name;
   const fresh = randomName(crypto.getRandomValues(new Uint8Array(5)));
@@ -27,12 +27,12 @@ export function recallVisitor(): string {
   return fresh;
 }
 
-/** Remembers a name that {@link nameFault} found nothing in. */
-export function rememberVisitor(name: string): void {
+/** Stores a name that {@link nameFault} has accepted. */
+export function saveVisitor(name: string): void {
   stored.write(name);
 }
 
-/** `visitor-` and 40 random bits in Crockford's base 32, which leaves out letters that are easily mistaken for digits. */
+/** `visitor-` and 40 random bits in Crockford's Base32, which omits letters that look like digits. */
 export function randomName(random: Uint8Array): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   let bits = random.reduce((all, byte) => all * 256n + BigInt(byte), 0n);

@@ -1,4 +1,4 @@
-/** The request of the page of what happened lately. */
+/** The request of the recent events page. */
 import { requestJson } from '../shared/api.ts';
 import { object, page, text, type Page } from '../shared/decode.ts';
 import { momentMs } from '../shared/format.ts';

@@ -1,57 +1,60 @@
-/** The journal as far as it has been read, as reactive state: new entries come in on top, older ones at the end. */
+/** The entries that have been read so far, as reactive state. New entries are added on top, older ones at the end. */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import type { Page } from '../shared/decode.ts';
-import { meets, merged, type Entry } from './entries.ts';
+import { mergeEntries, overlaps, type Entry } from './entries.ts';
 
-/** Pages that are read to close the gap between what is new and what is known. After that the list begins anew. */
+/** The most pages that are read to reach the known entries. If there are more, the list starts again with the newest ones. */
 const GAP_PAGES_MAX = 4;
 
-/** Reads the page that begins at a cursor; `null` is the newest. */
+/** Reads the page at a cursor; `null` is the newest page. */
 export type ReadEntries = (cursor: string | null, signal?: AbortSignal) => Promise<Page<Entry>>;
 
-/** One stream. */
+/** The list of entries. */
 export class Feed {
   /** Newest first; `null` before the first page. */
   entries = $state.raw<readonly Entry[] | null>(null);
-  /** New ones that wait until the reader wants them, newest first. */
+  /** New entries that are held back until the reader asks for them, newest first. */
   held = $state.raw<readonly Entry[]>([]);
-  /** Those that came while the page was open. */
+  /** The IDs of entries that arrived while the page was open. */
   arrived = $state.raw<ReadonlySet<string>>(new Set());
   /** Why the newest page could not be read. */
   error = $state.raw<ApiError | null>(null);
-  /** Why older ones could not be read. */
+  /** Why older entries could not be read. */
   olderError = $state.raw<ApiError | null>(null);
-  /** Older ones are being read. */
+  /** Older entries are being read. */
   busy = $state(false);
   readonly #read: ReadEntries;
   #cursor = $state.raw<string | null>(null);
 
-  /** Whether there are older ones. */
+  /** Whether there are older entries. */
   readonly hasOlder = $derived(this.#cursor !== null);
 
   constructor(read: ReadEntries) {
     this.#read = read;
   }
 
-  /** Reads what is new; `hold` keeps it back, so that nothing moves under the reader's eyes. Rejects when it fails, so that the poll slows down. */
+  /**
+   * Reads new entries. With `hold`, they are held back, so that the text does not move while somebody reads. Rejects on
+   * failure, so that the poll backs off.
+   */
   async refresh(hold: boolean, signal: AbortSignal): Promise<void> {
     try {
-      const known = merged(this.entries ?? [], this.held);
+      const known = mergeEntries(this.entries ?? [], this.held);
       let page = await this.#read(null, signal);
       let read = page.items;
-      for (let pages = 1; !meets(known, read, page.cursor === null) && pages < GAP_PAGES_MAX; pages++) {
+      for (let pages = 1; !overlaps(known, read, page.cursor === null) && pages < GAP_PAGES_MAX; pages++) {
         page = await this.#read(page.cursor, signal);
         read = [...read, ...page.items];
       }
       if (signal.aborted) return;
       this.error = null;
-      if (this.entries === null || !meets(known, read, page.cursor === null)) {
-        this.#begin(read, page.cursor);
+      if (this.entries === null || !overlaps(known, read, page.cursor === null)) {
+        this.#restart(read, page.cursor);
         return;
       }
       const shown = new Set(known.map((entry) => entry.id));
       const fresh = read.filter((entry) => !shown.has(entry.id));
-      if (fresh.length > 0) this.held = merged(this.held, fresh);
+      if (fresh.length > 0) this.held = mergeEntries(this.held, fresh);
       if (!hold) this.show();
     } catch (failure) {
       if (!signal.aborted) this.error = asApiError(failure);
@@ -59,11 +62,11 @@ export class Feed {
     }
   }
 
-  /** Shows what was kept back. */
+  /** Shows the entries that were held back. */
   show(): void {
     if (this.held.length === 0) return;
     this.arrived = new Set([...this.arrived, ...this.held.map((entry) => entry.id)]);
-    this.entries = merged(this.entries ?? [], this.held);
+    this.entries = mergeEntries(this.entries ?? [], this.held);
     this.held = [];
   }
 
@@ -75,9 +78,9 @@ export class Feed {
     this.olderError = null;
     try {
       const page = await this.#read(cursor);
-      // The list may have begun anew meanwhile.
+      // The list may have been restarted in the meantime.
       if (this.#cursor === cursor) {
-        this.entries = merged(this.entries ?? [], page.items);
+        this.entries = mergeEntries(this.entries ?? [], page.items);
         this.#cursor = page.cursor;
       }
     } catch (failure) {
@@ -86,8 +89,8 @@ export class Feed {
     this.busy = false;
   }
 
-  #begin(entries: readonly Entry[], cursor: string | null): void {
-    this.entries = merged([], entries);
+  #restart(entries: readonly Entry[], cursor: string | null): void {
+    this.entries = mergeEntries([], entries);
     this.held = [];
     this.#cursor = cursor;
   }

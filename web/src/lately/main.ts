@@ -1,4 +1,4 @@
-/** Starts the page of what happened lately. */
+/** Starts the recent events page. */
 import { mount } from 'svelte';
 import '../shared/base.css';
 import LatelyPage from './LatelyPage.svelte';

@@ -1,21 +1,21 @@
-/** An entry in the reader's language, made of its facts. */
+/** Builds the text of an entry in the reader's language from its attributes. */
 import { formatCount, formatShare, formatSigned } from '../shared/format.ts';
 import { formatMoney } from '../shared/numbers.ts';
 import type { Entry } from './entries.ts';
 import type { Words } from './words.ts';
 
-/** The kinds that this page has words for. */
+/** The kinds that this page has texts for. */
 export type Kind = keyof Words['kinds'];
 
-/** How an entry is told: with a product as its subject, or all in one. */
+/** The text of an entry. With a product, the product's name comes first. */
 export interface Sentence {
   readonly kind: Kind;
   readonly productId: string | null;
-  /** Follows the product's name; `null` when the entry's own message is all there is. */
+  /** The text after the product's name; `null` to show the entry's own message. */
   readonly text: string | null;
 }
 
-/** Words an entry. What has an unknown kind, or not the facts of its kind, keeps its own message. */
+/** Builds the text. An entry of an unknown kind, or without the attributes of its kind, keeps its own message. */
 export function sentence(entry: Entry, t: Words, locale: string): Sentence {
   const { attributes } = entry;
   const number = (name: string): number => {
@@ -52,7 +52,7 @@ export function sentence(entry: Entry, t: Words, locale: string): Sentence {
         if (!Object.hasOwn(t.stockMoved, type)) return null;
         const word = t.stockMoved[type as keyof typeof t.stockMoved];
         const quantity = number('quantity');
-        // Coming and going say the direction themselves.
+        // The texts for received and removed goods already say the direction.
         const told =
           type === 'IN' || type === 'OUT' ? formatCount(locale, Math.abs(quantity)) : formatSigned(locale, quantity);
         return about(word(told, count('stock')), quantity, number('stock'));

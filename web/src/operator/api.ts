@@ -1,10 +1,10 @@
-/** The request of the operator's page: what the local stack did in the last quarter of an hour. Shapes are checked on arrival. */
+/** The request of the operator's page: the metrics of the local stack in the last 15 minutes. */
 import { isObject, requestJson, type ApiError, type JsonObject } from '../shared/api.ts';
 import { count, object, optionalText, text } from '../shared/decode.ts';
 
-/** The values of some seconds. */
+/** The values of one slot, which is some seconds long. */
 export interface Point {
-  /** 0 for the oldest slot that is kept; the newest goes on now. */
+  /** 0 is the oldest slot. The newest slot is still running. */
   readonly slot: number;
   readonly count: number;
   readonly sum: number;
@@ -23,12 +23,12 @@ export interface Series {
   readonly points: readonly Point[];
 }
 
-/** Metrics by CloudWatch's names; what has no values is not there. */
+/** Metrics by their CloudWatch names. A metric without values is missing. */
 export type Metrics = Readonly<Record<string, Series>>;
 
-/** A function. */
+/** A Lambda function. */
 export interface FunctionStats {
-  /** The binary's name, which people know it by. */
+  /** The name of the function's binary, which the page shows. */
   readonly binary: string;
   /** Since the stack started. */
   readonly invocations: number;
@@ -40,13 +40,13 @@ export interface FunctionStats {
 /** An event source mapping. */
 export interface MappingStats {
   readonly name: string;
-  /** The binary's name of the function that it feeds. */
+  /** The binary's name of the function that it invokes. */
   readonly binary: string;
   readonly table: string;
-  /** The age of the oldest record that waits, now. */
+  /** The current age of the oldest waiting record. */
   readonly iteratorAgeMs: number;
   readonly waitingRecords: number;
-  /** Batches that were given up and wait for a person; `null` when there is no queue. */
+  /** The failure queue with the number of failed batches; `null` when the mapping has none. */
   readonly queue: { readonly name: string; readonly messages: number } | null;
   readonly metrics: Metrics;
 }
@@ -58,7 +58,7 @@ export interface TableStats {
   readonly metrics: Metrics;
 }
 
-/** All of it. */
+/** The complete response. */
 export interface Snapshot {
   readonly slotSeconds: number;
   readonly slots: number;
@@ -69,13 +69,13 @@ export interface Snapshot {
   readonly waiting: readonly Waiting[];
 }
 
-/** Items of a table that wait for a person, now. */
+/** Items of a table that currently wait for an operator. */
 export interface Waiting {
   readonly table: string;
-  /** What they are called together: `quarantine`. */
+  /** The name of this group of items, such as `quarantine`. */
   readonly name: string;
   readonly count: number;
-  /** The command that shows them. */
+  /** The command that lists them. */
   readonly command: string;
 }
 
@@ -119,9 +119,9 @@ export async function getSnapshot(signal: AbortSignal): Promise<Snapshot> {
   };
 }
 
-/** Whether an error says that there is no local stack behind this address, or that it is not for this reader: it will stay so. */
-export function isElsewhere(error: ApiError): boolean {
-  // A CDN answers a path that it does not know with 403, 404, or a document of its own.
+/** Whether the error means that there is no local stack at this address, or that it refuses this client. A retry is useless. */
+export function hasNoLocalStack(error: ApiError): boolean {
+  // For an unknown path, a CDN returns 403, 404, or an HTML page with status 200.
   return error.problem !== null && [200, 403, 404].includes(error.problem.status);
 }
 

@@ -1,7 +1,7 @@
-/** What the charts show: the metrics of the CloudWatch dashboard in `template.yaml`, in its order. */
+/** The charts of the operator's page: the metrics of the CloudWatch dashboard in `template.yaml`, in the same order. */
 import type { Metrics, Series, Snapshot } from './api.ts';
 
-/** The charts, in the dashboard's order. */
+/** The charts, in the order of the dashboard. */
 export const PANELS = [
   'requests',
   'lag',
@@ -18,21 +18,21 @@ export type PanelName = (typeof PANELS)[number];
 
 /** A line of a chart. */
 export interface Line {
-  /** CloudWatch's name, or the function's, with what tells it from the others. */
+  /** The name of the metric, the function or the index. */
   readonly name: string;
-  /** A value for each slot; `null` where there was nothing to measure. */
+  /** One value for each slot; `null` when nothing was measured. */
   readonly values: readonly (number | null)[];
-  /** Of the whole window: the sum of what is counted, the greatest of what is measured. */
+  /** The same statistic over the whole window: for counters the sum, for measurements the maximum or the p99. */
   readonly whole: number;
 }
 
-/** How a slot's values become one, in CloudWatch's words. */
+/** The statistic of a slot, as in CloudWatch. */
 type Stat = 'sum' | 'maximum' | 'p99';
 
-/** The most lines in a chart; more could not be told apart. */
+/** The most lines in a chart. More would be hard to distinguish. */
 export const LINES_MAX = 5;
 
-/** The lines of a chart. What is counted has a line also when it is zero; what is measured only when it was. */
+/** The lines of a chart. */
 export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
   const named = (binary: string): Metrics => now.functions.find((of) => of.binary === binary)?.metrics ?? {};
   const mappingOf = (binary: string) => now.mappings.find((of) => of.binary === binary);
@@ -64,17 +64,17 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
     case 'needsPerson':
       return [
         line('RecordsQuarantined', named('stats-aggregator')['RecordsQuarantined'], 'sum'),
-        together(
+        summed(
           'RecordsUnreadable',
           ['game-archiver', 'stock-watch', 'clicks-watch'].map((binary) =>
             line(binary, named(binary)['RecordsUnreadable'], 'sum'),
           ),
         ),
-        together(
+        summed(
           'RowsUnreadable',
           now.functions.map((of) => line(of.binary, of.metrics['RowsUnreadable'], 'sum')),
         ),
-        together(
+        summed(
           'OnFailureDestinationDeliveredEventCount',
           now.mappings.map((of) => line(of.name, of.metrics['OnFailureDestinationDeliveredEventCount'], 'sum')),
         ),
@@ -102,28 +102,28 @@ export function lineOf(name: string, series: Series | undefined, stat: Stat, slo
   return { name, values, whole: series?.[stat] ?? 0 };
 }
 
-/** Lines of what is counted, as one. */
-function together(name: string, lines: readonly Line[]): Line {
+/** Adds up the lines of several counters. */
+function summed(name: string, lines: readonly Line[]): Line {
   const values = lines[0]?.values.map((_, i) => lines.reduce((sum, line) => sum + (line.values[i] ?? 0), 0)) ?? [];
   return { name, values, whole: lines.reduce((sum, line) => sum + line.whole, 0) };
 }
 
-/** What waits for a person. */
-export interface Calls {
-  /** Records and rows that could not be read and were left out, lately. */
+/** Numbers that need the attention of an operator. */
+export interface Alerts {
+  /** Records and rows that were skipped because they could not be read, in the last 15 minutes. */
   readonly unreadable: number;
-  /** Batches in the queues of failures. */
+  /** Batches in the failure queues. */
   readonly failed: number;
-  /** Mails with a code that were not taken, and reminders that could not be read or claimed, lately. */
+  /** Emails with a sign-in code that could not be sent, and failed reminders, in the last 15 minutes. */
   readonly unsent: number;
-  /** Invocations that failed, lately. */
+  /** Failed invocations in the last 15 minutes. */
   readonly errors: number;
-  /** Requests that a function's or a table's limit refused, lately. */
+  /** Requests that a function or a table throttled in the last 15 minutes. */
   readonly throttled: number;
 }
 
-/** What calls for a person, of the whole stack, beside what waits in its tables. */
-export function callsOf(now: Snapshot): Calls {
+/** The alerts of the whole stack, apart from the items that wait in its tables. */
+export function alertsOf(now: Snapshot): Alerts {
   const sum = (all: readonly { readonly metrics: Metrics }[], ...names: string[]): number =>
     all.reduce((total, of) => total + names.reduce((n, name) => n + (of.metrics[name]?.sum ?? 0), 0), 0);
   return {
@@ -135,24 +135,24 @@ export function callsOf(now: Snapshot): Calls {
   };
 }
 
-/** The path of a line in a box, from the left edge to the right one; broken where there are no values. `top` is the value at its upper edge. */
+/** The SVG path of a line. It is interrupted where there are no values. `top` is the value at the upper edge. */
 export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number): string {
   const step = width / Math.max(values.length - 1, 1);
   let path = '';
-  let isDown = false;
+  let isDrawing = false;
   for (const [i, value] of values.entries()) {
     if (value !== null) {
       const x = Math.round(i * step * 10) / 10;
       const y = Math.round((height - (Math.min(value, top) / top) * height) * 10) / 10;
-      // A lone point still shows: a line of no length with round ends.
-      path += isDown ? `L${x} ${y}` : `M${x} ${y}h0`;
+      // `h0` makes a single point visible: a line of length 0 with round ends.
+      path += isDrawing ? `L${x} ${y}` : `M${x} ${y}h0`;
     }
-    isDown = value !== null;
+    isDrawing = value !== null;
   }
   return path;
 }
 
-/** A round number at or above the greatest value: 1, 2 or 5 times a power of ten. */
+/** A round number at or above the greatest value: 1, 2 or 5 times a power of 10. */
 export function topOf(lines: readonly Line[]): number {
   const greatest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   if (greatest === 0) return 1;

@@ -1,4 +1,4 @@
-/** Tokens of the staff and of the operator. One is kept until the tab closes: a token must not outlive the sitting. */
+/** Access tokens of staff and operators. They are kept in `sessionStorage`, so that closing the tab removes them. */
 import { StoredText } from './storage.ts';
 
 export class AccessToken {
@@ -11,15 +11,15 @@ export class AccessToken {
     this.current = this.#stored.read() ?? '';
   }
 
-  /** Uses and keeps a token; an empty text forgets it. */
+  /** Stores a token; an empty text removes it. */
   use(text: string): void {
     this.current = text;
     this.#stored.write(text === '' ? null : text);
   }
 }
 
-/** The staff's token of this tab: shop and journal. */
+/** The staff token of this tab, for the shop and the journal. */
 export const staffToken = new AccessToken('tidemark.staff-token');
 
-/** The operator's token of this tab: people's clicks. */
+/** The operator token of this tab, for single clicks. */
 export const operatorToken = new AccessToken('tidemark.operator-token');

@@ -1,54 +1,52 @@
-/**
- * The client of the suite's HTTP API: same origin, JSON, and RFC 9457 problem details for everything that goes wrong.
- */
+/** The client of the HTTP API: same origin, JSON, and RFC 9457 problem details for errors. */
 import { observeServerDate } from './clock.ts';
 
-/** A request that takes longer is given up; API Gateway itself answers within 29 s, but nobody waits that long for a number. */
+/** A request is aborted after this time. API Gateway itself allows 29 s, which is too long for a reader to wait. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** RFC 9457 problem details, as far as a page shows them. */
+/** The RFC 9457 problem details that a page shows. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly detail: string | null;
-  /** All that the answer said, for what a type adds: the stock of `insufficient-stock`, for one. */
+  /** All members of the response, including those that a problem type adds, such as `stock` of `insufficient-stock`. */
   readonly members: JsonObject;
 }
 
-/** A request that did not succeed. */
+/** A request failed. */
 export class ApiError extends Error {
-  /** `problem` is `null` when no answer came: no network, no server, or too slow. */
+  /** `problem` is `null` when there was no response: no network, no server, or a timeout. */
   constructor(readonly problem: Problem | null) {
     super(problem?.title ?? 'no answer');
   }
 
-  /** Whether the same request may succeed later: no answer, told to slow down, or the server's own trouble. */
+  /** Whether a retry may succeed: there was no response, or its status is 429 or 5xx. */
   get isTransient(): boolean {
     return this.problem === null || this.problem.status === 429 || this.problem.status >= 500;
   }
 }
 
-/** Whatever a request failed with, as an {@link ApiError}: what is none came from below HTTP. */
+/** Turns any error of a request into an {@link ApiError}. Other errors mean that there was no HTTP response. */
 export function asApiError(failure: unknown): ApiError {
   return failure instanceof ApiError ? failure : new ApiError(null);
 }
 
-/** What a request may say beyond its path. */
+/** The options of a request. */
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, in the body's place; `headers` name its type. */
+  /** Sent unchanged instead of `body`; `headers` must contain its content type. */
   readonly content?: string;
   readonly signal?: AbortSignal;
 }
 
-/** A JSON answer as received: known to be an object, its members still to be checked by who asked. */
+/** A JSON object as received. The caller checks its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Sends a request and gives its JSON answer. Fails with {@link ApiError}; an aborted request fails with an `AbortError`. */
+/** Sends a request and returns the JSON response. Fails with {@link ApiError}, or with `AbortError` when aborted. */
 export async function requestJson(path: string, request: ApiRequest = {}): Promise<JsonObject> {
   const response = await send(path, 'application/json', request);
   const body: unknown = await response.json().catch(() => null);
@@ -56,7 +54,7 @@ export async function requestJson(path: string, request: ApiRequest = {}): Promi
   return body;
 }
 
-/** Sends a request whose answer says nothing beyond its status, which it gives. Fails as {@link requestJson} does. */
+/** Sends a request and returns only the status of the response. Fails like {@link requestJson}. */
 export async function requestDone(path: string, request: ApiRequest): Promise<number> {
   return (await send(path, 'application/json', request)).status;
 }
@@ -64,11 +62,11 @@ export async function requestDone(path: string, request: ApiRequest): Promise<nu
 /** A file, or a page of one. */
 export interface FilePage {
   readonly content: Blob;
-  /** Where the next page begins; `null` on the last. */
+  /** The cursor of the next page; `null` on the last page. */
   readonly cursor: string | null;
 }
 
-/** Sends a request and gives its answer as a file. Fails as {@link requestJson} does. */
+/** Sends a request and returns the response as a file. Fails like {@link requestJson}. */
 export async function requestFile(path: string, accept: string, request: ApiRequest = {}): Promise<FilePage> {
   const response = await send(path, accept, request);
   const content = await response.blob().catch(() => {
@@ -77,7 +75,7 @@ export async function requestFile(path: string, accept: string, request: ApiRequ
   return { content, cursor: response.headers.get('x-next-cursor') };
 }
 
-/** The error to raise when an answer's members are not what the API promises. */
+/** The problem of a response that does not have the members that the API documents. */
 export function unexpectedAnswer(status: number): Problem {
   return {
     type: 'about:blank',
@@ -103,9 +101,9 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
       ...request.headers,
     },
     signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
-    // Statistics change by the second; a stored answer would be a wrong one.
+    // Statistics change every second, so that a cached response would be wrong.
     cache: 'no-store',
-    // What was sent is finished even when the page is left. Not a file: of that kind, browsers refuse more than 64 KiB.
+    // Lets a change finish when the reader leaves the page. Not for files: browsers refuse keepalive bodies over 64 KiB.
     keepalive: request.method !== undefined && request.method !== 'GET' && request.content === undefined,
   };
   if (request.body !== undefined) init.body = JSON.stringify(request.body);
@@ -122,7 +120,7 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
   return response;
 }
 
-/** Reads problem details; a gateway's own `{"message": ...}` or anything else becomes the nearest problem. */
+/** Reads problem details. API Gateway's `{"message": ...}` and other bodies become a problem with the status. */
 async function readProblem(response: Response): Promise<Problem> {
   const body: unknown = await response.json().catch(() => null);
   const members = isObject(body) ? body : {};

@@ -1,14 +1,17 @@
-/** How long to wait before trying again: exponential, capped, with jitter so that many browsers do not return in step. */
+/** Exponential backoff with jitter, so that many browsers do not retry at the same time. */
 
-/** Shape of a backoff. */
+/** The limits of a backoff. */
 export interface Backoff {
-  /** The first wait, before jitter. */
+  /** The first delay, before jitter. */
   readonly firstMs: number;
-  /** No wait is longer. */
+  /** The longest delay. */
   readonly maxMs: number;
 }
 
-/** The wait after `failures` failures in a row (1 or more); `random` is in 0..1. Between half and all of the nominal wait. */
+/**
+ * The delay after `failures` consecutive failures (at least 1). `random` is in 0..1 and selects a delay between 50% and 100%
+ * of the nominal one.
+ */
 export function backoffMs(shape: Backoff, failures: number, random: number): number {
   const nominal = Math.min(shape.maxMs, shape.firstMs * 2 ** (failures - 1));
   return Math.round(nominal * (0.5 + random / 2));

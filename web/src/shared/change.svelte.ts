@@ -1,15 +1,15 @@
-/** What a form is at. */
+/** The state of a form that is being submitted. */
 import { asApiError, type ApiError } from './api.ts';
 
-/** One form's change: under way, done, or failed. */
+/** The change that a form makes: running, done, or failed. */
 export class Change {
   busy = $state(false);
   /** Why the last attempt failed. */
   error = $state.raw<ApiError | null>(null);
-  /** What the last attempt came to, in the page's language. */
+  /** The success message of the last attempt, in the page's language. */
   outcome = $state('');
 
-  /** Makes the change; `task` gives the words for what it came to. Gives whether it was made. */
+  /** Runs `task`, which returns the success message. Returns whether the task ran and succeeded. */
   async run(task: () => Promise<string>): Promise<boolean> {
     if (this.busy) return false;
     this.busy = true;

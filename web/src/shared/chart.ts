@@ -1,6 +1,6 @@
-/** What the charts share: how a canvas comes to the page's colours and letters. */
+/** Gives charts on a canvas the colours and the font of the page. */
 
-/** The canvas knows no custom properties, so they are resolved by an element that uses them. */
+/** Resolves a design token to a colour. A canvas cannot read CSS custom properties, so an element resolves them. */
 export function tokenColour(element: HTMLElement, token: string): string {
   element.style.color = `var(${token})`;
   const resolved = getComputedStyle(element).color;
@@ -8,7 +8,7 @@ export function tokenColour(element: HTMLElement, token: string): string {
   return resolved;
 }
 
-/** The font of numbers on axes. */
+/** The font of the axis labels. */
 export function chartFont(element: HTMLElement): string {
   return `600 13px ${getComputedStyle(element).getPropertyValue('--font-mark')}`;
 }

@@ -1,19 +1,19 @@
 /**
- * The server's clock, as far as a browser can know it.
+ * Estimates the server's clock from the `Date` header of its responses.
  *
- * A click's key carries the time at which it was made and the server refuses keys that are minutes off, so a laptop with a wrong
- * clock must still be able to click. Every answer's `Date` header says how far apart the clocks are.
+ * An idempotency key of a click contains a time, and the server rejects a key whose time is minutes off. Without this
+ * correction, a computer with a wrong clock could not click.
  */
 
-/** Differences below this are the header's one-second grain and the network, not a wrong clock. */
+/** Smaller differences come from the header's one-second resolution and from the network, not from a wrong clock. */
 const SKEW_MIN_MS = 5_000;
 
-/** The `Date` header has whole seconds, so it is half a second early on average. */
+/** The `Date` header has a resolution of one second, so that it is half a second early on average. */
 const DATE_HEADER_GRAIN_MS = 1_000;
 
 let skewMs = 0;
 
-/** Learns from the `Date` header of an answer that was received at `receivedMs` (epoch, this machine's clock). */
+/** Updates the estimate from a `Date` header. `receivedMs` is the local epoch time at which the response arrived. */
 export function observeServerDate(header: string | null, receivedMs: number): void {
   const serverMs = Date.parse(header ?? '');
   if (Number.isNaN(serverMs)) return;
@@ -21,7 +21,7 @@ export function observeServerDate(header: string | null, receivedMs: number): vo
   skewMs = Math.abs(difference) < SKEW_MIN_MS ? 0 : difference;
 }
 
-/** Now, in epoch milliseconds of the server's clock. */
+/** The current time of the server's clock, in epoch milliseconds. */
 export function serverNowMs(): number {
   return Date.now() + skewMs;
 }

@@ -1,15 +1,15 @@
-/** Reads the members of a JSON answer; what is not as the API promises raises an {@link ApiError}. */
+/** Reads the members of a JSON response. A member that differs from the API's documentation throws an {@link ApiError}. */
 import { ApiError, isObject, unexpectedAnswer, type JsonObject } from './api.ts';
 
-/** Part of a list, and where the next part begins; `null` on the last. */
+/** One page of a list. `cursor` requests the next page; it is `null` on the last page. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly cursor: string | null;
-  /** Rows that the server has left out because it cannot read them. */
+  /** The number of rows that the server left out because it could not read them. */
   readonly skipped?: number;
 }
 
-/** A list's part, each item decoded. */
+/** Decodes one page of a list. */
 export function page<T>(body: JsonObject, decode: (item: JsonObject) => T): Page<T> {
   const list = body['items'];
   if (!Array.isArray(list)) throw new ApiError(unexpectedAnswer(200));
@@ -27,7 +27,7 @@ export function count(body: JsonObject, name: string): number {
   return value;
 }
 
-/** A finite number, or `null` when there is none. */
+/** A finite number; `null` when the member is missing or not a number. */
 export function optionalCount(body: JsonObject, name: string): number | null {
   const value = body[name];
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
@@ -40,13 +40,13 @@ export function text(body: JsonObject, name: string): string {
   return value;
 }
 
-/** A text, or `null` when there is none. */
+/** A text; `null` when the member is missing or not a text. */
 export function optionalText(body: JsonObject, name: string): string | null {
   const value = body[name];
   return typeof value === 'string' ? value : null;
 }
 
-/** An object, empty when there is none. */
+/** An object; empty when the member is missing or not an object. */
 export function object(body: JsonObject, name: string): JsonObject {
   const value = body[name];
   return isObject(value) ? value : {};

@@ -1,11 +1,11 @@
-/** Numbers and UTC days for reading, by locale. */
+/** Formats numbers, days and times by locale. */
 
 /** `1,234` */
 export function formatCount(locale: string, count: number): string {
   return new Intl.NumberFormat(locale).format(count);
 }
 
-/** `1.2K` in narrow places. */
+/** `1.2K`, for narrow places. */
 export function formatCountShort(locale: string, count: number): string {
   return new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(count);
 }
@@ -38,7 +38,7 @@ export function formatMonthShort(locale: string, month: string): string {
 /** `2 Nov 2025, 10:30:00.123` */
 export function formatTime(locale: string, createDateTime: string): string {
   const epochMs = Date.parse(createDateTime);
-  // A click that a foreign client wrote may hold anything; better its own words than none.
+  // Another client may have stored any text as the time; the text itself is shown then.
   if (Number.isNaN(epochMs)) return createDateTime;
   return (
     new Intl.DateTimeFormat(locale, {
@@ -48,32 +48,32 @@ export function formatTime(locale: string, createDateTime: string): string {
   );
 }
 
-/** Days and months are read as UTC midnight, so they must be shown in UTC too. */
+/** A day or a month is parsed as UTC midnight, so that another time zone could show the day before. */
 function format(locale: string, period: string, options: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' }).format(Date.parse(period));
 }
 
-/** Epoch milliseconds of an API's moment. Its nine digits of a second are more than every browser reads. */
+/** Epoch milliseconds of an API time. It has nine decimal places, and some browsers cannot parse that many. */
 export function momentMs(moment: string): number {
   return Date.parse(moment.replace(/(\.\d{3})\d+/, '$1'));
 }
 
-/** `3 Nov 2026, 10:30`, in the reader's zone. */
+/** `3 Nov 2026, 10:30`, in the reader's time zone. */
 export function formatMoment(locale: string, epochMs: number): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(epochMs);
 }
 
-/** `Tuesday 3 November 2026 at 10:30:05 CET`: all that a clock can say, in the reader's zone. */
+/** `Tuesday 3 November 2026 at 10:30:05 CET`, in the reader's time zone. */
 export function formatMomentFully(locale: string, epochMs: number): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' }).format(epochMs);
 }
 
-/** `3 Nov 2026`, in the reader's zone. */
+/** `3 Nov 2026`, in the reader's time zone. */
 export function formatDate(locale: string, epochMs: number): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(epochMs);
 }
 
-/** `Tuesday, 3 November`, with the year unless it is this one, in the reader's zone. */
+/** `Tuesday, 3 November`, in the reader's time zone; with the year if it is not the current one. */
 export function formatWeekday(locale: string, epochMs: number, nowMs: number): string {
   const thisYear = new Date(epochMs).getFullYear() === new Date(nowMs).getFullYear();
   return new Intl.DateTimeFormat(locale, {
@@ -84,12 +84,12 @@ export function formatWeekday(locale: string, epochMs: number, nowMs: number): s
   }).format(epochMs);
 }
 
-/** `10:30`, in the reader's zone. */
+/** `10:30`, in the reader's time zone. */
 export function formatClock(locale: string, epochMs: number): string {
   return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' }).format(epochMs);
 }
 
-/** `5 minutes ago`. What is ahead by a clock's error is now. */
+/** `5 minutes ago`. A time in the future, which a wrong clock can cause, counts as now. */
 export function formatAgo(locale: string, epochMs: number, nowMs: number): string {
   const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   const seconds = Math.min(0, Math.round((epochMs - nowMs) / 1_000));
@@ -103,7 +103,7 @@ export function formatAgo(locale: string, epochMs: number, nowMs: number): strin
   return words.format(-seconds < 10 ? 0 : seconds, 'second');
 }
 
-/** `−25%`, `+5%`: a share with its sign. */
+/** `−25%`, `+5%`: a relative change with its sign. */
 export function formatShare(locale: string, share: number): string {
   const digits = Math.abs(share) < 0.0995 ? 1 : 0;
   const words = new Intl.NumberFormat(locale, {

@@ -1,10 +1,10 @@
-/** The language of the pages. Each page brings its own dictionary; this module only knows which language is chosen. */
+/** The chosen language. Each page has its own dictionary with the texts. */
 import { StoredText } from './storage.ts';
 
-/** The languages that every dictionary has. */
+/** The supported languages. */
 export type Language = 'en' | 'ja';
 
-/** A dictionary: the same words in each language, checked by the compiler. */
+/** The same texts in each language; the compiler checks that none is missing. */
 export type Dictionary<Words> = Readonly<Record<Language, Words>>;
 
 const stored = new StoredText('localStorage', 'tidemark.language');
@@ -12,10 +12,10 @@ const stored = new StoredText('localStorage', 'tidemark.language');
 class LanguageChoice {
   /** The chosen language. */
   current = $state<Language>(initial());
-  /** The locale for numbers and dates. British English: day before month, as the rest of the world reads it. */
+  /** The locale for numbers and dates. English uses the British format, with the day before the month. */
   readonly locale = $derived(this.current === 'ja' ? 'ja-JP' : 'en-GB');
 
-  /** Chooses, remembers, and tells assistive technology. */
+  /** Changes the language, remembers it, and sets `lang` for assistive technology. */
   choose(language: Language): void {
     this.current = language;
     stored.write(language);
@@ -23,7 +23,7 @@ class LanguageChoice {
   }
 }
 
-/** The choice, shared by all components. */
+/** The language choice that all components share. */
 export const language = new LanguageChoice();
 
 function initial(): Language {

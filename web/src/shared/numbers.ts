@@ -1,20 +1,20 @@
 /**
- * Money and quantities, as people write them and as the API takes them: whole numbers, money in a currency's smallest unit.
+ * Parses and formats money and quantities. The API takes whole numbers, and money in the currency's minor unit.
  *
- * How many digits that unit has is ISO 4217's to say. Browsers answer with the habits of shops instead, which differ for some
- * currencies and between browsers, so the exceptions stand here (ISO 4217:2015, list one).
+ * The number of decimal places comes from ISO 4217. `Intl` differs from the standard for some currencies and between
+ * browsers, so this file lists the currencies that do not have two decimal places (ISO 4217:2015, list one).
  */
 
-/** The largest price, in minor units, that the API takes. */
+/** The largest price that the API accepts, in minor units. */
 export const PRICE_MAX = 10 ** 15;
-/** The largest quantity of one movement of goods. */
+/** The largest quantity of one stock movement. */
 export const QUANTITY_MAX = 10 ** 9;
 /** The largest stock of a product. */
 export const STOCK_MAX = 10 ** 12;
 
-/** Why a text is not an amount of money. */
+/** Why a text is not a valid amount of money. */
 export type MoneyFault = 'empty' | 'notANumber' | 'negative' | 'ambiguous' | 'tooPrecise' | 'tooLarge';
-/** Why a text is not a whole number. */
+/** Why a text is not a valid whole number. */
 export type WholeFault = 'empty' | 'notANumber' | 'tooLarge';
 
 const EXPONENTS: Readonly<Record<string, number>> = {
@@ -23,12 +23,12 @@ const EXPONENTS: Readonly<Record<string, number>> = {
   ...digits(4, 'CLF UYW'),
 };
 
-/** How many digits the smallest unit of a currency has. */
+/** The number of decimal places of a currency. */
 export function exponentOf(currency: string): number {
   return EXPONENTS[currency] ?? 2;
 }
 
-/** `€12.50`, by the reader's habits. */
+/** `€12.50`, in the reader's locale. */
 export function formatMoney(locale: string, minor: number, currency: string): string {
   const fraction = exponentOf(currency);
   const amount = plainMoney(minor, currency) as `${number}`;
@@ -40,12 +40,12 @@ export function formatMoney(locale: string, minor: number, currency: string): st
       maximumFractionDigits: fraction,
     }).format(amount);
   } catch {
-    // Not even of a code's shape: better as it is than not at all.
+    // `Intl` throws for a text that does not have the form of a currency code.
     return `${amount} ${currency}`;
   }
 }
 
-/** `12.50`, for a field to be edited. */
+/** `12.50`, without a currency symbol and without grouping. */
 export function plainMoney(minor: number, currency: string): string {
   const fraction = exponentOf(currency);
   const sign = minor < 0 ? '-' : '';
@@ -53,17 +53,17 @@ export function plainMoney(minor: number, currency: string): string {
   return fraction === 0 ? sign + all : `${sign}${all.slice(0, -fraction)}.${all.slice(-fraction)}`;
 }
 
-/** Whole or fractional units, for a chart's axis. */
+/** The amount in major units, for the axis of a chart. */
 export function majorUnits(minor: number, currency: string): number {
   return minor / 10 ** exponentOf(currency);
 }
 
 /**
- * Minor units of what somebody typed: `1,234.50`, `1.234,50`, `1 234,5`, `¥1,200`, `１２００円`.
+ * Parses a typed amount into minor units: `1,234.50`, `1.234,50`, `1 234,5`, `¥1,200`, `１２００円`.
  *
- * Both languages of the page group thousands by commas and have a decimal point, so a single comma before three digits groups. A
- * single point before three digits is a fraction where the currency has that many; elsewhere it may be somebody else's thousands or
- * a slip, and a price that is a thousand times too high is not to be guessed.
+ * A single comma before three digits separates thousands, as in English and Japanese. A single point before three digits
+ * is a decimal point if the currency has three decimal places. For other currencies it is `ambiguous`: it may separate
+ * thousands, and a wrong guess would make the price a thousand times too high or too low.
  */
 export function parseMoney(typed: string, currency: string): number | MoneyFault {
   const text = typed
@@ -83,7 +83,7 @@ export function parseMoney(typed: string, currency: string): number | MoneyFault
   return minor > PRICE_MAX ? 'tooLarge' : minor;
 }
 
-/** A whole number of what somebody typed: `1,200`, `−5`, `１２`. `max` bounds it in both directions. */
+/** Parses a typed whole number: `1,200`, `−5`, `１２`. Its absolute value must not be above `max`. */
 export function parseWhole(typed: string, max = QUANTITY_MAX): number | WholeFault {
   const text = typed
     .normalize('NFKC')
@@ -97,7 +97,7 @@ export function parseWhole(typed: string, max = QUANTITY_MAX): number | WholeFau
   return text.startsWith('-') && value !== 0 ? -value : value;
 }
 
-/** Digits before and after the decimal mark, if there is one; `isTidy` says whether the thousands are grouped as they should. */
+/** Splits an amount at its decimal mark, if it has one. `isTidy` says whether its thousands are grouped correctly. */
 function splitDecimal(text: string): { whole: string; fraction: string; isTidy: boolean } {
   const at = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
   if (at === -1) return { whole: text, fraction: '', isTidy: true };
@@ -110,7 +110,7 @@ function splitDecimal(text: string): { whole: string; fraction: string; isTidy: 
   return { whole: before.replaceAll(other, ''), fraction: after, isTidy: isAlone || isGrouped(before, other) };
 }
 
-/** Thousands by threes, or as in India by twos above the first three: `1,234`, `12,34,567`. */
+/** Whether digits are grouped by threes, or as in India by twos above the last three: `1,234`, `12,34,567`. */
 function isGrouped(text: string, mark: string): boolean {
   return new RegExp(`^[1-9]\\d{0,2}(\\${mark}\\d{2,3})*\\${mark}\\d{3}$`).test(text);
 }

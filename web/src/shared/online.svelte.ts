@@ -1,7 +1,7 @@
-/** Whether the page can be seen and whether the browser believes that it has a network. */
+/** Whether the page is visible and whether the browser is online. */
 
 class Presence {
-  /** The browser has a network. `true` does not promise that the server can be reached. */
+  /** The browser has a network connection. `true` does not mean that the server can be reached. */
   online = $state(navigator.onLine);
   /** The page is in the foreground. */
   visible = $state(document.visibilityState === 'visible');
@@ -13,5 +13,5 @@ class Presence {
   }
 }
 
-/** The one presence of this page. */
+/** The state of this page. */
 export const presence = new Presence();

@@ -2,40 +2,40 @@
 import { asApiError, type ApiError } from './api.ts';
 import type { Page } from './decode.ts';
 
-/** Reads the page that begins at a cursor; `null` is the first. */
+/** Reads the page at a cursor; `null` is the first page. */
 export type ReadPage<T> = (cursor: string | null) => Promise<Page<T>>;
 
-/** The answer to one question, as far as it has been read. */
+/** The pages of one query that have been read so far. */
 export class PagedList<T> {
   /** `null` before the first page. */
   items = $state.raw<readonly T[] | null>(null);
-  /** Rows that the server has left out because it cannot read them. */
+  /** The number of rows that the server left out because it could not read them. */
   skipped = $state(0);
-  /** Why the last page could not be read; the ones before it stay. */
+  /** Why the last page could not be read. The pages before it stay in `items`. */
   error = $state.raw<ApiError | null>(null);
   /** A page is being read. */
   busy = $state(false);
-  #question = $state.raw<ReadPage<T> | null>(null);
+  #query = $state.raw<ReadPage<T> | null>(null);
   #cursor = $state.raw<string | null>(null);
 
-  /** Whether the server has more. */
+  /** Whether there are more pages. */
   readonly hasMore = $derived(this.#cursor !== null);
 
-  /** Asks a new question. */
-  async ask(question: ReadPage<T>): Promise<void> {
+  /** Starts a new query and reads its first page. */
+  async ask(query: ReadPage<T>): Promise<void> {
     this.clear();
-    this.#question = question;
-    await this.#read(question);
+    this.#query = query;
+    await this.#read(query);
   }
 
-  /** Reads the next page, or the same one again when it failed. */
+  /** Reads the next page, or retries the one that failed. */
   async more(): Promise<void> {
-    if (this.#question !== null && !this.busy) await this.#read(this.#question);
+    if (this.#query !== null && !this.busy) await this.#read(this.#query);
   }
 
-  /** Forgets everything; an answer that is still to come is ignored. */
+  /** Empties the list. A response that is still to come is ignored. */
   clear(): void {
-    this.#question = null;
+    this.#query = null;
     this.#cursor = null;
     this.items = null;
     this.skipped = 0;
@@ -43,17 +43,17 @@ export class PagedList<T> {
     this.busy = false;
   }
 
-  async #read(question: ReadPage<T>): Promise<void> {
+  async #read(query: ReadPage<T>): Promise<void> {
     this.busy = true;
     this.error = null;
     try {
-      const page = await question(this.#cursor);
-      if (this.#question !== question) return;
+      const page = await query(this.#cursor);
+      if (this.#query !== query) return;
       this.items = [...(this.items ?? []), ...page.items];
       this.skipped += page.skipped ?? 0;
       this.#cursor = page.cursor;
     } catch (failure) {
-      if (this.#question !== question) return;
+      if (this.#query !== query) return;
       this.error = asApiError(failure);
     }
     this.busy = false;

@@ -1,17 +1,15 @@
-/**
- * Asks again and again: while the page can be seen and the network is there, one request at a time, more slowly while it fails.
- */
+/** Polls the server, one request at a time. Failures are followed by an exponential backoff. */
 import { backoffMs, type Backoff } from './backoff.ts';
 
-/** What is asked, and how often. */
+/** The task of a poll and its timing. */
 export interface PollOptions {
-  /** One round. A rejection counts as a failure; it is the task's own matter to show it. */
+  /** One request. A rejection counts as a failure; the task itself must show it to the reader. */
   readonly task: (signal: AbortSignal) => Promise<void>;
-  /** The pause after a successful round, asked each time anew. */
+  /** The pause after a success. It is called after each success, so that the interval may change. */
   readonly intervalMs: () => number;
   /** The pause after failures. */
   readonly backoff: Backoff;
-  /** Whether asking makes sense now: the page is visible and the browser online. */
+  /** Whether to poll now: usually, while the page is visible and the browser is online. */
   readonly isActive: () => boolean;
 }
 
@@ -19,37 +17,37 @@ export interface PollOptions {
 export class Poll {
   readonly #options: PollOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #round: AbortController | undefined;
+  #running: AbortController | undefined;
   #failures = 0;
 
   constructor(options: PollOptions) {
     this.#options = options;
   }
 
-  /** Asks now, unless a round is under way; then it goes on by itself. Also to be called when the page becomes active again. */
+  /** Starts or resumes the poll with a request now; does nothing while one is running. Call it again when the page becomes active. */
   kick(): void {
     clearTimeout(this.#timer);
-    if (this.#round === undefined && this.#options.isActive()) void this.#ask();
+    if (this.#running === undefined && this.#options.isActive()) void this.#run();
   }
 
-  /** Ends it; a round under way is aborted. */
+  /** Stops the poll and aborts a running request. */
   stop(): void {
     clearTimeout(this.#timer);
-    this.#round?.abort();
-    this.#round = undefined;
+    this.#running?.abort();
+    this.#running = undefined;
   }
 
-  async #ask(): Promise<void> {
-    const round = new AbortController();
-    this.#round = round;
+  async #run(): Promise<void> {
+    const running = new AbortController();
+    this.#running = running;
     try {
-      await this.#options.task(round.signal);
+      await this.#options.task(running.signal);
       this.#failures = 0;
     } catch {
       this.#failures += 1;
     }
-    if (round.signal.aborted) return;
-    this.#round = undefined;
+    if (running.signal.aborted) return;
+    this.#running = undefined;
     if (!this.#options.isActive()) return;
     const pauseMs =
       this.#failures === 0

@@ -1,12 +1,12 @@
-/** Which of a page's screens the address names. */
+/** Maps the query of the address to a screen of the page. */
 
-/** The address of a page as reactive state. */
+/** The current screen as reactive state. */
 export class Route<Screen> {
-  /** The screen that is shown. */
+  /** The current screen. */
   current: Screen = $state.raw()!;
   readonly #print: (screen: Screen) => URLSearchParams;
 
-  /** `read` makes a screen of the address's query, `print` the query of a screen. */
+  /** `read` turns a query into a screen, `print` turns a screen into a query. */
   constructor(read: (query: URLSearchParams) => Screen, print: (screen: Screen) => URLSearchParams) {
     const now = (): Screen => read(new URLSearchParams(location.search));
     this.#print = print;
@@ -14,7 +14,7 @@ export class Route<Screen> {
     addEventListener('popstate', () => (this.current = now()));
   }
 
-  /** Turns to a screen; the browser's way back leads to the one before. */
+  /** Goes to a screen and adds it to the browser's history. */
   go(screen: Screen): void {
     history.pushState(null, '', this.path(screen));
     this.current = screen;

@@ -1,4 +1,4 @@
-/** Browser storage that may be forbidden, full or edited by hand: reading gives `null`, writing is best effort. */
+/** Browser storage, which may be blocked or full. Then reading returns `null` and writing does nothing. */
 
 /** One named string in `localStorage` (kept) or `sessionStorage` (until the tab closes). */
 export class StoredText {
@@ -7,7 +7,7 @@ export class StoredText {
     private readonly key: string,
   ) {}
 
-  /** The stored text, or `null` when there is none or the browser refuses. */
+  /** The stored text; `null` when there is none or storage is blocked. */
   read(): string | null {
     try {
       return globalThis[this.area].getItem(this.key);
@@ -22,7 +22,7 @@ export class StoredText {
       if (text === null) globalThis[this.area].removeItem(this.key);
       else globalThis[this.area].setItem(this.key, text);
     } catch {
-      // Private windows may refuse: the page then works without a memory.
+      // Private windows may block storage; the page then works without it.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Light or dark: the system's preference until somebody chooses. */
+/** The light or dark theme. It follows the system until the reader chooses one. */
 import { StoredText } from './storage.ts';
 
 /** The two sets of design tokens. */
@@ -17,7 +17,7 @@ class ThemeChoice {
     systemDark.addEventListener('change', (event) => (this.#system = event.matches ? 'dark' : 'light'));
   }
 
-  /** Chooses and remembers. */
+  /** Changes the theme and remembers it. */
   choose(theme: Theme): void {
     this.#chosen = theme;
     stored.write(theme);
@@ -25,7 +25,7 @@ class ThemeChoice {
   }
 }
 
-/** The choice, shared by all components. */
+/** The theme choice that all components share. */
 export const theme = new ThemeChoice();
 
 function parse(text: string | null): Theme | null {

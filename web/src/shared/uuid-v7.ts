@@ -1,9 +1,9 @@
 /** UUID version 7 (RFC 9562, section 5.7): 48 bits of epoch milliseconds, then random bits. */
 
-/** Makes one; `random` holds at least 10 random bytes. */
+/** Builds a UUID from a time and at least 10 random bytes. */
 export function uuidV7(epochMs: number, random: Uint8Array): string {
   const bytes = new Uint8Array(16);
-  // Bitwise operators would cut to 32 bits, so the 48-bit time is taken apart by division.
+  // Bitwise operators truncate to 32 bits, so the 48-bit time is split by division.
   let rest = Math.floor(epochMs);
   for (let i = 5; i >= 0; i--) {
     bytes[i] = rest % 256;
@@ -16,7 +16,7 @@ export function uuidV7(epochMs: number, random: Uint8Array): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** A new one for this moment. `getRandomValues` also exists on plain-HTTP addresses of a local network, `randomUUID` does not. */
+/** Creates a UUID for this time. It uses `getRandomValues` because `randomUUID` does not exist on plain-HTTP origins. */
 export function newUuidV7(epochMs: number): string {
   return uuidV7(epochMs, crypto.getRandomValues(new Uint8Array(10)));
 }

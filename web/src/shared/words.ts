@@ -1,29 +1,29 @@
-/** The words of what all pages share: header, notices. */
+/** The texts that all pages share: header, notices, token forms. */
 import type { Dictionary } from './i18n.svelte.ts';
 
 const en = {
-  skip: 'Skip to the content',
+  skip: 'Skip to content',
   pages: 'Pages',
   otherLanguage: '日本語',
   toDark: 'Dark theme',
   toLight: 'Light theme',
   retry: 'Try again',
-  noAnswer: 'No answer from the server',
-  noAnswerDetail: 'It may be starting, or the network is down.',
-  keepsTrying: 'This page keeps trying.',
+  noAnswer: 'The server is not responding',
+  noAnswerDetail: 'Check your network connection, or wait a moment if the server is starting.',
+  keepsTrying: 'This page keeps trying automatically.',
   offline: 'You are offline',
   loading: 'Loading…',
   sending: 'Sending…',
-  more: 'More',
-  range: 'Range',
+  more: 'Load more',
+  range: 'Date range',
   from: 'From',
   to: 'To',
   staffToken: 'Staff token',
   operatorToken: 'Operator token',
-  useToken: 'Use',
-  forgetToken: 'Forget the token',
+  useToken: 'Use token',
+  forgetToken: 'Forget token',
   tokenRefused: 'The token was not accepted',
-  tokenRefusedDetail: 'The token was not accepted. Look for a missing or an extra character.',
+  tokenRefusedDetail: 'The token was not accepted. Check for missing or extra characters.',
 };
 
 const ja: typeof en = {
@@ -34,21 +34,21 @@ const ja: typeof en = {
   toLight: 'ライトテーマ',
   retry: '再試行',
   noAnswer: 'サーバーから応答がありません',
-  noAnswerDetail: '起動中か、ネットワークが切れている可能性があります。',
+  noAnswerDetail: 'ネットワーク接続を確認するか、サーバーの起動中の場合はしばらくお待ちください。',
   keepsTrying: '自動で再試行します。',
   offline: 'オフラインです',
   loading: '読み込み中…',
   sending: '送信中…',
-  more: '続きを表示',
+  more: 'さらに表示',
   range: '期間',
   from: '開始日',
   to: '終了日',
   staffToken: 'スタッフ用トークン',
-  operatorToken: '運用者トークン',
-  useToken: '使う',
+  operatorToken: '運用者用トークン',
+  useToken: 'トークンを使う',
   forgetToken: 'トークンを破棄',
-  tokenRefused: 'トークンが受け付けられませんでした',
-  tokenRefusedDetail: 'トークンが受け付けられませんでした。文字の抜けや余分がないか確かめてください。',
+  tokenRefused: 'トークンが正しくありません',
+  tokenRefusedDetail: 'トークンが正しくありません。文字の抜けや余分な文字がないか確認してください。',
 };
 
 /** Both languages. */

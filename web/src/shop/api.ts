@@ -1,61 +1,61 @@
-/** The requests of the shop's page. Shapes are checked on arrival. */
+/** The requests of the shop page. */
 import { isObject, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, object, optionalCount, optionalText, page, text, type Page } from '../shared/decode.ts';
 import { momentMs } from '../shared/format.ts';
 import type { PriceBefore, PriceChange, Span } from './steps.ts';
 
-/** A product as lists name it. */
+/** A product in a list. */
 export interface ProductName {
   readonly id: string;
   readonly name: string;
 }
 
-/** A product as it stands. */
+/** The current state of a product. */
 export interface Product extends ProductName {
   /** Minor units. */
   readonly price: number;
   /** ISO 4217. */
   readonly currency: string;
-  /** The goods that are there, and those of them that orders are promised. */
+  /** `stock` includes the goods that are `reserved` for orders. */
   readonly stock: number;
   readonly reserved: number;
   readonly available: number;
-  /** From this stock on it is low; with 0 never before all is gone. */
+  /** The stock is low at this number or below; 0 turns this off. */
   readonly lowStockThreshold: number;
-  /** Grows with every change. */
+  /** Incremented by every change. */
   readonly version: number;
-  /** Since when it is archived, epoch milliseconds; `null` when it is not. */
+  /** The time of archiving in epoch milliseconds; `null` for a product that is not archived. */
   readonly archivedMs: number | null;
 }
 
-/** A price and when it was in effect. */
+/** A price and the time from which it was in effect. */
 export interface PriceSince {
   readonly price: number;
-  /** Epoch milliseconds; `null` when the API does not say. */
+  /** Epoch milliseconds; `null` when the API does not return it. */
   readonly sinceMs: number | null;
 }
 
-/** What matters of a product's whole history of prices. */
+/** The reference prices of a product. */
 export interface PriceSummary {
   readonly current: PriceSince;
-  /** Of the last 30 days, the price that was in effect at their beginning included. */
+  /** The lowest price of the last 30 days, including the price in effect at their beginning. */
   readonly lowest30Days: PriceSince;
-  /** The lowest of the 30 days before the current price came; `null` for a first price. */
+  /** The lowest price of the 30 days before the current price; `null` for a first price. */
   readonly priorLowest: PriceSince | null;
   readonly allTimeLow: PriceSince;
   readonly allTimeHigh: PriceSince;
 }
 
-/** How goods move. */
+/** The types of stock movements. */
 export const MOVEMENTS = ['IN', 'OUT', 'ADJUST', 'COUNT'] as const;
 export type MovementType = (typeof MOVEMENTS)[number];
 
-/** A line of the ledger. */
+/** A row of the stock ledger. */
 export interface LedgerRow {
   readonly id: string;
   readonly atMs: number;
   readonly type: string;
-  /** By how many, with its sign. */
+  /** The change of the stock, with its sign. */
   readonly quantity: number;
   readonly previousStock: number;
   readonly newStock: number;
@@ -64,7 +64,7 @@ export interface LedgerRow {
   readonly changedBy: string | null;
 }
 
-/** Something that somebody did with a product. */
+/** An action of a user on a product. */
 export interface Activity {
   readonly id: string;
   readonly atMs: number;
@@ -73,7 +73,10 @@ export interface Activity {
   readonly attributes: readonly (readonly [string, string])[];
 }
 
-/** A product to be created, or what is to be changed of one: then without price and stock, which leave lines in ledgers. What is left out stays. */
+/**
+ * A product to create, or the changes to a product. A change contains no price and no stock, because these are recorded in
+ * ledgers by their own requests. Omitted members stay unchanged.
+ */
 export interface ProductDraft {
   readonly name: string;
   readonly lowStockThreshold?: number;
@@ -84,7 +87,7 @@ export interface ProductDraft {
   readonly changedBy?: string;
 }
 
-/** A new price. Texts that are left out are unknown. */
+/** A new price. */
 export interface PriceDraft {
   readonly price: number;
   readonly currency: string;
@@ -92,7 +95,7 @@ export interface PriceDraft {
   readonly changedBy?: string;
 }
 
-/** A movement of goods. */
+/** A stock movement. */
 export interface MovementDraft {
   readonly type: MovementType;
   readonly quantity: number;
@@ -103,12 +106,12 @@ export interface MovementDraft {
 
 /** Rows of a ledger, or activities, per page. */
 const PAGE_ROWS = 25;
-/** Changes of a price per request, the most that the API gives. */
+/** Price changes per request: the API's maximum. */
 const CHANGES_MAX = 1_000;
-/** Requests for the changes of one span. */
+/** The most requests for the price changes of one span. */
 const CHANGE_PAGES_MAX = 5;
 
-/** `GET /products`: by id. With the staff's token, those that are archived. */
+/** `GET /products`, in the order of the IDs. With the staff token, it returns the archived products instead. */
 export async function getProducts(cursor: string | null, limit: number, token?: string): Promise<Page<ProductName>> {
   const asked = query({ archived: token === undefined ? null : 'true', limit, cursor });
   const body = await requestJson(`/products?${asked}`, token === undefined ? {} : authorized(token));
@@ -137,17 +140,17 @@ export async function getSummary(id: string, signal: AbortSignal): Promise<Price
   };
 }
 
-/** The changes of a span, newest first, and the price that was in effect before them. */
-export interface History {
+/** The price changes of a span, newest first, and the price in effect before them. */
+export interface PriceHistory {
   readonly changes: readonly PriceChange[];
   /** `null` when there was none. */
   readonly before: PriceBefore | null;
-  /** There are more changes than were read: the oldest are missing. */
-  readonly isCut: boolean;
+  /** The oldest changes are missing because there are too many. */
+  readonly isTruncated: boolean;
 }
 
-/** `GET /products/{id}/prices`, page by page. With the admin's token the changes tell who and why. */
-export async function getHistory(id: string, span: Span, token: string, signal: AbortSignal): Promise<History> {
+/** `GET /products/{id}/prices`, page by page. With the staff token, the changes include names and reasons. */
+export async function getHistory(id: string, span: Span, token: string, signal: AbortSignal): Promise<PriceHistory> {
   const request: ApiRequest = { signal, ...(token === '' ? {} : authorized(token)) };
   const range = { from: moment(span.fromMs), to: span.isOpen ? null : moment(span.toMs), order: 'desc' };
   const changes: PriceChange[] = [];
@@ -162,12 +165,12 @@ export async function getHistory(id: string, span: Span, token: string, signal: 
   const oldest = changes.at(-1);
   if (cursor !== null) {
     const price = oldest?.previousPrice ?? null;
-    return { changes, before: price === null ? null : { price, sinceMs: null }, isCut: true };
+    return { changes, before: price === null ? null : { price, sinceMs: null }, isTruncated: true };
   }
-  if (span.fromMs === null || oldest?.previousPrice === null) return { changes, before: null, isCut: false };
+  if (span.fromMs === null || oldest?.previousPrice === null) return { changes, before: null, isTruncated: false };
   const asked = query({ to: moment(span.fromMs), order: 'desc', limit: 1 });
   const earlier = page(await requestJson(`${path(id, 'prices')}?${asked}`, request), priceChange).items[0];
-  return { changes, before: earlier ? { price: earlier.price, sinceMs: earlier.atMs } : null, isCut: false };
+  return { changes, before: earlier ? { price: earlier.price, sinceMs: earlier.atMs } : null, isTruncated: false };
 }
 
 /** `GET /products/{id}/inventory`, newest first. */
@@ -187,7 +190,7 @@ export async function getLedger(token: string, id: string, cursor: string | null
   }));
 }
 
-/** `GET /products/{id}/activities` of a span, newest first. */
+/** `GET /products/{id}/activities` in a span, newest first. */
 export async function getActivities(
   token: string,
   id: string,
@@ -211,23 +214,23 @@ export async function getActivities(
   }));
 }
 
-/** Asks whether a token is right. Fails with an {@link ApiError} when it is not. */
+/** Checks a token. Fails with {@link ApiError} when it is wrong. */
 export async function checkToken(token: string): Promise<void> {
   await requestJson('/products?limit=1', authorized(token));
 }
 
-/** `PUT /products/{id}`: makes a product, changes its name and threshold, archives or restores it. Idempotent by nature. */
+/** `PUT /products/{id}`: creates, changes, archives or restores a product. The request is idempotent without a key. */
 export async function putProduct(token: string, id: string, draft: ProductDraft): Promise<Product> {
   return product(await requestJson(path(id), { method: 'PUT', body: draft, ...authorized(token) }));
 }
 
-/** `POST /products/{id}/price`. Gives whether the price was another one before. */
+/** `POST /products/{id}/price`. Returns whether the price has changed. */
 export async function postPrice(token: string, key: string, id: string, draft: PriceDraft): Promise<boolean> {
   const body = await requestJson(path(id, 'price'), { method: 'POST', body: draft, ...authorized(token, key) });
   return body['changed'] !== false;
 }
 
-/** `POST /products/{id}/stock`. Gives the stock after it; `null` when the answer does not say. */
+/** `POST /products/{id}/stock`. Returns the new stock; `null` when it is not in the response. */
 export async function postMovement(
   token: string,
   key: string,

@@ -1,23 +1,23 @@
-/** How full a product's shelf is. */
+/** The stock level of a product and the marks of its gauge. */
 import type { Product } from './api.ts';
 
-/** Whether there is enough. */
+/** In stock, low, or out of stock. */
 export type Level = 'plenty' | 'low' | 'none';
 
-/** Out of stock at 0; low from the product's threshold on. */
+/** `none` at a stock of 0, `low` at the product's low-stock threshold or below. */
 export function levelOf(product: Pick<Product, 'stock' | 'lowStockThreshold'>): Level {
   if (product.stock === 0) return 'none';
   return product.stock <= product.lowStockThreshold ? 'low' : 'plenty';
 }
 
-/** The marks on the gauge as shares of its length: what can be taken, what is reserved after it, and the low-stock line if there is one. */
+/** The parts of the gauge as shares of its length. `lowLine` is `null` without a low-stock threshold. */
 export interface Marks {
   readonly available: number;
   readonly reserved: number;
   readonly lowLine: number | null;
 }
 
-/** The gauge is a little longer than the longest of its marks. `top` is the highest stock that it has to show beside today's. */
+/** Computes the parts. The gauge is 8% longer than needed, so that a mark at its end stays visible. */
 export function marksOf(product: Pick<Product, 'stock' | 'reserved' | 'available' | 'lowStockThreshold'>): Marks {
   const length = Math.max(product.stock, product.lowStockThreshold * 2, 1) * 1.08;
   return {

@@ -1,4 +1,4 @@
-/** Starts the shop's page. */
+/** Starts the shop page. */
 import { mount } from 'svelte';
 import '../shared/base.css';
 import ShopPage from './ShopPage.svelte';

@@ -1,11 +1,11 @@
-/** One product as reactive state: how it stands, and what it cost in the chosen days. */
+/** One product and its price history as reactive state. */
 import { asApiError, type ApiError } from '../shared/api.ts';
-import { getHistory, getProduct, getSummary, type History, type PriceSummary, type Product } from './api.ts';
+import { getHistory, getProduct, getSummary, type PriceHistory, type PriceSummary, type Product } from './api.ts';
 import type { Span } from './steps.ts';
 
-/** How it stands, with what matters of its prices. */
+/** The current state of a product and its reference prices. */
 export class ProductState {
-  /** What was read last; it stays while a later read fails. */
+  /** The last response. It stays when a later request fails. */
   product = $state.raw<Product | null>(null);
   summary = $state.raw<PriceSummary | null>(null);
   /** Why the last read failed. */
@@ -13,7 +13,7 @@ export class ProductState {
 
   constructor(readonly id: string) {}
 
-  /** Reads it. Rejects when that fails, so that the poll slows down. */
+  /** Reads the product. Rejects on failure, so that the poll backs off. */
   async load(signal: AbortSignal): Promise<Product> {
     try {
       const product = await getProduct(this.id, signal);
@@ -31,19 +31,19 @@ export class ProductState {
 }
 
 /** The prices of a span. */
-export interface Prices extends History {
+export interface Prices extends PriceHistory {
   readonly span: Span;
 }
 
-/** The prices of the chosen span, loaded. */
+/** Loads the prices of the chosen span. */
 export class PricesState {
-  /** What was read last; `null` before the first. */
+  /** The last response; `null` before the first one. */
   prices = $state.raw<Prices | null>(null);
   /** Why the last read failed. */
   error = $state.raw<ApiError | null>(null);
   #request: AbortController | undefined;
 
-  /** Reads a span; a read that is still under way gives way to it. */
+  /** Reads a span and aborts an earlier request that is still running. */
   async load(id: string, span: Span, token: string): Promise<void> {
     this.#request?.abort();
     const request = new AbortController();
@@ -58,7 +58,7 @@ export class PricesState {
     }
   }
 
-  /** Lets go of what is under way. */
+  /** Aborts a running request. */
   stop(): void {
     this.#request?.abort();
   }

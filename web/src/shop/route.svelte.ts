@@ -1,9 +1,9 @@
-/** Which screen the address names: `?product=<id>`, `?new`, `?archived`, or the list. */
+/** The screens of the shop: `?product=<id>`, `?new`, `?archived`, or the list. */
 import { Route } from '../shared/route.svelte.ts';
 
 export type Screen = { readonly is: 'list' | 'new' | 'archived' } | { readonly is: 'product'; readonly id: string };
 
-/** The one address of this page. */
+/** The current screen of the page. */
 export const route = new Route<Screen>(
   (query) => {
     const id = query.get('product');

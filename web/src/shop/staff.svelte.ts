@@ -1,12 +1,12 @@
-/** Who works here, and how what they change gets to the server. */
+/** The name of the staff member and the sender of their changes. */
 import { StoredText } from '../shared/storage.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
-import { Delivery } from './delivery.ts';
+import { IdempotentSender } from './idempotentSender.ts';
 
 const keys = new StoredText('sessionStorage', 'tidemark.shop.unsettled');
 
-/** The one way to the server of this tab. */
-export const delivery = new Delivery({
+/** The sender of this tab. */
+export const sender = new IdempotentSender({
   read: () => keys.read(),
   write: (text) => keys.write(text),
   newKey: () => newUuidV7(Date.now()),
@@ -17,21 +17,23 @@ export const delivery = new Delivery({
 const storedName = new StoredText('localStorage', 'tidemark.staff-name');
 
 class StaffName {
-  /** The name that stands in the ledger; may be empty. */
+  /** The name that is recorded in the ledger; may be empty. */
   current = $state(storedName.read() ?? '');
 
-  /** Keeps the name for the next time. */
+  /** Stores the name for the next visit. */
   keep(): void {
     this.current = this.current.trim();
     storedName.write(this.current === '' ? null : this.current);
   }
 }
 
-/** The one name of this browser's owner. */
+/** The name of the staff member who uses this browser. */
 export const staffName = new StaffName();
 
-/** The members of a body whose texts are not empty. */
-export function written<Name extends string>(texts: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
+/** Trims texts and removes the empty ones. */
+export function nonEmptyTexts<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): Partial<Record<Name, string>> {
   const filled = Object.entries<string>(texts).map(([name, text]) => [name, text.trim()] as const);
   return Object.fromEntries(filled.filter(([, text]) => text !== '')) as Partial<Record<Name, string>>;
 }

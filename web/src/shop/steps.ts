@@ -1,6 +1,6 @@
-/** The price of a product as steps: each holds until the next. */
+/** The price of a product as steps: each price is in effect until the next one. */
 
-/** A price that was set. */
+/** A change of the price. */
 export interface PriceChange {
   readonly id: string;
   /** Epoch milliseconds. */
@@ -10,36 +10,36 @@ export interface PriceChange {
   /** `null` for a product's first price. */
   readonly previousPrice: number | null;
   readonly currency: string;
-  /** For who holds the admin's token. */
+  /** Only with the staff token. */
   readonly reason: string | null;
   readonly changedBy: string | null;
 }
 
-/** A time with an end and perhaps a beginning, in epoch milliseconds; half open. */
+/** A half-open time span in epoch milliseconds. Without `fromMs` it begins with the first price. */
 export interface Span {
   readonly fromMs: number | null;
   readonly toMs: number;
-  /** The end is now, and moves on. The server's now may be a little later than this browser's. */
+  /** The span ends now. Its end is not sent, because the server's clock may be a little ahead of this browser's. */
   readonly isOpen: boolean;
 }
 
 /** The price that was in effect when a span began. */
 export interface PriceBefore {
   readonly price: number;
-  /** Since when, in epoch milliseconds; `null` when that was not read. */
+  /** The start in epoch milliseconds; `null` when it was not read. */
   readonly sinceMs: number | null;
 }
 
-/** The price from a moment on. */
+/** A price from a point in time on. */
 export interface Step {
-  /** Where the step begins in its span. */
+  /** The beginning of the step within the span. */
   readonly atMs: number;
   readonly price: number;
-  /** Since when the price was in effect, which may lie before the span; `null` when that is not known. */
+  /** The time from which the price was in effect, which may be before the span; `null` when unknown. */
   readonly sinceMs: number | null;
 }
 
-/** The lowest price of some steps, and when it was in effect last. */
+/** The lowest price of a span, and the last period in which it was in effect. */
 export interface Lowest {
   readonly price: number;
   readonly fromMs: number;
@@ -47,8 +47,8 @@ export interface Lowest {
 }
 
 /**
- * The steps within a span, oldest first: from its beginning (or the first price) to its end. `changes` are those of the span, newest
- * first; `before` is the price that was in effect when it began. Empty when there was no price yet.
+ * The steps of a span, oldest first, from its beginning (or the first price) to its end. `changes` are the price changes in
+ * the span, newest first; `before` is the price in effect when it began. Empty when there was no price yet.
  */
 export function stepsWithin(
   span: Omit<Span, 'isOpen'>,
@@ -62,7 +62,7 @@ export function stepsWithin(
   return steps;
 }
 
-/** The lowest of steps that {@link stepsWithin} made; of equal ones the latest run. `null` for none. */
+/** The lowest price of steps from {@link stepsWithin}. If it occurs several times, the latest period; `null` without steps. */
 export function lowestOf(steps: readonly Step[]): Lowest | null {
   if (steps.length === 0) return null;
   const price = Math.min(...steps.map((step) => step.price));
@@ -72,7 +72,7 @@ export function lowestOf(steps: readonly Step[]): Lowest | null {
   return { price, fromMs: steps[from]!.atMs, untilMs: (steps[until + 1] ?? steps[until])!.atMs };
 }
 
-/** The step in effect at a moment: its place, or 0 before the first. */
+/** The index of the step in effect at a time; 0 before the first step. */
 export function stepAt(steps: readonly Step[], atMs: number): number {
   return Math.max(
     0,
@@ -80,7 +80,7 @@ export function stepAt(steps: readonly Step[], atMs: number): number {
   );
 }
 
-/** By how much a price changed, as a share of the one before; `null` where there is none to compare with. */
+/** The relative change of a price; `null` when the previous price is missing or 0. */
 export function shareOf(change: PriceChange): number | null {
   return change.previousPrice === null || change.previousPrice === 0 ? null : change.price / change.previousPrice - 1;
 }

@@ -1,4 +1,4 @@
-/** WCAG 2.2 AA as far as axe can measure it, in both themes and both sizes, and the way of the keyboard. */
+/** WCAG 2.2 AA, as far as axe can check it, in both themes and sizes; and keyboard navigation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -9,7 +9,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     const look = { viewport, colorScheme, reducedMotion: /** @type {const} */ ('reduce') };
 
-    test(`axe finds nothing on the loaded page (${size}, ${colorScheme})`, async () => {
+    test(`axe finds no violations on the loaded page (${size}, ${colorScheme})`, async () => {
       const { page, close } = await open(look);
       await figures(page);
       await page.getByTestId('click').click();
@@ -19,7 +19,7 @@ for (const [size, viewport] of Object.entries(viewports)) {
       await close();
     });
 
-    test(`axe finds nothing on the failing page (${size}, ${colorScheme})`, async () => {
+    test(`axe finds no violations on the failing page (${size}, ${colorScheme})`, async () => {
       const { page, close } = await open({
         ...look,
         prepare: (page) => page.route('**/stats/**', (route) => route.fulfill(problem(503, 'The statistics are busy'))),
@@ -34,29 +34,20 @@ for (const [size, viewport] of Object.entries(viewports)) {
   }
 }
 
-test('the keyboard reaches everything in reading order, beginning with the way past the header', async () => {
+test('the Tab key reaches everything in reading order, beginning with the skip link', async () => {
   const { page, close } = await open();
   await figures(page);
   await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
   /** @type {(string | undefined)[]} */
   const stops = [];
-  // As far as the last of those below; the bound ends a test that never comes there.
+  // Stops at the last expected element. The limit ends the test if that element is never reached.
   for (let i = 0; i < 60 && stops.at(-1) !== 'Who clicked'; i++) {
     await page.keyboard.press('Tab');
     stops.push(
       await page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.tagName),
     );
   }
-  const order = [
-    'Skip to the content',
-    'Tidemark',
-    'Clicks',
-    '日本語',
-    'Click',
-    'Download CSV',
-    '7 days',
-    'Who clicked',
-  ];
+  const order = ['Skip to content', 'Tidemark', 'Clicks', '日本語', 'Click', 'Download CSV', '7 days', 'Who clicked'];
   const found = order.map((name) => stops.indexOf(name));
   assert.ok(!found.includes(-1), `missing among ${stops.join(', ')}`);
   assert.deepEqual(
@@ -66,7 +57,7 @@ test('the keyboard reaches everything in reading order, beginning with the way p
   await close();
 });
 
-test('a counted click is announced, once for several', async () => {
+test('several counted clicks are announced in one sentence', async () => {
   const { page, close } = await open();
   await figures(page);
   for (let i = 0; i < 3; i++) await page.getByTestId('click').click();

@@ -1,4 +1,4 @@
-/** The way of a click, from the button through the running stack back to the numbers. */
+/** Clicks from the button through the running stack to the figures on the page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { becomes, figures, problem, totalReaches, useBrowser } from './harness.mjs';
@@ -47,7 +47,7 @@ test('the button works from the keyboard, and a key held down is one click', asy
   await close();
 });
 
-test('the table has today on top with the count of the gauge', async () => {
+test('the first row of the table is today, with the same count as the gauge', async () => {
   const { page, close } = await open();
   const before = await figures(page);
   await page.getByTestId('click').click();
@@ -60,7 +60,7 @@ test('the table has today on top with the count of the gauge', async () => {
   await close();
 });
 
-test('a click whose answer was lost is sent again under the same key and counted once', async () => {
+test('a click whose response was lost is sent again with the same key and counted once', async () => {
   /** @type {(string | undefined)[]} */
   const keys = [];
   const { page, close } = await open({
@@ -68,7 +68,7 @@ test('a click whose answer was lost is sent again under the same key and counted
       page.route('**/clicks', async (route) => {
         keys.push(route.request().headers()['idempotency-key']);
         if (keys.length > 1) return route.continue();
-        // The stack stores the click, and the browser never hears of it.
+        // The stack stores the click, but the browser gets no response.
         await route.fetch();
         return route.abort();
       }),
@@ -83,7 +83,7 @@ test('a click whose answer was lost is sent again under the same key and counted
   await close();
 });
 
-test('a refused click says why and can be dismissed', async () => {
+test('a rejected click shows the reason and can be dismissed', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.route('**/clicks', (route) =>
@@ -92,14 +92,14 @@ test('a refused click says why and can be dismissed', async () => {
   });
   await figures(page);
   await page.getByTestId('click').click();
-  await page.getByText('Refused: 1').waitFor();
+  await page.getByText('Rejected: 1').waitFor();
   await page.getByText('The click is not valid: clickCount is too large').waitFor();
   await page.getByRole('button', { name: 'Dismiss' }).click();
-  await page.getByText('Refused: 1').waitFor({ state: 'detached' });
+  await page.getByText('Rejected: 1').waitFor({ state: 'detached' });
   await close();
 });
 
-test('a click made offline is sent when the network is back', async () => {
+test('a click made offline is sent when the browser is online again', async () => {
   const { page, context, close } = await open();
   const before = await figures(page);
   await context.setOffline(true);
@@ -112,7 +112,7 @@ test('a click made offline is sent when the network is back', async () => {
   await close();
 });
 
-test('a click without an answer is sent until there is one, also by the next visit, under its own key', async () => {
+test('a click without a response is retried with the same key, also in the next visit', async () => {
   const { page, context, close } = await open();
   const before = await figures(page);
   /** @type {(string | undefined)[]} */
@@ -122,20 +122,20 @@ test('a click without an answer is sent until there is one, also by the next vis
   });
   await context.route('**/clicks', (route) => route.abort());
   await page.getByTestId('click').click();
-  // After some attempts the visitor is told, and the page goes on.
+  // After some attempts, the page shows a notice and continues to retry.
   await page.getByText('Not sent yet: 1').waitFor();
   await page.getByText('This page keeps trying').first().waitFor();
   const attempts = keys.length;
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await becomes(() => keys.length > attempts, true);
-  // The page is left without an answer. Another tab, later, begins with what was left.
+  // The page is closed before a response arrives. A new tab sends the stored click.
   const address = page.url();
   await page.goto('about:blank');
   const later = await context.newPage();
   await later.goto(address);
   await becomes(() => keys.length > attempts + 1, true);
   await context.unroute('**/clicks');
-  // The server recovers, and nobody touches the page: the network that comes back is enough, as is the next attempt.
+  // The server recovers. The next attempt succeeds without any action of the visitor.
   await totalReaches(later, before.total + 1);
   assert.equal(new Set(keys).size, 1);
   await later.locator('[data-phase=counted], [data-phase=ready]').waitFor();
@@ -147,14 +147,14 @@ test('a click without an answer is sent until there is one, also by the next vis
   await close();
 });
 
-test('a visitor may change the name, within the rules of the API', async () => {
+test('a visitor can change the name within the rules of the API', async () => {
   const { page, close } = await open();
   const name = page.getByLabel('Your visitor name');
   const save = page.getByRole('button', { name: 'Save' });
   for (const [wrong, message] of [
-    ['', 'A name needs at least one character.'],
-    ['STAT#DAILY', 'A name cannot contain “#”.'],
-    ['x'.repeat(129), 'A name has at most 128 characters.'],
+    ['', 'Enter at least one character.'],
+    ['STAT#DAILY', 'The name cannot contain “#”.'],
+    ['x'.repeat(129), 'Enter at most 128 characters.'],
   ]) {
     await name.fill(wrong ?? '');
     await save.click();

@@ -1,4 +1,4 @@
-/** What each file of browser tests begins with: one browser, and fresh pages whose scripts must not fail. */
+/** Shared by all browser tests: one browser per file, and a fresh page per test whose scripts must not fail. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -9,10 +9,10 @@ import { launchChromium, stackUrl, viewports } from '../chromium.mjs';
 
 /** @import { Browser, BrowserContextOptions, Page } from 'playwright-core' */
 
-/** Far above what anything takes: it ends a test that hangs, it measures nothing. */
+/** The timeout of a step. It is far longer than any step takes and only ends a test that hangs. */
 const PATIENCE_MS = 20_000;
 
-/** Starts a browser for the file and gives the function that opens a page, the one of clicks when no other is named, in a fresh profile. */
+/** Starts a browser for the test file. Returns a function that opens a page in a fresh profile. */
 export function useBrowser(path = '/tide/') {
   const url = stackUrl();
   /** @type {Browser | undefined} */
@@ -23,7 +23,7 @@ export function useBrowser(path = '/tide/') {
   after(() => browser?.close());
 
   /**
-   * Opens the page, or another address (`at`). `prepare` runs before it loads, to answer requests in the stack's place.
+   * Opens the page, or another path (`at`). `prepare` runs before the page loads and may install scripted responses.
    *
    * @param {BrowserContextOptions & { at?: string, prepare?: (page: Page) => Promise<unknown> }} [options]
    */
@@ -40,9 +40,9 @@ export function useBrowser(path = '/tide/') {
     return {
       page,
       context,
-      /** Ends the visit; a script that failed meanwhile fails the test. */
+      /** Closes the page. A script error on the page fails the test. */
       async close() {
-        // What a scripted server still has to answer is no failure of the test.
+        // A scripted response that is still pending must not fail the test.
         await page.unrouteAll({ behavior: 'ignoreErrors' });
         await context.unrouteAll({ behavior: 'ignoreErrors' });
         await context.close();
@@ -54,7 +54,7 @@ export function useBrowser(path = '/tide/') {
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong: each rule with the elements that break it. @param {Page} page */
+/** The violations that axe finds: each rule with its elements. @param {Page} page */
 export async function violations(page) {
   await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -65,14 +65,18 @@ export async function violations(page) {
   });
 }
 
-/** Waits until something outside the page is as wanted: what a page shows at once reaches its server later. @template T @param {() => T} read @param {T} wanted */
+/**
+ * Waits until a value outside the page is as wanted. A page may show a change before its server has received it.
+ *
+ * @template T @param {() => T} read @param {T} wanted
+ */
 export async function becomes(read, wanted) {
   const until = Date.now() + PATIENCE_MS;
   while (!isDeepStrictEqual(read(), wanted) && Date.now() < until) await setTimeout(20);
   assert.deepEqual(read(), wanted);
 }
 
-/** Waits until the live figures are there, and gives them. @param {Page} page */
+/** Waits for the live figures and returns them. @param {Page} page */
 export async function figures(page) {
   await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
   const number = async (/** @type {string} */ id) => {
@@ -88,7 +92,7 @@ export async function figures(page) {
   };
 }
 
-/** Waits until the total has reached a number. @param {Page} page @param {number} total */
+/** Waits until the total is at least this number. @param {Page} page @param {number} total */
 export async function totalReaches(page, total) {
   await page.waitForFunction((wanted) => {
     const text = document.querySelector('[data-testid=total-clicks]')?.textContent ?? '';
@@ -96,7 +100,7 @@ export async function totalReaches(page, total) {
   }, total);
 }
 
-/** Answers as the API does when it cannot. @param {number} status @param {string} title @param {string} [detail] */
+/** A response with problem details. @param {number} status @param {string} title @param {string} [detail] */
 export function problem(status, title, detail) {
   return {
     status,
@@ -105,7 +109,11 @@ export function problem(status, title, detail) {
   };
 }
 
-/** A problem with a type of its own. @param {number} status @param {string} type @param {string} title @param {Record<string, unknown>} [members] */
+/**
+ * A response with problem details of this type.
+ *
+ * @param {number} status @param {string} type @param {string} title @param {Record<string, unknown>} [members]
+ */
 export function named(status, type, title, members = {}) {
   return {
     status,

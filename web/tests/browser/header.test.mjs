@@ -1,4 +1,4 @@
-/** The header of every page on a phone: two rows at most. */
+/** The header of the pages on a phone has at most two rows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useBrowser } from './harness.mjs';
@@ -6,7 +6,7 @@ import { useBrowser } from './harness.mjs';
 const open = useBrowser();
 
 for (const width of [320, 390, 560, 700])
-  test(`the header takes two rows at most in a window of ${width} pixels, and shows where one is`, async () => {
+  test(`the header has at most two rows in a window of ${width} pixels, and shows the current page`, async () => {
     for (const locale of ['en-GB', 'ja-JP'])
       for (const at of ['/', '/tide/', '/lately/', '/operator/']) {
         const { page, close } = await open({ at, locale, viewport: { width, height: 700 } });
@@ -17,7 +17,7 @@ for (const width of [320, 390, 560, 700])
             return (top + bottom) / 2;
           }),
         );
-        // What is in one row may differ by some pixels.
+        // Elements of one row may differ by some pixels.
         const rows = new Set(middles.map((middle) => Math.round(middle / 20)));
         const apart = [...rows].filter((row) => !rows.has(row - 1));
         assert.ok(apart.length <= 2, `${at} ${locale}: ${middles.join(', ')}`);

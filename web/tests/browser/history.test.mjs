@@ -1,4 +1,4 @@
-/** The days and months: ranges, the table, the CSV. */
+/** Days and months of the clicks page: ranges, table, CSV file and charts. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -6,10 +6,10 @@ import { figures, problem, useBrowser } from './harness.mjs';
 
 const open = useBrowser();
 
-/** The UTC day that lies `days` from today. @param {number} days */
+/** The UTC day `days` after today. @param {number} days */
 const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-test('a ready-made range shows that many days, newest first', async () => {
+test('a preset shows that many days, newest first', async () => {
   const { page, close } = await open();
   await figures(page);
   await page.getByRole('button', { name: '7 days', exact: true }).click();
@@ -22,7 +22,7 @@ test('a ready-made range shows that many days, newest first', async () => {
   await close();
 });
 
-test('two dates of one’s own are a range, and all its days can be shown', async () => {
+test('two chosen dates are a range, and all its days can be shown', async () => {
   const { page, close } = await open();
   await figures(page);
   await page.getByLabel('From', { exact: true }).first().fill(day(-14));
@@ -31,7 +31,7 @@ test('two dates of one’s own are a range, and all its days can be shown', asyn
   await close();
 });
 
-test('a range upside down or over 400 days is explained, and nothing is asked of the API', async () => {
+test('a reversed range or one over 400 days shows an error and sends no request', async () => {
   const { page, close } = await open();
   await figures(page);
   await page.locator('[data-testid=days] tr:not([aria-hidden])').first().waitFor();
@@ -40,12 +40,12 @@ test('a range upside down or over 400 days is explained, and nothing is asked of
   page.on('request', (request) => asked.push(request.url()));
   const [from, to] = [page.getByLabel('From', { exact: true }).first(), page.getByLabel('To', { exact: true }).first()];
   await from.fill(day(1));
-  await page.getByText('The first day lies after the last.').waitFor();
+  await page.getByText('The “From” date must not be after the “To” date.').waitFor();
   assert.equal(await from.getAttribute('aria-invalid'), 'true');
   await from.fill(day(-400));
-  await page.getByText('A range has at most 400 days.').waitFor();
+  await page.getByText('Choose a range of at most 400 days.').waitFor();
   await from.fill('');
-  await page.getByText('Choose both days.').waitFor();
+  await page.getByText('Choose both dates.').waitFor();
   assert.deepEqual(
     asked.filter((url) => url.includes('from=')),
     [],
@@ -56,7 +56,7 @@ test('a range upside down or over 400 days is explained, and nothing is asked of
   await close();
 });
 
-test('the CSV has a heading and one line per day of the range, oldest first', async () => {
+test('the CSV file has a header and one line per day of the range, oldest first', async () => {
   const { page, close } = await open();
   const { today } = await figures(page);
   await page.getByRole('button', { name: '7 days', exact: true }).click();
@@ -75,7 +75,7 @@ test('the CSV has a heading and one line per day of the range, oldest first', as
   await close();
 });
 
-test('a CSV that cannot be made says so', async () => {
+test('a failed CSV download shows an error', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.route('**/stats/daily?*', (route) =>
@@ -86,12 +86,12 @@ test('a CSV that cannot be made says so', async () => {
   });
   await figures(page);
   await page.getByRole('button', { name: 'Download CSV' }).click();
-  await page.getByText('The CSV could not be made').waitFor();
+  await page.getByText('Could not create the CSV file').waitFor();
   await page.getByText('The statistics are busy').waitFor();
   await close();
 });
 
-test('both charts are drawn, and pointing at a bar tells its numbers', async () => {
+test('both charts are drawn, and a tooltip shows the numbers of a bar', async () => {
   const { page, close } = await open();
   await figures(page);
   const chart = page.getByRole('img', { name: /^Chart: By day/ });

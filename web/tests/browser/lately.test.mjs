@@ -1,4 +1,4 @@
-/** The page of what happened lately against a scripted server: its order, its way down, and how what is new comes in. */
+/** The recent events page against a scripted server: order, older entries, and new entries. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problem, useBrowser } from './harness.mjs';
@@ -18,24 +18,24 @@ async function openLog(server, options = {}) {
 /** @param {Page} page */
 const lines = (page) => page.getByTestId('log').locator('li');
 
-/** When the shown entries were. @param {Page} page @returns {Promise<string[]>} */
+/** The times of the shown entries. @param {Page} page @returns {Promise<string[]>} */
 const times = (page) =>
   lines(page)
     .locator('time')
     .evaluateAll((all) => all.map((time) => time.getAttribute('datetime') ?? ''));
 
-/** Waits until so many entries are shown. @param {Page} page @param {number} count */
+/** Waits until exactly this many entries are shown. @param {Page} page @param {number} count */
 const shown = (page, count) =>
   page.waitForFunction((n) => document.querySelectorAll('[data-testid=log] li').length === n, count);
 
-/** Waits until at least so many entries are shown. @param {Page} page @param {number} count */
+/** Waits until at least this many entries are shown. @param {Page} page @param {number} count */
 const atLeast = (page, count) =>
   page.waitForFunction((n) => document.querySelectorAll('[data-testid=log] li').length >= n, count);
 
-/** Something new. @param {number} n */
+/** A new entry. @param {number} n */
 const news = (n) => entry(now + n, `News ${n}`, { kind: 'harbour-master' }, n);
 
-test('entries stand newest first, in the reader’s days', async () => {
+test('entries are sorted newest first and grouped by the reader’s days', async () => {
   const server = new ShopServer();
   server.entries = [
     entry(Date.UTC(2026, 10, 21, 14), 'A', {}),
@@ -51,11 +51,11 @@ test('entries stand newest first, in the reader’s days', async () => {
   ]);
   assert.deepEqual(await lines(page).locator('p').allInnerTexts(), ['A', 'B', 'C', 'D']);
   assert.deepEqual(await lines(page).locator('time').allInnerTexts(), ['23:00', '00:00', '23:59', '23:00']);
-  await page.getByText('The journal begins here.').waitFor();
+  await page.getByText('There are no older events.').waitFor();
   await close();
 });
 
-test('older entries stream in on the way down, each once, to the end', async () => {
+test('scrolling down loads all older entries, each once', async () => {
   const server = new ShopServer();
   server.entries = entries(333);
   const { page, close } = await openLog(server);
@@ -63,7 +63,7 @@ test('older entries stream in on the way down, each once, to the end', async () 
     await page.mouse.wheel(0, 20_000);
     await atLeast(page, count + 1);
   }
-  await page.getByText('The journal begins here.').waitFor();
+  await page.getByText('There are no older events.').waitFor();
   const all = await times(page);
   assert.deepEqual(
     all,
@@ -72,7 +72,7 @@ test('older entries stream in on the way down, each once, to the end', async () 
   await close();
 });
 
-test('pages without an entry do not stop the way down', async () => {
+test('pages without entries do not stop the loading of older ones', async () => {
   const server = new ShopServer();
   server.answers['GET /journal/suite'] = (route) => {
     const step = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
@@ -81,27 +81,27 @@ test('pages without an entry do not stop the way down', async () => {
   };
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByText('At last').waitFor();
-  await page.getByText('The journal begins here.').waitFor();
+  await page.getByText('There are no older events.').waitFor();
   await close();
 });
 
-test('new entries appear on top by themselves, and are announced', async () => {
+test('new entries appear on top automatically and are announced', async () => {
   const server = new ShopServer();
   const { page, close } = await openLog(server);
   server.entries = [news(2), news(1), ...server.entries];
   await shown(page, 52);
   assert.match(await lines(page).first().innerText(), /News 2/);
-  await page.locator('[aria-live=polite]').getByText('2 new entries').waitFor({ state: 'attached' });
+  await page.locator('[aria-live=polite]').getByText('2 new events').waitFor({ state: 'attached' });
   await close();
 });
 
-test('whoever reads further down is not disturbed', async () => {
+test('new entries wait behind a button while somebody reads further down', async () => {
   const server = new ShopServer();
   const { page, close } = await openLog(server);
   await page.mouse.wheel(0, 900);
   await page.waitForFunction(() => scrollY > 800);
   server.entries = [news(1), ...server.entries];
-  const button = page.getByRole('button', { name: '1 new entry' });
+  const button = page.getByRole('button', { name: '1 new event' });
   await button.waitFor();
   assert.equal(await page.getByText('News 1').count(), 0);
   await button.click();
@@ -111,7 +111,7 @@ test('whoever reads further down is not disturbed', async () => {
   await close();
 });
 
-test('more news than a page holds leave no gap, and too many begin the list anew', async () => {
+test('more new entries than a page holds leave no gap, and too many restart the list', async () => {
   const server = new ShopServer();
   const { page, close } = await openLog(server);
   const old = server.entries;
@@ -126,7 +126,7 @@ test('more news than a page holds leave no gap, and too many begin the list anew
   await close();
 });
 
-test('an entry that is told late takes its place', async () => {
+test('an entry that arrives late is inserted at its place', async () => {
   const server = new ShopServer();
   server.entries = [news(9), news(7), ...entries(3)];
   const { page, close } = await openLog(server);
@@ -139,7 +139,7 @@ test('an entry that is told late takes its place', async () => {
   await close();
 });
 
-test('products have their names and a way to them', async () => {
+test('products have their names and a link', async () => {
   const { page, close } = await openLog(new ShopServer());
   const link = page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).first();
   await link.click();
@@ -147,7 +147,7 @@ test('products have their names and a way to them', async () => {
   await close();
 });
 
-test('a journal that cannot be read says so, and comes when it can', async () => {
+test('a failed request shows an error, and the next one recovers', async () => {
   const server = new ShopServer();
   server.answers['GET /journal/suite'] = (route) => route.fulfill(problem(500, 'Out of ink'));
   const { page, close } = await open({ prepare: (page) => server.install(page) });
@@ -159,7 +159,7 @@ test('a journal that cannot be read says so, and comes when it can', async () =>
   await close();
 });
 
-test('older entries that cannot be read wait for the button', async () => {
+test('after older entries failed to load, the button retries', async () => {
   const server = new ShopServer();
   server.answers['GET /journal/suite'] = (route) =>
     new URL(route.request().url()).searchParams.has('cursor')
@@ -167,14 +167,14 @@ test('older entries that cannot be read wait for the button', async () => {
       : route.fulfill({ json: { items: server.entries.slice(0, 50), cursor: '50' } });
   const { page, close } = await openLog(server);
   await page.mouse.wheel(0, 20_000);
-  await page.getByText('Older entries cannot be read').waitFor();
+  await page.getByText('Could not load older events').waitFor();
   server.answers = {};
   await page.getByRole('button', { name: 'Try again' }).click();
   await atLeast(page, 100);
   await close();
 });
 
-test('without a network the page says so and keeps what it has', async () => {
+test('an offline page says so and keeps its entries', async () => {
   const { page, context, close } = await openLog(new ShopServer());
   await context.setOffline(true);
   await page.getByText('You are offline').waitFor();
@@ -184,7 +184,7 @@ test('without a network the page says so and keeps what it has', async () => {
   await close();
 });
 
-test('the same entries are told in Japanese', async () => {
+test('the same entries are shown in Japanese', async () => {
   const { page, close } = await openLog(new ShopServer(), { locale: 'ja-JP' });
   await page.getByRole('heading', { name: '最近のできごと' }).waitFor();
   await page.getByText('の価格が €17.90 から €14.90 になりました(−17%)。').first().waitFor();

@@ -1,4 +1,4 @@
-/** WCAG 2.2 AA as far as axe can measure it, in every scene of the start page, the game, the shop, the journal, the medication log and the operator's page, in both themes and both sizes. */
+/** WCAG 2.2 AA, as far as axe can check it, in every scene of every page, in both themes and sizes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -18,12 +18,12 @@ for (const [name, scene] of Object.entries({
   ...okusuriScenes,
   ...operatorScenes,
 })) {
-  // Two of the four combinations show each theme and each size.
+  // These two combinations cover each theme and each size.
   for (const [size, colorScheme] of /** @type {const} */ ([
     ['desktop', 'light'],
     ['phone', 'dark'],
   ])) {
-    test(`axe finds nothing in the scene "${name}" (${size}, ${colorScheme})`, async () => {
+    test(`axe finds no violations in the scene "${name}" (${size}, ${colorScheme})`, async () => {
       const look = {
         viewport: viewports[size],
         colorScheme,

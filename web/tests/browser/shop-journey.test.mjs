@@ -1,4 +1,4 @@
-/** From a new product to the line about it on the page of what happened lately, on the real stack. */
+/** A product from its creation to its entries in the journal, on the running stack. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useBrowser } from './harness.mjs';
@@ -9,42 +9,42 @@ const open = useBrowser('/shop/');
 const token = process.env['TIDEMARK_STAFF_TOKEN'];
 if (!token)
   throw new Error(
-    'TIDEMARK_STAFF_TOKEN is not set. The running stack prints its tokens; `make test` sets it by itself.',
+    'TIDEMARK_STAFF_TOKEN is not set. The running stack prints its tokens; `make test` sets it automatically.',
   );
 
 /** @param {Page} page @param {string} text */
 async function useToken(page, text) {
   await page.getByLabel('Staff token').fill(text);
-  await page.getByRole('button', { name: 'Use', exact: true }).click();
+  await page.getByRole('button', { name: 'Use token', exact: true }).click();
 }
 
 /** @param {Page} page @param {string} name */
 const field = (page, name) => page.getByRole('textbox', { name, exact: true });
 
-/** Makes a product by hand and stays on its page. @param {Page} page @param {string} id @param {string} name */
+/** Creates a product in the form and stays on its page. @param {Page} page @param {string} id @param {string} name */
 async function create(page, id, name) {
   await page.getByRole('link', { name: 'New product' }).click();
   await useToken(page, String(token));
-  await field(page, 'Id').fill(id);
+  await field(page, 'ID').fill(id);
   await field(page, 'Name').fill(name);
   await field(page, 'Currency').fill('EUR');
   await field(page, 'Price').fill('14,90');
-  await field(page, 'In stock').fill('5');
-  await field(page, 'Low stock from').fill('3');
+  await field(page, 'Initial stock').fill('5');
+  await field(page, 'Low-stock level').fill('3');
   await field(page, 'Your name').fill('Mio');
-  await page.getByRole('button', { name: 'Create the product' }).click();
+  await page.getByRole('button', { name: 'Create product' }).click();
   await page.getByRole('heading', { name }).waitFor();
 }
 
 /** @param {Page} page @param {string} movement @param {string} quantity */
 async function move(page, movement, quantity) {
-  await page.getByRole('button', { name: 'Move stock' }).click();
+  await page.getByRole('button', { name: 'Change stock' }).click();
   await page.locator('fieldset').getByText(movement, { exact: true }).click();
   await page.getByLabel('Quantity').fill(quantity);
-  await page.getByRole('button', { name: 'Write it down' }).click();
+  await page.getByRole('button', { name: 'Record movement' }).click();
 }
 
-test('a product is made, gets another price, loses goods, and all of it stands in its ledgers and in the journal', async () => {
+test('a new product, its price change and its stock movements appear in its ledgers and in the journal', async () => {
   const id = `mug-${Date.now()}`;
   const name = `Mug ${id}`;
   const { page, context, close } = await open();
@@ -53,21 +53,21 @@ test('a product is made, gets another price, loses goods, and all of it stands i
 
   await page.getByLabel('New price in EUR').fill('12.90');
   await page.getByLabel('Reason').fill('Winter sale');
-  await page.getByRole('button', { name: 'Set the price' }).click();
-  await page.getByText('The price is €12.90 now.').waitFor();
+  await page.getByRole('button', { name: 'Set price' }).click();
+  await page.getByText('The price is now €12.90.').waitFor();
   await page.getByTestId('price').getByText('€12.90').waitFor();
   await page.getByText('Lowest price in the 30 days before this reduction: €14.90 (now −13%).').waitFor();
   await page.getByRole('img', { name: /2 changes, between €12\.90 and €14\.90/ }).waitFor();
-  await page.getByText('The changes as a table (2)').click();
+  await page.getByText('List of price changes (2)').click();
   assert.match(
     await page.getByTestId('changes').locator('tr').first().innerText(),
     /€12\.90\s+−13%\s+Winter sale\s+Mio/,
   );
 
-  await move(page, 'Went out', '6');
-  await page.getByText('5 in stock, 0 of them reserved, 5 to take. Nothing was moved.').waitFor();
-  await move(page, 'Went out', '2');
-  await page.getByText('Written. The stock is 3 now.').waitFor();
+  await move(page, 'Removed', '6');
+  await page.getByText('Not enough stock: 5 in stock, 0 reserved, 5 available. Nothing was changed.').waitFor();
+  await move(page, 'Removed', '2');
+  await page.getByText('Recorded. The stock is now 3.').waitFor();
   await page.getByTestId('stock').getByText('3', { exact: true }).waitFor();
   await page.getByText('Low stock', { exact: true }).waitFor();
   const ledger = page.getByTestId('ledger').locator('tr.line');
@@ -75,7 +75,7 @@ test('a product is made, gets another price, loses goods, and all of it stands i
   assert.deepEqual(
     (await ledger.allInnerTexts()).map((row) => row.split('\t').slice(1, 5)),
     [
-      ['Went out', '−2', '5', '3'],
+      ['Removed', '−2', '5', '3'],
       ['Counted', '+5', '0', '5'],
     ],
   );
@@ -89,31 +89,31 @@ test('a product is made, gets another price, loses goods, and all of it stands i
   await activity.first().waitFor();
   assert.match(await activity.first().innerText(), /visitor-1\s+viewed\s+from: list/);
 
-  // Whoever comes without the token sees the prices and nothing of who made them.
+  // Without the token, a visitor sees the prices but not the names and reasons.
   const visitor = await context.newPage();
   await visitor.goto(page.url());
-  await visitor.getByText('The changes as a table (2)').click();
+  await visitor.getByText('List of price changes (2)').click();
   await visitor.getByTestId('changes').locator('tr').nth(1).waitFor();
   assert.equal(await visitor.getByText('Winter sale').count(), 0);
 
-  await page.getByRole('link', { name: 'Lately' }).click();
+  await page.getByRole('link', { name: 'Recent events' }).click();
   const log = page.getByTestId('log').locator('li').filter({ hasText: name });
-  await log.getByText('costs €12.90 now, it was €14.90 (−13%).').waitFor();
-  await log.getByText('runs low: 3 left, low from 3.').waitFor();
-  // How goods move is in a stream for staff.
-  assert.equal(await log.getByText('2 went out').count(), 0);
+  await log.getByText('changed in price from €14.90 to €12.90 (−13%).').waitFor();
+  await log.getByText('is low in stock: 3 left (low-stock level: 3).').waitFor();
+  // Stock movements are in the journal stream for staff.
+  assert.equal(await log.getByText('removed 2').count(), 0);
   await log.getByRole('link', { name }).first().click();
   await page.getByRole('heading', { name }).waitFor();
   await close();
 });
 
-test('an archived product leaves the list, and comes back', async () => {
+test('an archived product leaves the list and can be restored', async () => {
   const id = `jug-${Date.now()}`;
   const name = `Jug ${id}`;
   const { page, context, close } = await open();
   await create(page, id, name);
   await page.getByRole('button', { name: 'Archive', exact: true }).click();
-  await page.getByRole('button', { name: 'Archive the product' }).click();
+  await page.getByRole('button', { name: 'Archive product' }).click();
   await page.getByRole('button', { name: 'Yes, archive it' }).click();
   await page.getByTestId('archived').waitFor();
   const ids = async () => {
@@ -123,16 +123,16 @@ test('an archived product leaves the list, and comes back', async () => {
   assert.ok(!(await ids()).includes(id));
   await page.goto(new URL('/shop/?archived', page.url()).href);
   await page.getByRole('link', { name }).click();
-  await page.getByRole('button', { name: 'Restore the product' }).click();
+  await page.getByRole('button', { name: 'Restore product' }).click();
   await page.getByText('Restored.', { exact: true }).waitFor();
   assert.ok((await ids()).includes(id));
   await close();
 });
 
-test('what is written into the journal appears on an open page by itself', async () => {
+test('a new journal entry appears on an open page automatically', async () => {
   const { page, close } = await open({ at: '/lately/' });
   await page
-    .getByText(/The journal begins here|Older entries|Nothing has happened yet/)
+    .getByText(/There are no older events|Load older events|No events yet/)
     .first()
     .waitFor();
   const message = `The harbour master waved at ${Date.now()}.`;
@@ -145,11 +145,11 @@ test('what is written into the journal appears on an open page by itself', async
   await close();
 });
 
-test('a wrong token is refused when it is entered', async () => {
+test('a wrong token is rejected when it is entered', async () => {
   const { page, close } = await open({ at: '/shop/?new' });
   await useToken(page, 'not-the-token');
   await page.getByText('The token was not accepted.').waitFor();
   assert.equal(await page.getByLabel('Staff token').inputValue(), 'not-the-token');
-  assert.equal(await page.getByRole('button', { name: 'Create the product' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Create product' }).count(), 0);
   await close();
 });

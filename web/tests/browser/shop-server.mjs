@@ -1,30 +1,30 @@
-/** A server for the pages of the shop and of what happened lately that says what the test tells it to, on a day that stands still. */
+/** A scripted server for the shop page and the recent events page, with a fixed time. */
 import { named, problem } from './harness.mjs';
 
 /** @import { Page, Route } from 'playwright-core' */
 
 /**
- * A JSON object, its members known to the test alone.
+ * A JSON object whose members only the test knows.
  *
  * @typedef {Record<string, any>} Json
  */
 
-/** Now. */
+/** The fixed time. */
 export const now = Date.UTC(2026, 10, 21, 14, 5);
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const LEDGER_PAGE = 25;
 
-/** A moment as the API writes it. @param {number} epochMs */
+/** A time in the API's format. @param {number} epochMs */
 export const moment = (epochMs) => new Date(epochMs).toISOString().replace('Z', '000000Z');
 
-/** A UUIDv7 of that moment. @param {number} epochMs @param {number} [n] */
+/** A UUIDv7 of this time. @param {number} epochMs @param {number} [n] */
 export function idAt(epochMs, n = 0) {
   const time = epochMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${n.toString(16).padStart(12, '0')}`;
 }
 
-/** A product of the API. @param {Json} [changes] */
+/** A product in the API's format. @param {Json} [changes] */
 export function product(changes = {}) {
   const all = { stock: 42, reserved: 6, ...changes };
   return {
@@ -41,7 +41,7 @@ export function product(changes = {}) {
   };
 }
 
-/** Prices in the order in which they were set: days before now, and cents. */
+/** Prices, oldest first: days before now, and cents. */
 const COST = [
   [400, 1_590],
   [352, 1_690],
@@ -60,7 +60,7 @@ const COST = [
   [3.2, 1_490],
 ];
 
-/** The price rows of a product, newest first. @param {string} id @param {string} currency */
+/** The price changes of a product, newest first. @param {string} id @param {string} currency */
 export function priceRows(id, currency) {
   return COST.map(([days = 0, price], i) => {
     const at = now - days * DAY_MS;
@@ -77,7 +77,7 @@ export function priceRows(id, currency) {
   }).toReversed();
 }
 
-/** The ledger's rows, newest first; the newest leaves the stock. @param {number} stock @param {number} count */
+/** The rows of the stock ledger, newest first; `stock` is the stock after the newest. @param {number} stock @param {number} count */
 export function ledgerRows(stock, count) {
   const kinds = [
     ['OUT', -3, 'Sold', 'order-1181'],
@@ -112,7 +112,7 @@ export function entry(epochMs, message, attributes, n = 0) {
   return { id: idAt(epochMs, n), at: moment(epochMs), message, attributes };
 }
 
-/** Entries of some days, newest first: each kind, one that the page has no words for, and one whose facts are missing. @param {number} count */
+/** Entries of some days, newest first: each kind, an unknown kind, and one without attributes. @param {number} count */
 export function entries(count) {
   /** @type {(readonly [string, Json])[]} */
   const kinds = [
@@ -168,15 +168,15 @@ export class ShopServer {
     occurredAt: moment(now - i * HOUR_MS),
     ...(i % 4 === 3 && { attributes: { query: 'mug', place: 'home' } }),
   }));
-  /** Requests that change something. @type {{ path: string, body: Json, key: string | null, token: string | null }[]} */
+  /** The received changes. @type {{ path: string, body: Json, key: string | null, token: string | null }[]} */
   changes = [];
-  /** Answers that differ from the usual ones, by "METHOD path". @type {Record<string, (route: Route) => unknown>} */
+  /** Responses that replace the default ones, by "METHOD path". @type {Record<string, (route: Route) => unknown>} */
   answers = {};
   token = 'token-1';
   /** Entries per page of the journal. */
   journalPage = 50;
 
-  /** For `prepare`. @param {Page} page */
+  /** Installs the server; for `prepare`. @param {Page} page */
   async install(page) {
     await page.clock.setFixedTime(now);
     await page.route(
@@ -185,7 +185,7 @@ export class ShopServer {
     );
   }
 
-  /** Lets the browser have the staff's token already. @param {Page} page */
+  /** Installs the server and stores the staff token in the browser. @param {Page} page */
   async staff(page) {
     await page.addInitScript(() => {
       sessionStorage.setItem('tidemark.staff-token', 'token-1');
@@ -209,12 +209,12 @@ export class ShopServer {
     const isStaff = token === `Bearer ${this.token}`;
     if (token !== null && !isStaff) return route.fulfill(named(401, 'invalid-token', 'The token is not valid'));
     if (pathname === '/journal/suite') {
-      return route.fulfill({ json: part(this.entries, searchParams, this.journalPage) });
+      return route.fulfill({ json: listPage(this.entries, searchParams, this.journalPage) });
     }
     if (pathname === '/products') {
       const limit = Number(searchParams.get('limit'));
       return route.fulfill({
-        json: part(
+        json: listPage(
           this.products
             .filter(({ archivedAt }) => (archivedAt !== undefined) === searchParams.has('archived'))
             .map(({ id, name }) => ({ id, name })),
@@ -246,12 +246,12 @@ export class ShopServer {
         const items = rows
           .filter(({ createdAt }) => Date.parse(createdAt) >= from && Date.parse(createdAt) < to)
           .map(({ reason, changedBy, ...row }) => (isStaff ? { ...row, reason, changedBy } : row));
-        return route.fulfill({ json: part(items, query, limit) });
+        return route.fulfill({ json: listPage(items, query, limit) });
       }
       case 'GET inventory':
-        return route.fulfill({ json: part(this.ledger, query, LEDGER_PAGE) });
+        return route.fulfill({ json: listPage(this.ledger, query, LEDGER_PAGE) });
       case 'GET activities':
-        return route.fulfill({ json: part(this.activities, query, LEDGER_PAGE) });
+        return route.fulfill({ json: listPage(this.activities, query, LEDGER_PAGE) });
       case 'POST price': {
         const { price } = route.request().postDataJSON();
         const changed = price !== found['price'];
@@ -305,8 +305,8 @@ function summary(product) {
   };
 }
 
-/** A part of a list, as the API gives it. @param {readonly Json[]} items @param {URLSearchParams} query @param {number} limit */
-function part(items, query, limit) {
+/** A page of a list in the API's format. @param {readonly Json[]} items @param {URLSearchParams} query @param {number} limit */
+function listPage(items, query, limit) {
   const from = Number(query.get('cursor') ?? 0);
   const end = from + limit;
   return { items: items.slice(from, end), ...(end < items.length && { cursor: String(end) }) };

@@ -1,4 +1,4 @@
-/** The shop's page against a scripted server: what is sent, what is said, and what a lost answer does. */
+/** The shop page against a scripted server: its requests, its texts, and lost responses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { named, useBrowser } from './harness.mjs';
@@ -9,7 +9,7 @@ import { moment, now, priceRows, product, ShopServer } from './shop-server.mjs';
 const mug = '/shop/?product=mug-035';
 const open = useBrowser(mug);
 
-/** Opens the mug's page for somebody who has the token. @param {ShopServer} server @param {Parameters<typeof open>[0]} [options] */
+/** Opens the page of the mug with the staff token. @param {ShopServer} server @param {Parameters<typeof open>[0]} [options] */
 async function openStaff(server, options = {}) {
   const visit = await open({ prepare: (page) => server.staff(page), ...options });
   await visit.page.getByTestId('ledger').locator('tr.line').first().waitFor();
@@ -19,26 +19,26 @@ async function openStaff(server, options = {}) {
 /** @param {Page} page @param {string} price */
 async function setPrice(page, price) {
   await page.getByLabel('New price in EUR').fill(price);
-  await page.getByRole('button', { name: 'Set the price' }).click();
+  await page.getByRole('button', { name: 'Set price' }).click();
 }
 
 /** @param {Page} page @param {string} movement @param {string} quantity */
 async function move(page, movement, quantity) {
-  await page.getByRole('button', { name: 'Move stock' }).click();
+  await page.getByRole('button', { name: 'Change stock' }).click();
   await page.locator('fieldset').getByText(movement, { exact: true }).click();
   await page.getByLabel('Quantity').fill(quantity);
-  await page.getByRole('button', { name: 'Write it down' }).click();
+  await page.getByRole('button', { name: 'Record movement' }).click();
 }
 
-/** The rows of the table of changes. @param {Page} page */
+/** The rows of the price changes. @param {Page} page */
 const changes = (page) => page.getByTestId('changes').locator('tr');
 
-test('a price is sent in minor units with a key, however it was written', async () => {
+test('a price is sent in minor units with a key, in whatever format it was typed', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
   await page.getByLabel('Reason').fill('  Winter ');
   await setPrice(page, '1.234,5');
-  await page.getByText('The price is €1,234.50 now.').waitFor();
+  await page.getByText('The price is now €1,234.50.').waitFor();
   const [sent] = server.changes;
   assert.equal(sent?.path, '/products/mug-035/price');
   assert.deepEqual(sent?.body, { price: 123_450, currency: 'EUR', reason: 'Winter', changedBy: 'Mio' });
@@ -49,14 +49,14 @@ test('a price is sent in minor units with a key, however it was written', async 
   await close();
 });
 
-test('what is no price is told and not sent', async () => {
+test('an invalid price shows an error and is not sent', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
   for (const [typed, said] of [
-    ['12.345.6', 'This is not an amount.'],
-    ['0.005', 'That is finer than the currency’s smallest coin.'],
-    ['-3', 'A price cannot be below zero.'],
-    ['', 'Please write a price.'],
+    ['12.345.6', 'Enter a valid amount.'],
+    ['0.005', 'This currency has fewer decimal places.'],
+    ['-3', 'The price cannot be negative.'],
+    ['', 'Enter a price.'],
   ]) {
     await setPrice(page, String(typed));
     await page.getByText(String(said)).waitFor();
@@ -65,80 +65,80 @@ test('what is no price is told and not sent', async () => {
   await close();
 });
 
-test('a change whose answer is lost is sent again under its key, also when somebody presses again after a reload', async () => {
+test('a change whose response is lost is sent again with the same key, also after a reload', async () => {
   const server = new ShopServer();
   let isDown = true;
   const post = 'POST /products/mug-035/stock';
   server.answers[post] = (route) => (isDown ? route.abort() : (delete server.answers[post], route.fallback()));
   const { page, close } = await openStaff(server);
-  await move(page, 'Came in', '5');
-  await page.getByText('No answer from the server').waitFor();
+  await move(page, 'Received', '5');
+  await page.getByText('The server is not responding').waitFor();
   const lost = server.changes.length;
-  assert.ok(lost > 1, 'it was tried again');
+  assert.ok(lost > 1, 'it was retried');
   isDown = false;
   server.answers[post] = (route) =>
     route.fulfill({ status: 201, json: { previousStock: 42, newStock: 47, quantity: 5, type: 'IN' } });
   await page.reload();
-  await move(page, 'Came in', '5');
-  await page.getByText('Written. The stock is 47 now.').waitFor();
+  await move(page, 'Received', '5');
+  await page.getByText('Recorded. The stock is now 47.').waitFor();
   assert.equal(server.changes.length, lost + 1);
   assert.equal(new Set(server.changes.map(({ key }) => key)).size, 1);
 
-  // The same once more is meant once more.
-  await move(page, 'Came in', '5');
-  await page.getByText('Written. The stock is 47 now.').waitFor();
+  // After a known outcome, the same change is a new one.
+  await move(page, 'Received', '5');
+  await page.getByText('Recorded. The stock is now 47.').waitFor();
   assert.equal(new Set(server.changes.map(({ key }) => key)).size, 2);
   await close();
 });
 
-test('what the server refuses is told in words, with its numbers', async () => {
+test('a rejected change shows the reason with its numbers', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
   const level = { stock: 1_042, reserved: 6, available: 1_036 };
   for (const [type, said] of [
-    ['insufficient-stock', '1,042 in stock, 6 of them reserved, 1,036 to take. Nothing was moved.'],
-    ['reserved-stock', '6 are promised to orders; the stock cannot fall below that.'],
-    ['stock-overflow', 'The stock would become larger than the ledger can hold.'],
-    ['order-id-reused', 'This order has already moved goods of this product'],
-    ['conflict', 'this one did not get its turn'],
-    ['idempotency-key-reused', 'The same request was sent before'],
-    ['product-not-found', 'There is no such product.'],
+    ['insufficient-stock', 'Not enough stock: 1,042 in stock, 6 reserved, 1,036 available. Nothing was changed.'],
+    ['reserved-stock', '6 are reserved for orders, so the stock cannot be lower.'],
+    ['stock-overflow', 'The stock would be larger than the maximum.'],
+    ['order-id-reused', 'This order has already changed the stock of this product'],
+    ['conflict', 'Too many changes were made at the same time.'],
+    ['idempotency-key-reused', 'This request was sent before with other values.'],
+    ['product-not-found', 'This product does not exist.'],
   ]) {
     server.answers['POST /products/mug-035/stock'] = (route) => route.fulfill(named(409, String(type), 'x', level));
-    await move(page, 'Went out', '40');
+    await move(page, 'Removed', '40');
     await page.getByRole('alert').getByText(String(said)).waitFor();
   }
   server.answers['POST /products/mug-035/stock'] = (route) => route.fulfill(named(409, 'brand-new', 'Never heard of'));
-  await move(page, 'Went out', '40');
+  await move(page, 'Removed', '40');
   await page.getByText('Never heard of').waitFor();
   await close();
 });
 
-test('a movement says what it will make of the stock', async () => {
+test('a movement shows the resulting stock before it is sent', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
-  await page.getByRole('button', { name: 'Move stock' }).click();
+  await page.getByRole('button', { name: 'Change stock' }).click();
   for (const [movement, quantity, said] of [
-    ['Came in', '1,000', 'Stock: 42 → 1,042'],
-    ['Went out', '2', 'Stock: 42 → 40'],
-    ['Correction', '−2', 'Stock: 42 → 40'],
+    ['Received', '1,000', 'Stock: 42 → 1,042'],
+    ['Removed', '2', 'Stock: 42 → 40'],
+    ['Adjusted', '−2', 'Stock: 42 → 40'],
     ['Counted', '0', 'Stock: 42 → 0'],
   ]) {
     await page.locator('fieldset').getByText(String(movement), { exact: true }).click();
     await page.getByLabel('Quantity').fill(String(quantity));
     await page.getByText(String(said)).waitFor();
   }
-  await page.getByRole('button', { name: 'Write it down' }).click();
-  await page.getByText('Written. The stock is 0 now.').waitFor();
+  await page.getByRole('button', { name: 'Record movement' }).click();
+  await page.getByText('Recorded. The stock is now 0.').waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { type: 'COUNT', quantity: 0, changedBy: 'Mio' });
   await close();
 });
 
-test('a product is archived after a question, found among the archived ones, and restored', async () => {
+test('a product is archived after a confirmation, listed among the archived ones, and restored', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
   await page.getByRole('button', { name: 'Archive', exact: true }).click();
-  await page.getByRole('button', { name: 'Archive the product' }).click();
+  await page.getByRole('button', { name: 'Archive product' }).click();
   await page.getByText('Archive “Enamel mug, 0.35 l”? Press the button again to confirm.').waitFor();
   assert.equal(server.changes.length, 0);
   await page.getByRole('button', { name: 'Yes, archive it' }).click();
@@ -146,7 +146,7 @@ test('a product is archived after a question, found among the archived ones, and
   await page.getByText('Archived on 21 Nov 2026').waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: true });
   assert.equal(server.changes.at(-1)?.token, 'Bearer token-1');
-  assert.equal(await page.getByRole('button', { name: 'Change the price' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Change price' }).count(), 0);
 
   await page.getByRole('link', { name: '← All products' }).click();
   const products = page.getByTestId('products').getByRole('link');
@@ -155,21 +155,21 @@ test('a product is archived after a question, found among the archived ones, and
   await page.getByRole('link', { name: 'Archived products' }).click();
   await page.getByRole('heading', { name: 'Archived products' }).waitFor();
   await page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).click();
-  await page.getByRole('button', { name: 'Restore the product' }).click();
+  await page.getByRole('button', { name: 'Restore product' }).click();
   await page.getByText('Restored.', { exact: true }).waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: false });
   await page.getByTestId('archived').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Change the price' }).waitFor();
+  await page.getByRole('button', { name: 'Change price' }).waitFor();
   await close();
 });
 
-test('archived products are shown to whoever has the token', async () => {
+test('archived products require the token', async () => {
   const server = new ShopServer();
   server.products = [product({ archivedAt: moment(now) })];
   const { page, close } = await open({ at: '/shop/?archived', prepare: (page) => server.install(page) });
   await page.getByLabel('Staff token').fill('token-1');
   assert.equal(await page.getByTestId('products').count(), 0);
-  await page.getByRole('button', { name: 'Use', exact: true }).click();
+  await page.getByRole('button', { name: 'Use token', exact: true }).click();
   await page.getByRole('link', { name: 'Enamel mug, 0.35 l' }).waitFor();
   await close();
 });
@@ -186,37 +186,37 @@ test('the ledger is read page by page', async () => {
   await close();
 });
 
-test('any days can be chosen, and the table has what the chart shows', async () => {
+test('any days can be chosen, and the table has the same changes as the chart', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page), timezoneId: 'Asia/Tokyo' });
-  await page.getByText('The changes as a table (7)').click();
+  await page.getByText('List of price changes (7)').click();
   assert.equal(await changes(page).count(), 7);
   await page.getByRole('button', { name: '30 days' }).click();
-  await page.getByText('The changes as a table (4)').waitFor();
+  await page.getByText('List of price changes (4)').waitFor();
   await page.getByRole('button', { name: 'All' }).click();
-  await page.getByText('The changes as a table (15)').waitFor();
+  await page.getByText('List of price changes (15)').waitFor();
 
   const asked = page.waitForRequest((request) => request.url().includes('/prices?') && request.url().includes('to='));
   await page.getByLabel('From').fill('2026-10-01');
   await page.getByLabel('To', { exact: true }).fill('2026-10-31');
   const query = new URL((await asked).url()).searchParams;
-  // The reader's days, beginning at the reader's midnight; the last one is included.
+  // Days begin at midnight in the reader's time zone; the last day is included.
   assert.equal(query.get('from'), '2026-09-30T15:00:00.000Z');
   assert.equal(query.get('to'), '2026-10-31T15:00:00.000Z');
-  await page.getByText('The changes as a table (2)').waitFor();
+  await page.getByText('List of price changes (2)').waitFor();
 
   await page.getByLabel('To', { exact: true }).fill('2026-09-01');
-  await page.getByText('The first day lies after the last.').waitFor();
+  await page.getByText('The “From” date must not be after the “To” date.').waitFor();
   await page.getByLabel('To', { exact: true }).fill('2027-09-01');
   await page.getByLabel('From').fill('2027-08-01');
-  await page.getByText('These days are still to come.').waitFor();
+  await page.getByText('The “From” date must not be in the future.').waitFor();
   await close();
 });
 
-test('the chart says its lowest in words', async () => {
+test('the chart describes its lowest price in words', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page), timezoneId: 'UTC' });
-  await page.getByRole('button', { name: 'Year' }).click();
+  await page.getByRole('button', { name: '1 year' }).click();
   await page.getByText('lowest €13.90, 24 May 2026 to 31 May 2026').waitFor();
   await page.getByRole('img', { name: /between €13\.90 and €18\.50/ }).waitFor();
   await close();
@@ -228,55 +228,55 @@ test('a day without a change shows the price that was in effect', async () => {
   await page.getByLabel('From').fill('2026-10-30');
   await page.getByLabel('To', { exact: true }).fill('2026-10-30');
   await page.getByText('lowest €17.90').waitFor();
-  await page.getByText('The changes as a table (0)').waitFor();
+  await page.getByText('List of price changes (0)').waitFor();
   await close();
 });
 
-test('a price stands beside the lowest of the last 30 days, a reduction beside the lowest before it', async () => {
+test('the page shows the lowest price of 30 days, and for a reduction the lowest price before it', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page) });
-  await page.getByText('No lower price in the last 30 days.').waitFor();
+  await page.getByText('This is the lowest price in the last 30 days.').waitFor();
   await page.getByText('Lowest price in the 30 days before this reduction: €15.90 (now −6.3%).').waitFor();
   Object.assign(server.products[0] ?? {}, { price: 1_990, version: 2 });
-  await page.getByText('Lowest price of the last 30 days: €14.90.').waitFor();
+  await page.getByText('Lowest price in the last 30 days: €14.90.').waitFor();
   assert.equal(await page.getByTestId('prior').count(), 0);
   await close();
 });
 
-test('reasons and names are shown to who holds the token, and asked for with it', async () => {
+test('reasons and names require the token', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page) });
-  await page.getByText('The changes as a table').click();
+  await page.getByText('List of price changes').click();
   await changes(page).first().waitFor();
   assert.equal(await page.getByText('Autumn sale').count(), 0);
   await page.getByText('For staff').click();
   await page.getByLabel('Staff token').fill('token-1');
-  await page.getByRole('button', { name: 'Use', exact: true }).click();
+  await page.getByRole('button', { name: 'Use token', exact: true }).click();
   await page.getByText('Autumn sale').waitFor();
-  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await page.getByRole('button', { name: 'Forget token' }).click();
   await page.getByText('Autumn sale').waitFor({ state: 'detached' });
   assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes('token-1'));
   await close();
 });
 
-test('a wrong token is told, and the product stays readable without it', async () => {
+test('a wrong token shows an error, and the product stays readable without it', async () => {
   const server = new ShopServer();
   server.token = 'another';
   const { page, close } = await open({ prepare: (page) => server.staff(page) });
-  await page.getByText('The staff’s token was not accepted.').first().waitFor();
-  await page.getByRole('button', { name: 'Forget the token' }).click();
-  await page.getByText('The changes as a table (7)').waitFor();
-  await page.getByText('The staff’s token was not accepted.').waitFor({ state: 'detached' });
+  await page.getByText('The staff token was not accepted.').first().waitFor();
+  await page.getByRole('button', { name: 'Forget token' }).click();
+  await page.getByText('List of price changes (7)').waitFor();
+  await page.getByText('The staff token was not accepted.').waitFor({ state: 'detached' });
   await close();
 });
 
-test('what was typed is still there when another token is asked for', async () => {
+test('typed values stay while another token is entered', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByText('For staff').click();
   const use = async (/** @type {string} */ token) => {
     await page.getByLabel('Staff token').fill(token);
-    await page.getByRole('button', { name: 'Use', exact: true }).click();
+    await page.getByRole('button', { name: 'Use token', exact: true }).click();
   };
   await use('wrong');
   await page.getByText('The token was not accepted.').waitFor();
@@ -284,32 +284,32 @@ test('what was typed is still there when another token is asked for', async () =
   await use('token-1');
   await page.getByLabel('New price in EUR').fill('12.5');
   server.token = 'token-2';
-  await page.getByRole('button', { name: 'Set the price' }).click();
-  await page.getByText('The staff’s token was not accepted.').first().waitFor();
-  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await page.getByRole('button', { name: 'Set price' }).click();
+  await page.getByText('The staff token was not accepted.').first().waitFor();
+  await page.getByRole('button', { name: 'Forget token' }).click();
   await use('token-2');
   assert.equal(await page.getByLabel('New price in EUR').inputValue(), '12.5');
-  await page.getByRole('button', { name: 'Set the price' }).click();
-  await page.getByText('The price is €12.50 now.').waitFor();
+  await page.getByRole('button', { name: 'Set price' }).click();
+  await page.getByText('The price is now €12.50.').waitFor();
   await close();
 });
 
-test('a price of nothing is asked about before it is sent', async () => {
+test('a price of 0 must be confirmed', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
   await setPrice(page, '0');
-  await page.getByText('It makes the product free.').waitFor();
+  await page.getByText('makes the product free.').waitFor();
   assert.equal(server.changes.length, 0);
   await page.getByLabel('New price in EUR').fill('0.5');
-  await page.getByText('It makes the product free.').waitFor({ state: 'detached' });
+  await page.getByText('makes the product free.').waitFor({ state: 'detached' });
   await setPrice(page, '0.00');
   await page.getByRole('button', { name: 'Yes, make it free' }).click();
-  await page.getByText('The price is €0.00 now.').waitFor();
+  await page.getByText('The price is now €0.00.').waitFor();
   assert.equal(server.changes.length, 1);
   await close();
 });
 
-test('the chart tells at its right end since when the price holds', async () => {
+test('the tooltip at the right end shows since when the price is in effect', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   const plot = page.locator('.u-over').first();
@@ -323,17 +323,17 @@ test('the chart tells at its right end since when the price holds', async () => 
   await close();
 });
 
-test('a product that is not there offers to be made, and is made', async () => {
+test('a missing product can be created', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ at: '/shop/?product=tea-1', prepare: (page) => server.staff(page) });
-  await page.getByRole('heading', { name: 'There is no such product' }).waitFor();
+  await page.getByRole('heading', { name: 'Product not found' }).waitFor();
   await page.getByRole('link', { name: 'New product' }).click();
-  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('tea-1');
+  await page.getByRole('textbox', { name: 'ID', exact: true }).fill('tea-1');
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Assam');
   await page.getByLabel('Currency').fill('jpy');
   await page.getByRole('textbox', { name: 'Price', exact: true }).fill('１，２００円');
-  await page.getByLabel('In stock').fill('7');
-  await page.getByRole('button', { name: 'Create the product' }).click();
+  await page.getByLabel('Initial stock').fill('7');
+  await page.getByRole('button', { name: 'Create product' }).click();
   await page.getByRole('heading', { name: 'Assam' }).waitFor();
   assert.deepEqual(server.changes.at(-1)?.body, {
     name: 'Assam',
@@ -347,7 +347,7 @@ test('a product that is not there offers to be made, and is made', async () => {
   await close();
 });
 
-test('an address that holds no id asks nothing and says that there is no such product', async () => {
+test('an address with an invalid ID sends no request and says that the product was not found', async () => {
   const server = new ShopServer();
   let asked = 0;
   const { page, close } = await open({
@@ -357,18 +357,18 @@ test('an address that holds no id asks nothing and says that there is no such pr
       page.on('request', (request) => (asked += request.url().includes('/products') ? 1 : 0));
     },
   });
-  await page.getByRole('heading', { name: 'There is no such product' }).waitFor();
+  await page.getByRole('heading', { name: 'Product not found' }).waitFor();
   await page.getByText('“no id/”').waitFor();
   assert.equal(asked, 0);
   await close();
 });
 
-test('a product is renamed without touching price and stock', async () => {
+test('renaming a product does not send price and stock', async () => {
   const server = new ShopServer();
   const { page, close } = await openStaff(server);
-  await page.getByRole('button', { name: 'Edit the product' }).click();
+  await page.getByRole('button', { name: 'Edit product' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mug');
-  await page.getByLabel('Low stock from').fill('50');
+  await page.getByLabel('Low-stock level').fill('50');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Mug' }).waitFor();
   await page.getByText('Low stock', { exact: true }).waitFor();
@@ -376,7 +376,7 @@ test('a product is renamed without touching price and stock', async () => {
   await close();
 });
 
-test('the list leads to a product and back, with the keyboard’s place', async () => {
+test('the list links to a product, whose heading gets the focus', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ at: '/shop/', prepare: (page) => server.install(page) });
   await page.getByRole('link', { name: 'Kettle for two' }).click();
@@ -389,7 +389,7 @@ test('the list leads to a product and back, with the keyboard’s place', async 
   await close();
 });
 
-test('somebody else’s change appears by itself', async () => {
+test('a change by somebody else appears automatically', async () => {
   const server = new ShopServer();
   const { page, close } = await open({ prepare: (page) => server.install(page) });
   await page.getByTestId('stock').getByText('42').waitFor();
@@ -399,7 +399,7 @@ test('somebody else’s change appears by itself', async () => {
   await close();
 });
 
-test('a product that cannot be read says so, and comes when it can', async () => {
+test('a failed request shows an error, and the next one recovers', async () => {
   const server = new ShopServer();
   server.answers['GET /products/mug-035'] = (route) => route.fulfill(named(503, 'busy', 'Busy'));
   const { page, close } = await open({ prepare: (page) => server.install(page) });
@@ -411,7 +411,7 @@ test('a product that cannot be read says so, and comes when it can', async () =>
   await close();
 });
 
-test('a long history is cut at the newest changes, and says so', async () => {
+test('a long history shows only the newest changes and says so', async () => {
   const server = new ShopServer();
   const [row] = priceRows('mug-035', 'EUR');
   let asked = 0;
@@ -421,8 +421,8 @@ test('a long history is cut at the newest changes, and says so', async () => {
     return route.fulfill({ json: { items: [{ ...row, id: `${at}~${asked}`, createdAt: at }], cursor: String(asked) } });
   };
   const { page, close } = await open({ prepare: (page) => server.install(page) });
-  await page.getByText('The changes as a table').click();
-  await page.getByText('Shown are the latest 5 changes of this range.').waitFor();
+  await page.getByText('List of price changes').click();
+  await page.getByText('Only the latest 5 changes in this range are shown.').waitFor();
   assert.equal(asked, 5);
   await close();
 });

@@ -1,4 +1,4 @@
-/** What the page shows when there is nothing, not yet, or no answer; and how it is dressed. */
+/** The states of the clicks page: empty, loading, failing; and its languages and themes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -6,7 +6,7 @@ import { figures, problem, useBrowser } from './harness.mjs';
 
 const open = useBrowser();
 
-test('an error shows the problem in the server’s words, and trying again recovers', async () => {
+test('an error shows the server’s problem details, and a retry recovers', async () => {
   let failing = true;
   const { page, close } = await open({
     prepare: (page) =>
@@ -14,16 +14,16 @@ test('an error shows the problem in the server’s words, and trying again recov
         failing ? route.fulfill(problem(503, 'The statistics are busy', 'Try again in a moment.')) : route.continue(),
       ),
   });
-  await page.getByText('The live figures cannot be read').waitFor();
+  await page.getByText('Could not load the live figures').waitFor();
   await page.getByText('The statistics are busy: Try again in a moment.').waitFor();
   failing = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await figures(page);
-  await page.getByText('The live figures cannot be read').waitFor({ state: 'detached' });
+  await page.getByText('Could not load the live figures').waitFor({ state: 'detached' });
   await close();
 });
 
-test('an answer that is no problem detail is still told', async () => {
+test('the message of an error without problem details is shown', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.route('**/stats/**', (route) =>
@@ -34,27 +34,27 @@ test('an answer that is no problem detail is still told', async () => {
   await close();
 });
 
-test('a server that does not answer at all is told, and the last figures stay', async () => {
+test('when the server does not respond, the page says so and keeps the last figures', async () => {
   const { page, close } = await open();
   const before = await figures(page);
   await page.route('**/stats/**', (route) => route.abort());
-  await page.getByText('No answer from the server').waitFor();
+  await page.getByText('The server is not responding').waitFor();
   assert.equal((await figures(page)).total, before.total);
   await close();
 });
 
-test('a day without clicks invites the first', async () => {
+test('a day without clicks says so', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.route('**/stats/daily/*', (route) =>
         route.fulfill({ json: { date: route.request().url().slice(-10), totalClicks: 0, uniqueUsers: 0 } }),
       ),
   });
-  await page.getByText('nobody has clicked today').waitFor();
+  await page.getByText('No clicks yet today').waitFor();
   await close();
 });
 
-test('loading keeps the place of what comes', async () => {
+test('the layout does not move when the data arrives', async () => {
   /** @type {() => void} */
   let release = () => {};
   const released = new Promise((/** @type {(value: void) => void} */ resolve) => (release = resolve));
@@ -78,7 +78,7 @@ test('loading keeps the place of what comes', async () => {
   await close();
 });
 
-test('a page in the background asks nothing', async () => {
+test('a page in the background sends no requests', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.addInitScript(() => {
@@ -92,7 +92,7 @@ test('a page in the background asks nothing', async () => {
     document.documentElement.dataset['test'] = 'hidden';
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  // What was asked before may still come to its end; three intervals later nothing may follow.
+  // A request that was already running may finish. After that, there must be none for three intervals.
   await page.waitForTimeout(1_500);
   let asked = 0;
   page.on('request', () => asked++);
@@ -108,12 +108,12 @@ test('a page in the background asks nothing', async () => {
 
 test('the language follows the browser, can be changed, and is remembered', async () => {
   const { page, close } = await open({ locale: 'ja-JP' });
-  await page.getByRole('heading', { name: '正確に数えるクリック' }).waitFor();
+  await page.getByRole('heading', { name: 'クリックの正確な集計' }).waitFor();
   assert.equal(await page.locator('html').getAttribute('lang'), 'ja');
   await page.getByRole('button', { name: 'English' }).click();
-  await page.getByRole('heading', { name: 'Clicks, counted exactly' }).waitFor();
+  await page.getByRole('heading', { name: 'Clicks, counted exactly once' }).waitFor();
   await page.reload();
-  await page.getByRole('heading', { name: 'Clicks, counted exactly' }).waitFor();
+  await page.getByRole('heading', { name: 'Clicks, counted exactly once' }).waitFor();
   assert.equal(await page.locator('html').getAttribute('lang'), 'en');
   assert.equal(await page.title(), 'Clicks · Tidemark');
   await close();

@@ -1,4 +1,4 @@
-/** What each page makes a phone load: all scripts that a visit fetches, compressed as a CDN would. */
+/** The size of all scripts that a visit of each page loads, compressed as by a CDN. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { useBrowser } from './harness.mjs';
 const open = useBrowser('/');
 
 const KB = 1_000;
-/** The most that a page may load, and what the way in, which everybody takes, may. */
+/** The limit of a page, and the lower limit of the start page, which everybody loads first. */
 const PAGE_MAX = 150 * KB;
 const START_MAX = 60 * KB;
 
@@ -25,7 +25,7 @@ for (const [at, max] of /** @type {const} */ ([
     const scripts = new Map();
     const { page, close } = await open({
       at,
-      // The worker loads what its page has loaded already.
+      // The service worker would load the page's scripts again.
       serviceWorkers: 'block',
       prepare: async (page) => {
         page.on('response', (response) => {
@@ -38,7 +38,7 @@ for (const [at, max] of /** @type {const} */ ([
     await page.waitForLoadState('load');
     const bodies = await Promise.all(scripts.values());
     const size = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0);
-    assert.ok(bodies.length >= 2, 'the early script and the page’s own');
+    assert.ok(bodies.length >= 2, 'expects early.js and the page’s own scripts');
     assert.ok(size < max, `${size} bytes in ${[...scripts.keys()].join(', ')}`);
     await close();
   });

@@ -1,4 +1,4 @@
-/** The operator's corner: single clicks, behind the operator's token. */
+/** The list of single clicks, which requires the operator token. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figures, totalReaches, useBrowser } from './harness.mjs';
@@ -9,23 +9,23 @@ const open = useBrowser();
 const token = process.env['TIDEMARK_OPERATOR_TOKEN'];
 if (!token)
   throw new Error(
-    'TIDEMARK_OPERATOR_TOKEN is not set. The running stack prints its tokens; `make test` sets it by itself.',
+    'TIDEMARK_OPERATOR_TOKEN is not set. The running stack prints its tokens; `make test` sets it automatically.',
   );
 
 /** @param {Page} page @param {string} text */
 async function useToken(page, text) {
   await page.locator('summary').click();
   await page.getByLabel('Operator token').fill(text);
-  await page.getByRole('button', { name: 'Use', exact: true }).click();
+  await page.getByRole('button', { name: 'Use token', exact: true }).click();
 }
 
-test('the holder of the token sees the clicks of today and of one visitor, page by page', async () => {
+test('with the token, the clicks of today and of one visitor are listed page by page', async () => {
   const { page, close } = await open();
   const before = await figures(page);
   const name = `operator-test-${Date.now()}`;
   await page.getByLabel('Your visitor name').fill(name);
   await page.getByRole('button', { name: 'Save' }).click();
-  // One more than a page of the list holds.
+  // One more than a page of the list.
   const clicks = 26;
   for (let i = 0; i < clicks; i++) await page.getByTestId('click').click();
   await totalReaches(page, before.total + clicks);
@@ -36,7 +36,7 @@ test('the holder of the token sees the clicks of today and of one visitor, page 
   await rows.first().waitFor();
   assert.equal(await rows.count(), 25);
 
-  await page.getByRole('button', { name: 'Clicks of a visitor' }).click();
+  await page.getByRole('button', { name: 'Search by visitor' }).click();
   assert.equal(await page.getByLabel('Visitor', { exact: true }).inputValue(), name);
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await rows.first().waitFor();
@@ -50,7 +50,7 @@ test('the holder of the token sees the clicks of today and of one visitor, page 
   await close();
 });
 
-test('a click whose count is none, and rows that cannot be read, leave the others in the list', async () => {
+test('an invalid count and unreadable rows do not hide the other clicks', async () => {
   const { page, close } = await open({
     prepare: (page) =>
       page.route('**/days/*/clicks*', (route) => {
@@ -61,23 +61,23 @@ test('a click whose count is none, and rows that cannot be read, leave the other
   });
   await useToken(page, token);
   await page.getByRole('button', { name: 'Show', exact: true }).click();
-  await page.getByText('Not shown, as they cannot be read: 1').waitFor();
+  await page.getByText('Not shown because they could not be read: 1').waitFor();
   assert.deepEqual(await page.locator('[data-testid=who] td.number').allInnerTexts(), ['2', '?']);
   await close();
 });
 
-test('a wrong token is refused in plain words, and can be forgotten', async () => {
+test('a wrong token shows an error and can be removed', async () => {
   const { page, close } = await open();
   await useToken(page, 'not-the-token');
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.getByText('The token was not accepted').waitFor();
   assert.equal(await page.getByTestId('who').count(), 0);
-  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await page.getByRole('button', { name: 'Forget token' }).click();
   await page.getByLabel('Operator token').waitFor();
   await close();
 });
 
-test('the token stays in its tab and out of every address', async () => {
+test('the token stays in its tab and appears in no address', async () => {
   const { page, context, close } = await open();
   await useToken(page, token);
   const request = page.waitForRequest('**/days/**');

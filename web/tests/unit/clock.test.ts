@@ -1,4 +1,4 @@
-/** The server's clock. */
+/** The estimate of the server's clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { observeServerDate, serverNowMs } from '../../src/shared/clock.ts';
@@ -11,7 +11,7 @@ test('a clock that is an hour behind is corrected by the Date header', (context)
   assert.ok(Math.abs(serverNowMs() - NOW_MS) <= 1_000);
 });
 
-test('the grain of the header is not taken for a wrong clock', (context) => {
+test('the resolution of the header is not taken for a wrong clock', (context) => {
   context.mock.timers.enable({ apis: ['Date'], now: NOW_MS });
   observeServerDate('Thu, 02 Oct 2025 10:29:59 GMT', Date.now());
   assert.equal(serverNowMs(), NOW_MS);

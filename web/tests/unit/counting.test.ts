@@ -1,9 +1,9 @@
-/** When a click passes for counted. */
+/** When a click is treated as counted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counting, WAIT_MAX_MS } from '../../src/clicks/counting.ts';
 
-/** One click, sent and stored, on a page that knew a total of 100. */
+/** One click, sent and stored after a total of 100 was read. */
 function storedClick(): Counting {
   const counting = new Counting();
   counting.observe(100, 0);
@@ -21,7 +21,7 @@ test('a stored click waits until the total has risen by it', () => {
   assert.equal(counting.waiting, 0);
 });
 
-test('a click that the total includes before the answer came is counted once it is stored', () => {
+test('a click that the total includes before the response arrives is counted once it is stored', () => {
   const counting = new Counting();
   counting.observe(100, 0);
   counting.underWay(1);
@@ -43,7 +43,7 @@ test('two clicks need a rise of two', () => {
   assert.equal(counting.observe(102, 20), 1);
 });
 
-test('what the total rose by earlier does not count a later click', () => {
+test('an earlier rise of the total does not count a later click', () => {
   const counting = storedClick();
   assert.equal(counting.observe(150, 10), 1);
   counting.underWay(1);
@@ -53,7 +53,7 @@ test('what the total rose by earlier does not count a later click', () => {
   assert.equal(counting.observe(151, 40), 1);
 });
 
-test('a refused click leaves nothing to wait for', () => {
+test('a rejected click is not waited for', () => {
   const counting = new Counting();
   counting.observe(100, 0);
   counting.underWay(1);
@@ -62,7 +62,7 @@ test('a refused click leaves nothing to wait for', () => {
   assert.equal(counting.waiting, 0);
 });
 
-test('a click is not waited for without end', () => {
+test('the wait for a click has a limit', () => {
   const counting = storedClick();
   assert.equal(counting.observe(100, WAIT_MAX_MS), 0);
   assert.equal(counting.waiting, 0);

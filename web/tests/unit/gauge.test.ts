@@ -1,9 +1,9 @@
-/** The scale of the tide gauge. */
+/** The scale of the clicks gauge. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gaugeScale, gaugeTicks } from '../../src/clicks/gauge.ts';
 
-test('more clicks stand higher, and the highest stays below the number above the water', () => {
+test('more clicks are higher, and the highest stay below the number', () => {
   for (const highest of [0, 1, 10, 999, 123_456]) {
     const scale = gaugeScale(highest);
     assert.ok(scale.heightPercent(0) > 0);

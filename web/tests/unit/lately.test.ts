@@ -1,7 +1,7 @@
-/** Entries of the journal: their order, their days, and their words. */
+/** Entries of the journal: their order, their days, and their texts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inDays, meets, merged, type Entry } from '../../src/lately/entries.ts';
+import { groupByDay, overlaps, mergeEntries, type Entry } from '../../src/lately/entries.ts';
 import { sentence } from '../../src/lately/sentence.ts';
 import { words } from '../../src/lately/words.ts';
 
@@ -13,27 +13,27 @@ const entry = (id: string, attributes: Record<string, string> = {}, atMs = 0): E
 });
 const ids = (entries: readonly Entry[]): string => entries.map(({ id }) => id).join('');
 
-test('newer and older pages come together, each entry once, newest first', () => {
-  assert.equal(ids(merged([entry('c'), entry('a')], [entry('d'), entry('c')])), 'dca');
-  assert.equal(ids(merged([], [entry('b'), entry('a')])), 'ba');
+test('pages are merged without duplicates, newest first', () => {
+  assert.equal(ids(mergeEntries([entry('c'), entry('a')], [entry('d'), entry('c')])), 'dca');
+  assert.equal(ids(mergeEntries([], [entry('b'), entry('a')])), 'ba');
 });
 
-test('an entry that is told late fills its place', () => {
-  assert.equal(ids(merged([entry('d'), entry('b'), entry('a')], [entry('d'), entry('c'), entry('b')])), 'dcba');
+test('an entry that arrives late is inserted at its place', () => {
+  assert.equal(ids(mergeEntries([entry('d'), entry('b'), entry('a')], [entry('d'), entry('c'), entry('b')])), 'dcba');
 });
 
-test('a newest page that does not reach what is known leaves a gap', () => {
+test('a newest page that does not reach the known entries leaves a gap', () => {
   const known = [entry('c'), entry('b')];
-  assert.ok(meets(known, [entry('d'), entry('c')], false));
-  assert.ok(!meets(known, [entry('f'), entry('e')], false));
-  assert.ok(meets(known, [entry('f'), entry('e')], true), 'there is nothing below it');
-  assert.ok(!meets(known, [], false), 'a short page says nothing');
-  assert.ok(meets([], [], false));
+  assert.ok(overlaps(known, [entry('d'), entry('c')], false));
+  assert.ok(!overlaps(known, [entry('f'), entry('e')], false));
+  assert.ok(overlaps(known, [entry('f'), entry('e')], true), 'there are no older entries');
+  assert.ok(!overlaps(known, [], false), 'an empty page does not reach them');
+  assert.ok(overlaps([], [], false));
 });
 
-test('entries stand in the reader’s days', () => {
+test('entries are grouped by the reader’s days', () => {
   const day = (epochMs: number): string => (epochMs < 100 ? 'old' : 'new');
-  const days = inDays([entry('c', {}, 101), entry('b', {}, 100), entry('a', {}, 99)], day);
+  const days = groupByDay([entry('c', {}, 101), entry('b', {}, 100), entry('a', {}, 99)], day);
   assert.deepEqual(
     days.map(({ day, entries }) => [day, ids(entries)]),
     [
@@ -41,11 +41,11 @@ test('entries stand in the reader’s days', () => {
       ['old', 'a'],
     ],
   );
-  assert.deepEqual(inDays([], day), []);
+  assert.deepEqual(groupByDay([], day), []);
 });
 
-/** How the entry is told in both languages. */
-function told(attributes: Record<string, string>): string[] {
+/** The text of an entry in both languages. */
+function texts(attributes: Record<string, string>): string[] {
   return (['en', 'ja'] as const).map((language) => {
     const { productId, text } = sentence(
       entry('x', attributes),
@@ -56,7 +56,7 @@ function told(attributes: Record<string, string>): string[] {
   });
 }
 
-test('each kind is told in both languages', () => {
+test('each kind has a text in both languages', () => {
   const lines = [
     { kind: 'game-finished', players: '3', rounds: '1', bestScore: '1270' },
     { kind: 'price-changed', productId: 'p', price: '1500', previousPrice: '2000', currency: 'JPY' },
@@ -69,35 +69,32 @@ test('each kind is told in both languages', () => {
     { kind: 'record-quarantined', reason: 'click-count' },
     { kind: 'record-settled', ending: 'counted' },
     { kind: 'statistics-repaired' },
-  ].map(told);
+  ].map(texts);
   assert.deepEqual(lines, [
     [
-      'A game of 3 players over 1 round has ended. The best score was 1,270.',
-      '3人のゲーム(1ラウンド)が終わりました。最高得点は1,270点。',
+      'A game with 3 players ended after 1 round. The best score was 1,270.',
+      '3人のゲーム(1ラウンド)が終了しました。最高得点は1,270点です。',
     ],
-    ['p costs JP¥1,500 now, it was JP¥2,000 (−25%).', 'pの価格が ￥2,000 から ￥1,500 になりました(−25%)。'],
-    ['p is for sale at €15.00.', 'pの販売が €15.00 で始まりました。'],
-    ['p costs €15.00 now, it was €0.00.', 'pの価格が €0.00 から €15.00 になりました。'],
-    ['p: 3 went out, 7 in stock.', 'pが3点出庫されました。在庫は7点。'],
-    ['p: counted, 6 in stock (−1).', 'pの棚卸をしました(−1)。在庫は6点。'],
-    ['p runs low: 2 left, low from 3.', 'pが残り2点になりました(基準3点)。'],
+    ['p changed in price from JP¥2,000 to JP¥1,500 (−25%).', 'pの価格が ￥2,000 から ￥1,500 になりました(−25%)。'],
+    ['p is now for sale at €15.00.', 'pの販売を €15.00 で開始しました。'],
+    ['p changed in price from €0.00 to €15.00.', 'pの価格が €0.00 から €15.00 になりました。'],
+    ['p: removed 3, now 7 in stock.', 'pが3点出庫しました。在庫は7点です。'],
+    ['p: counted, now 6 in stock (−1).', 'pの棚卸をしました(−1)。在庫は6点です。'],
+    ['p is low in stock: 2 left (low-stock level: 3).', 'pの在庫が残り2点になりました(残りわずかの基準:3点)。'],
     ['p is out of stock.', 'pが在庫切れになりました。'],
     [
-      'A record of clicks could not be counted and waits for an operator (click-count).',
-      '集計できないクリックの記録があり、運用者の対応を待っています(click-count)。',
+      'A click record could not be counted and is in quarantine until an operator reviews it (click-count).',
+      'クリックの記録を1件集計できなかったため、隔離しました。運用者の確認待ちです(click-count)。',
     ],
+    ['A click record from quarantine has been counted.', '隔離されていたクリックの記録を集計しました。'],
     [
-      'A record of clicks that had waited for an operator is counted now.',
-      '運用者の対応を待っていたクリックの記録が集計されました。',
-    ],
-    [
-      'An operator has compared the statistics with the clicks and set them right.',
-      '運用者が統計をクリックと照合し、正しい値に直しました。',
+      'An operator compared the statistics with the stored clicks and corrected them.',
+      '運用者が統計を保存済みのクリックと照合し、修正しました。',
     ],
   ]);
 });
 
-test('a kind that nobody knows, and facts that are missing or no numbers, keep the entry’s own message', () => {
+test('an unknown kind, or missing or invalid attributes, keep the entry’s own message', () => {
   for (const [attributes, kind] of [
     [{}, 'other'],
     [{ kind: 'harbour-master' }, 'other'],

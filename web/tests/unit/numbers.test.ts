@@ -1,13 +1,13 @@
-/** Money and quantities, as people write them. */
+/** Parsing and formatting of money and quantities. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exponentOf, formatMoney, parseMoney, parseWhole, plainMoney, PRICE_MAX } from '../../src/shared/numbers.ts';
 
-test('a price is printed with the digits of its currency', () => {
+test('a price has the decimal places of its currency', () => {
   assert.equal(formatMoney('en-GB', 1250, 'EUR'), '€12.50');
   assert.equal(formatMoney('en-GB', 1200, 'JPY'), 'JP¥1,200');
   assert.equal(formatMoney('en-GB', 1250, 'KWD'), 'KWD\u00a01.250');
-  // Browsers print dinars without a fraction, by the habit of shops; the number stored has three digits.
+  // `Intl` omits the fraction of dinars by default; ISO 4217 has three decimal places.
   assert.equal(formatMoney('en-GB', 1250, 'IQD'), 'IQD\u00a01.250');
   assert.equal(formatMoney('en-GB', 999_999_999_999_999, 'EUR'), '€9,999,999,999,999.99');
   assert.equal(formatMoney('en-GB', 5, 'not a code'), '0.05 not a code');
@@ -22,7 +22,7 @@ test('a price in a field is read back as the same price', () => {
   assert.equal(exponentOf('XXX'), 2);
 });
 
-test('people write prices in many ways', () => {
+test('prices can be typed in many formats', () => {
   for (const typed of [
     '1234.50',
     '1,234.50',
@@ -45,7 +45,7 @@ test('people write prices in many ways', () => {
   assert.equal(parseMoney('0', 'EUR'), 0);
 });
 
-test('one comma before three digits groups thousands; what one point does there is not guessed', () => {
+test('one comma before three digits separates thousands; one point is ambiguous', () => {
   assert.equal(parseMoney('1,234', 'EUR'), 123_400);
   assert.equal(parseMoney('1.234', 'EUR'), 'ambiguous');
   assert.equal(parseMoney('1.200', 'JPY'), 'ambiguous');
@@ -57,7 +57,7 @@ test('one comma before three digits groups thousands; what one point does there 
   assert.equal(parseMoney('1,23', 'KWD'), 1_230);
 });
 
-test('what is no price is told apart', () => {
+test('invalid prices have different errors', () => {
   assert.equal(parseMoney('  ', 'EUR'), 'empty');
   assert.equal(parseMoney('€', 'EUR'), 'empty');
   assert.equal(parseMoney('-5', 'EUR'), 'negative');

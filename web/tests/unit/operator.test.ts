@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Metrics, Series, Snapshot } from '../../src/operator/api.ts';
-import { callsOf, LINES_MAX, lineOf, linesOf, PANELS, pathOf, topOf } from '../../src/operator/panels.ts';
+import { alertsOf, LINES_MAX, lineOf, linesOf, PANELS, pathOf, topOf } from '../../src/operator/panels.ts';
 import { words } from '../../src/operator/words.ts';
 
 const SLOTS = 4;
@@ -34,7 +34,7 @@ function snapshot(functions: Readonly<Record<string, Metrics>>, rest: Partial<Sn
 
 const mapping = { name: 'm', binary: 'stats-aggregator', table: 'clicks', iteratorAgeMs: 0, waitingRecords: 0 };
 
-test('the charts are those of the dashboard in the template, in its order and under its titles', () => {
+test('the charts have the order and the titles of the dashboard in the template', () => {
   const template = readFileSync('../template.yaml', 'utf8');
   const dashboard = template.slice(template.indexOf('AWS::CloudWatch::Dashboard'));
   const titles = [...dashboard.matchAll(/"title": "([^"]+)"/g)].map(([, title]) => title);
@@ -44,18 +44,18 @@ test('the charts are those of the dashboard in the template, in its order and un
   );
 });
 
-test('what is counted is zero in between, what is measured is nothing', () => {
+test('empty slots are 0 for counters and null for measurements', () => {
   const of = series({ 1: 5 });
   assert.deepEqual(lineOf('n', of, 'sum', SLOTS).values, [0, 5, 0, 0]);
   assert.deepEqual(lineOf('n', of, 'p99', SLOTS).values, [null, 5, null, null]);
   assert.equal(lineOf('n', undefined, 'sum', SLOTS).whole, 0);
 });
 
-test('a slot beyond the chart is left out', () => {
+test('a slot outside the chart is ignored', () => {
   assert.deepEqual(lineOf('n', series({ 9: 5 }), 'sum', SLOTS).values, [0, 0, 0, 0]);
 });
 
-test('of many functions the slowest are drawn, and none that did nothing', () => {
+test('only the slowest functions are drawn, without idle ones', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const busy = Object.fromEntries(names.map((name, i) => [name, { Duration: series({ 0: i + 1 }) }]));
   const lines = linesOf('durations', snapshot({ ...busy, idle: {} }));
@@ -66,7 +66,7 @@ test('of many functions the slowest are drawn, and none that did nothing', () =>
   assert.equal(lines.length, LINES_MAX);
 });
 
-test('write units are those of the table that the statistics follow, and of its indexes', () => {
+test('write units are those of the clicks table and its indexes', () => {
   const units = { ConsumedWriteCapacityUnits: series({ 0: 3 }) };
   const tables = [
     { table: 'clicks', index: null, metrics: units },
@@ -80,7 +80,7 @@ test('write units are those of the table that the statistics follow, and of its 
   );
 });
 
-test('what waits for a person is summed over functions, queues and tables', () => {
+test('alerts are summed over functions, queues and tables', () => {
   const now = snapshot(
     {
       'stats-aggregator': { RecordsQuarantined: series({ 0: 2 }), Errors: series({ 0: 4 }) },
@@ -95,19 +95,19 @@ test('what waits for a person is summed over functions, queues and tables', () =
       tables: [{ table: 't', index: null, metrics: { ThrottledRequests: series({ 2: 6 }) } }],
     },
   );
-  assert.deepEqual(callsOf(now), { unreadable: 1, failed: 3, unsent: 7, errors: 4, throttled: 11 });
-  assert.deepEqual(callsOf(snapshot({})), { unreadable: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
+  assert.deepEqual(alertsOf(now), { unreadable: 1, failed: 3, unsent: 7, errors: 4, throttled: 11 });
+  assert.deepEqual(alertsOf(snapshot({})), { unreadable: 0, failed: 0, unsent: 0, errors: 0, throttled: 0 });
 });
 
-test('every chart can be drawn of a stack that has nothing yet', () => {
+test('every chart can be drawn without data', () => {
   for (const panel of PANELS) for (const line of linesOf(panel, snapshot({}))) assert.equal(line.whole, 0, panel);
 });
 
-test('a path breaks where there is nothing, and a lone point still shows', () => {
+test('a path is interrupted without values, and a single point is visible', () => {
   assert.equal(pathOf([0, 10, null, 5], 10, 30, 10), 'M0 10h0L10 0M30 5h0');
 });
 
-test('the top of a chart is a round number that has room for all', () => {
+test('the top of a chart is a round number at or above all values', () => {
   const top = (...values: number[]): number => topOf([{ name: '', values, whole: 0 }]);
   assert.deepEqual([top(0), top(0.3), top(1), top(7), top(11), top(501)], [1, 0.5, 1, 10, 20, 1000]);
 });

@@ -1,18 +1,18 @@
-/** Clicks on their way. */
+/** The outbox of unsent clicks. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  ATTEMPTS_TOLD,
+  ATTEMPTS_BEFORE_NOTICE,
   KEY_AGE_MAX_MS,
   Outbox,
   OUTBOX_CLICKS_MAX,
-  parseKept,
+  parseUnsentClick,
   type OutboxWorld,
   type PendingClick,
 } from '../../src/clicks/outbox.ts';
 import { ApiError } from '../../src/shared/api.ts';
 
-/** A world in which waiting takes no time but moves the clock, and the server answers as told. */
+/** An environment in which waiting only moves the clock, with scripted responses of the server. */
 class World implements OutboxWorld {
   clockMs = 1_000_000;
   online = true;
@@ -49,10 +49,10 @@ const noAnswer = new ApiError(null);
 const problem = (status: number, type = 'about:blank') =>
   new ApiError({ type, title: 'no', status, detail: null, members: {} });
 
-/** Lets every promise that can be settled settle. */
+/** Waits until all promises that can settle have settled. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a click is sent, stored and gone', async () => {
+test('a stored click leaves the outbox', async () => {
   const world = new World(() => null);
   new Outbox(world).add('ann');
   await settle();
@@ -60,7 +60,7 @@ test('a click is sent, stored and gone', async () => {
   assert.deepEqual(world.clicks, []);
 });
 
-test('a click without an answer is sent again under the same key', async () => {
+test('a click without a response is sent again with the same key', async () => {
   const world = new World((attempt) => (attempt < 3 ? noAnswer : null));
   new Outbox(world).add('ann');
   await settle();
@@ -69,17 +69,17 @@ test('a click without an answer is sent again under the same key', async () => {
   assert.ok(world.waits[1]! > world.waits[0]!, 'the waits grow');
 });
 
-test('a click is sent until an answer comes, with waits that end growing', async () => {
+test('a click is retried until there is a response, with a capped backoff', async () => {
   const world = new World((attempt) => (attempt <= 40 ? problem(503) : null));
   new Outbox(world).add('ann');
   for (let i = 0; i < 20; i++) await settle();
   assert.deepEqual(new Set(world.sent), new Set(['key-1']));
   assert.deepEqual(world.stored, ['key-1']);
   assert.equal(Math.max(...world.waits), 30_000);
-  assert.ok(ATTEMPTS_TOLD < 40);
+  assert.ok(ATTEMPTS_BEFORE_NOTICE < 40);
 });
 
-test('a click that waits for another attempt is sent at once when the network is back or the visitor wants it', async () => {
+test('flush ends the pause before the next attempt', async () => {
   const world = new World((attempt) => (attempt === 1 ? noAnswer : null));
   const outbox = new Outbox({ ...world, wait: () => new Promise(() => {}) });
   outbox.add('ann');
@@ -101,7 +101,7 @@ test('a click that another tab has sent is not sent again', async () => {
   assert.deepEqual(world.sent, ['key-1']);
 });
 
-test('a refused click is not sent again, and its reason stays until it is dismissed', async () => {
+test('a rejected click is not sent again and stays with its reason until it is dismissed', async () => {
   const world = new World(() => problem(400));
   const outbox = new Outbox(world);
   outbox.add('ann');
@@ -113,7 +113,7 @@ test('a refused click is not sent again, and its reason stays until it is dismis
   assert.deepEqual(world.clicks, []);
 });
 
-test('without a network clicks wait, and none is attempted', async () => {
+test('offline clicks wait without an attempt', async () => {
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
@@ -127,7 +127,7 @@ test('without a network clicks wait, and none is attempted', async () => {
   assert.deepEqual(world.stored, ['key-1', 'key-2']);
 });
 
-test('a click that never left takes a new key when its own has grown too old', async () => {
+test('a click without attempts gets a new key when its key is too old', async () => {
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
@@ -139,7 +139,7 @@ test('a click that never left takes a new key when its own has grown too old', a
   assert.deepEqual(world.stored, ['key-2']);
 });
 
-test('a click that may have arrived takes a new key only when the server says that it never has', async () => {
+test('a click with attempts gets a new key only when the server has rejected the old one as too old', async () => {
   const world = new World((attempt) => (attempt === 1 ? noAnswer : null));
   const outbox = new Outbox(world);
   outbox.add('ann');
@@ -159,7 +159,7 @@ test('a click that may have arrived takes a new key only when the server says th
   assert.deepEqual([never.sent.length, never.clicks[0]?.state], [2, 'refused']);
 });
 
-test('many clicks all arrive, a few at a time', async () => {
+test('many clicks are sent, a few in parallel', async () => {
   let inFlight = 0;
   let most = 0;
   const world = new World(() => null);
@@ -176,7 +176,7 @@ test('many clicks all arrive, a few at a time', async () => {
   assert.ok(most > 1 && most <= 4, `${most} at once`);
 });
 
-test('an outbox that is full says so', () => {
+test('a full outbox accepts no more clicks', () => {
   const world = new World(() => null);
   world.online = false;
   const outbox = new Outbox(world);
@@ -184,11 +184,11 @@ test('an outbox that is full says so', () => {
   assert.equal(outbox.add('ann'), false);
 });
 
-test('clicks that an earlier visit kept are sent under their keys', async () => {
+test('stored clicks of an earlier visit are sent with their keys', async () => {
   const before = new World(() => null);
   before.online = false;
   new Outbox(before).add('ann');
-  const kept = parseKept(JSON.stringify(before.clicks[0]));
+  const kept = parseUnsentClick(JSON.stringify(before.clicks[0]));
   assert.ok(kept);
   const world = new World(() => null);
   new Outbox(world, [kept]).flush();
@@ -196,6 +196,7 @@ test('clicks that an earlier visit kept are sent under their keys', async () => 
   assert.deepEqual(world.stored, ['key-1']);
 });
 
-test('what is not a click is nothing', () => {
-  for (const text of [null, '', '{', 'null', '{"a":1}', '[]', '{"key":"k"}']) assert.equal(parseKept(text), null);
+test('a stored text that is not a click is ignored', () => {
+  for (const text of [null, '', '{', 'null', '{"a":1}', '[]', '{"key":"k"}'])
+    assert.equal(parseUnsentClick(text), null);
 });

@@ -1,4 +1,4 @@
-/** Asking again and again. */
+/** Polling. */
 import assert from 'node:assert/strict';
 import { beforeEach, test, type TestContext } from 'node:test';
 import { backoffMs } from '../../src/shared/backoff.ts';
@@ -29,7 +29,7 @@ function start(context: TestContext): (ms: number) => Promise<void> {
   context.after(() => poll.stop());
   poll.kick();
   return async (ms) => {
-    // A timer is set only after the round before it has settled, so the clock moves in small steps.
+    // A timer is set only after the previous request has settled, so the clock moves in small steps.
     for (let passed = 0; passed < ms; passed += 50) {
       await new Promise((resolve) => setImmediate(resolve));
       context.mock.timers.tick(50);
@@ -38,14 +38,14 @@ function start(context: TestContext): (ms: number) => Promise<void> {
   };
 }
 
-test('it asks at once and then at its interval', async (context) => {
+test('it sends a request at once and then at its interval', async (context) => {
   const pass = start(context);
   assert.equal(rounds, 1);
   await pass(1_000);
   assert.equal(rounds, 11);
 });
 
-test('it asks more slowly while it fails, and recovers', async (context) => {
+test('it backs off while it fails, and recovers', async (context) => {
   failing = true;
   const pass = start(context);
   await pass(10_000);
@@ -57,7 +57,7 @@ test('it asks more slowly while it fails, and recovers', async (context) => {
   assert.equal(rounds, before + 10);
 });
 
-test('it rests while nobody looks', async (context) => {
+test('it pauses while it is not active', async (context) => {
   active = false;
   const pass = start(context);
   await pass(1_000);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sentences } from '../../src/shared/sentences.ts';
 
-test('sentences in a row end in one mark each', () => {
+test('joined sentences end with one punctuation mark each', () => {
   assert.equal(sentences('en', ['You got it!', 'けん got it!']), 'You got it! けん got it!');
   assert.equal(
     sentences('en', ['あんず has come in', 'Ann: hello', 'Bo: why?']),

@@ -1,4 +1,4 @@
-/** The time that the chart of prices shows. */
+/** The time span of the price chart. */
 process.env['TZ'] = 'Europe/Berlin';
 
 import assert from 'node:assert/strict';
@@ -8,7 +8,7 @@ import { parseSpan, presetDays, spanOf } from '../../src/shop/span.ts';
 
 const now = Date.parse('2026-11-21T10:00:00+01:00');
 
-test('a day is the reader’s own', () => {
+test('a day is in the reader’s time zone', () => {
   assert.equal(localDay(Date.parse('2026-03-28T22:59:59Z')), '2026-03-28');
   assert.equal(localDay(Date.parse('2026-03-28T23:00:00Z')), '2026-03-29');
 });
@@ -36,9 +36,9 @@ test('30 days are today and the 29 before', () => {
   assert.deepEqual(presetDays(30, now), { from: '2026-10-23', to: '2026-11-21' });
 });
 
-test('a range of days is refused when it is none, or has not come yet', () => {
+test('an invalid or future range is rejected', () => {
   assert.deepEqual(parseSpan('2026-11-21', '2026-12-31', now), { from: '2026-11-21', to: '2026-12-31' });
   assert.equal(parseSpan('2026-11-22', '2026-12-31', now), 'future');
-  assert.equal(parseSpan('2026-11-02', '2026-11-01', now), 'upsideDown');
+  assert.equal(parseSpan('2026-11-02', '2026-11-01', now), 'reversed');
   assert.equal(parseSpan('', '2026-11-01', now), 'incomplete');
 });

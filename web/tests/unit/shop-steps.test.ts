@@ -1,4 +1,4 @@
-/** The price as steps. */
+/** The steps of a price. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lowestOf, shareOf, stepAt, stepsWithin, type PriceBefore, type PriceChange } from '../../src/shop/steps.ts';
@@ -13,7 +13,7 @@ const change = (atMs: number, price: number, previousPrice: number | null = null
   changedBy: null,
 });
 const span = { fromMs: 1_000, toMs: 2_000 };
-/** A price that came long before the span. */
+/** A price that was set long before the span. */
 const before = (price: number): PriceBefore => ({ price, sinceMs: 400 });
 
 test('a span begins with the price that was in effect and ends with the last one', () => {
@@ -33,7 +33,7 @@ test('a span without a change is one flat step', () => {
   assert.equal(stepsWithin(span, [], { price: 20, sinceMs: null }).at(-1)?.sinceMs, null);
 });
 
-test('a product that had no price yet begins with its first', () => {
+test('a product without an earlier price begins with its first', () => {
   assert.deepEqual(stepsWithin(span, [change(1_500, 10)], null), [
     { atMs: 1_500, price: 10, sinceMs: 1_500 },
     { atMs: 2_000, price: 10, sinceMs: 1_500 },
@@ -41,7 +41,7 @@ test('a product that had no price yet begins with its first', () => {
   assert.deepEqual(stepsWithin({ fromMs: null, toMs: 2_000 }, [], null), []);
 });
 
-test('the lowest counts the price that was in effect when the span began', () => {
+test('the lowest price includes the price in effect when the span began', () => {
   assert.deepEqual(lowestOf(stepsWithin(span, [change(1_500, 30)], before(20))), {
     price: 20,
     fromMs: 1_000,
@@ -49,7 +49,7 @@ test('the lowest counts the price that was in effect when the span began', () =>
   });
 });
 
-test('of equal lows the latest is marked, as long as it lasted', () => {
+test('of equal lowest prices the latest period is returned', () => {
   const steps = stepsWithin(
     span,
     [change(1_900, 30), change(1_700, 10), change(1_600, 10), change(1_400, 30)],
@@ -72,7 +72,7 @@ test('a moment between two changes has the earlier one’s price', () => {
   );
 });
 
-test('a change is a share of the price before, if there was one', () => {
+test('the relative change is null without a previous price', () => {
   assert.equal(shareOf(change(1, 80, 100)), 80 / 100 - 1);
   assert.equal(shareOf(change(1, 80)), null);
   assert.equal(shareOf(change(1, 80, 0)), null);

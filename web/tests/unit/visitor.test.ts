@@ -10,7 +10,7 @@ test('a name has 1 to 128 characters, counted as code points', () => {
   assert.equal(nameFault('🌊'.repeat(129)), 'tooLong');
 });
 
-test('reserved and control characters are refused', () => {
+test('reserved and control characters are rejected', () => {
   assert.equal(nameFault('STAT#DAILY'), 'hash');
   for (const control of ['\n', '\t', '\0', '\u007f', '\u0085']) assert.equal(nameFault(`a${control}b`), 'control');
 });

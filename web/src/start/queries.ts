@@ -1,4 +1,4 @@
-/** What the start page reads of each system: little, and only what everybody may see. */
+/** The requests of the start page. They need no token. */
 import { getDays, type Stat } from '../clicks/api.ts';
 import { serverNowMs } from '../shared/clock.ts';
 import { dayOf, lastDays } from '../shared/days.ts';
@@ -7,32 +7,32 @@ import { getEntries } from '../lately/api.ts';
 import type { Entry } from '../lately/entries.ts';
 import { getProduct, getProducts, getSummary, type Product } from '../shop/api.ts';
 
-/** The days of the tide line. */
-const TIDE_DAYS = 30;
-/** Products among which one is chosen for the day; the same page tells the journal their names. */
+/** The number of days in the chart of clicks. */
+const CLICK_DAYS = 30;
+/** The product of the day is one of the first products. The same list gives the events their product names. */
 const PRODUCTS_MAX = 50;
-/** Entries of the journal. */
+/** The number of events. */
 const ENTRIES_MAX = 3;
 
 const DAY_MS = 86_400_000;
 
-/** The last days' clicks, oldest first, today at the end. */
-export function readTide(signal: AbortSignal): Promise<readonly Stat[]> {
-  return getDays(lastDays(dayOf(serverNowMs()), TIDE_DAYS), signal);
+/** The clicks of the last days, oldest first, today last. */
+export function readDailyClicks(signal: AbortSignal): Promise<readonly Stat[]> {
+  return getDays(lastDays(dayOf(serverNowMs()), CLICK_DAYS), signal);
 }
 
-/** The shop, as far as it is shown. */
-export interface Window {
-  /** Names of products, by id. */
+/** The data of the shop that the start page shows. */
+export interface ShopPreview {
+  /** Product names by ID. */
   readonly names: ReadonlyMap<string, string>;
   /** The product of the day; `null` when there is none. */
   readonly product: Product | null;
-  /** Its lowest price of thirty days, minor units. */
+  /** The lowest price of the product of the day in the last 30 days, in minor units. */
   readonly lowest: number | null;
 }
 
-/** The first products, and one of them more closely: each day another. */
-export async function readWindow(signal: AbortSignal): Promise<Window> {
+/** Reads the names of the first products and the details of one, which changes every day. */
+export async function readShopPreview(signal: AbortSignal): Promise<ShopPreview> {
   const { items } = await getProducts(null, PRODUCTS_MAX);
   const names = new Map(items.map(({ id, name }) => [id, name]));
   const chosen = items[Math.floor(serverNowMs() / DAY_MS) % Math.max(items.length, 1)];
@@ -42,7 +42,7 @@ export async function readWindow(signal: AbortSignal): Promise<Window> {
 }
 
 /** The newest entries of the journal. */
-export async function readNews(signal: AbortSignal): Promise<readonly Entry[]> {
+export async function readNewestEntries(signal: AbortSignal): Promise<readonly Entry[]> {
   const page: Page<Entry> = await getEntries(null, signal);
   return page.items.slice(0, ENTRIES_MAX);
 }

@@ -1,14 +1,14 @@
-/** One reading of the start page, as reactive state: each for itself, so that one that fails leaves the others alone. */
+/** A polled value of the start page. Each value has its own poll, so that a failing system does not affect the others. */
 import { presence } from '../shared/online.svelte.ts';
 import { Poll } from '../shared/poll.ts';
 
 const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
 
-/** Something that is read again and again while the page can be seen. To be made while a component is set up. */
-export class Live<T> {
-  /** What was read last; `null` before the first answer. It stays while later reads fail. */
+/** A value that is polled while the page is visible and online. Create it during the setup of a component. */
+export class PolledValue<T> {
+  /** The last value; `null` before the first response. It stays when a later request fails. */
   value = $state.raw<T | null>(null);
-  /** The last read failed. */
+  /** The last request failed. */
   failed = $state(false);
 
   constructor(read: (signal: AbortSignal) => Promise<T>, intervalMs: number) {

@@ -1,20 +1,20 @@
-/** One browser's clicks as reactive state: made, on their way, stored, counted. */
+/** The clicks of this browser as reactive state, from the press of the button until they are counted. */
 import { serverNowMs } from '../shared/clock.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
 import { postClick } from './api.ts';
 import { Counting } from './counting.ts';
-import { keep, keptClicks, onSettledElsewhere } from './kept.ts';
-import { ATTEMPTS_TOLD, Outbox, type PendingClick } from './outbox.ts';
+import { loadUnsentClicks, onSettledElsewhere, saveUnsentClicks } from './outboxStorage.ts';
+import { ATTEMPTS_BEFORE_NOTICE, Outbox, type PendingClick } from './outbox.ts';
 
-/** How long "Counted" stays. */
+/** How long the status shows "Counted". */
 const COUNTED_SHOWN_MS = 4_000;
 
-/** What the status line says; the most pressing comes first. */
+/** The phase that the status line shows, the most urgent first. */
 export type ClickPhase = 'offline' | 'retrying' | 'sending' | 'counting' | 'counted' | 'ready';
 
-/** Sends clicks and follows them into the statistics. */
-export class Clicking {
+/** Sends clicks and waits until the statistics include them. */
+export class ClickSender {
   #pending = $state.raw<readonly PendingClick[]>([]);
   #waiting = $state(0);
   #countedLately = $state(0);
@@ -22,21 +22,21 @@ export class Clicking {
   readonly #counting = new Counting();
   readonly #outbox: Outbox;
 
-  /** Clicks that the server refused. */
+  /** Clicks that the server rejected. */
   readonly refused = $derived(this.#pending.filter((click) => click.state === 'refused'));
-  /** Clicks that do not get through, and are sent again and again. */
+  /** Clicks that failed several times and are still being retried. */
   readonly late = $derived(
     this.#pending.filter(
-      (click) => click.state !== 'refused' && click.attempts >= ATTEMPTS_TOLD && click.error !== null,
+      (click) => click.state !== 'refused' && click.attempts >= ATTEMPTS_BEFORE_NOTICE && click.error !== null,
     ),
   );
-  /** Clicks on their way to the server. */
+  /** The number of clicks that are not stored yet. */
   readonly underWay = $derived(this.#pending.length - this.refused.length);
-  /** Clicks that are stored and not yet counted. */
+  /** The number of clicks that are stored but not counted yet. */
   readonly waiting = $derived(this.#waiting);
-  /** Clicks that were counted in the last moments. */
+  /** The number of clicks that were counted in the last seconds. */
   readonly countedLately = $derived(this.#countedLately);
-  /** Where the clicks are, as a whole. */
+  /** The phase of all clicks together. */
   readonly phase = $derived.by<ClickPhase>(() => {
     if (this.underWay > 0 && !presence.online) return 'offline';
     if (this.#pending.some((click) => click.state === 'retrying')) return 'retrying';
@@ -45,9 +45,9 @@ export class Clicking {
     return this.#countedLately > 0 ? 'counted' : 'ready';
   });
 
-  /** `onStored` is called when the server has stored a click: the statistics will change soon. */
+  /** `onStored` is called when the server has stored a click, because the statistics will change soon. */
   constructor(onStored: () => void) {
-    const kept = keptClicks();
+    const kept = loadUnsentClicks();
     this.#pending = kept;
     this.#outbox = new Outbox(
       {
@@ -69,22 +69,22 @@ export class Clicking {
     onSettledElsewhere((key) => this.#outbox.settledElsewhere(key));
   }
 
-  /** The visitor clicks. `false`: too many clicks are unsent. */
+  /** Adds a click. Returns `false` when too many clicks are unsent. */
   click(userId: string): boolean {
     return this.#outbox.add(userId);
   }
 
-  /** The network is there (again), or the visitor wants it: what waits is sent. */
+  /** Sends waiting clicks now: call it when the browser is online again or the visitor asks for it. */
   flush(): void {
     this.#outbox.flush();
   }
 
-  /** The visitor has seen what was refused. */
+  /** Removes the rejected clicks after the visitor has seen them. */
   dismissAll(): void {
     this.#outbox.dismissAll();
   }
 
-  /** The statistics have this total. */
+  /** Reports the current total of the statistics. */
   observe(total: number): void {
     const counted = this.#counting.observe(total, Date.now());
     this.#waiting = this.#counting.waiting;
@@ -95,7 +95,7 @@ export class Clicking {
   }
 
   #changed(clicks: readonly PendingClick[]): void {
-    keep(clicks, this.#pending);
+    saveUnsentClicks(clicks, this.#pending);
     this.#pending = clicks;
     this.#counting.underWay(this.underWay);
   }

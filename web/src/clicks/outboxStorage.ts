@@ -1,28 +1,28 @@
 /**
- * Unsent clicks in `localStorage`: one text for each, so that tabs do not overwrite each other's lists. Two tabs may send the same click; its
- * key makes that harmless.
+ * Stores unsent clicks in `localStorage`. Each click has its own item, so that tabs do not overwrite each other's clicks.
+ * Two tabs may send the same click; the server counts it once because of its idempotency key.
  */
 import { StoredText } from '../shared/storage.ts';
-import { parseKept, type PendingClick } from './outbox.ts';
+import { parseUnsentClick, type PendingClick } from './outbox.ts';
 
 const PREFIX = 'tidemark.click.';
 
-/** All clicks that any tab has left, oldest first. */
-export function keptClicks(): readonly PendingClick[] {
+/** The unsent clicks of all tabs, oldest first. */
+export function loadUnsentClicks(): readonly PendingClick[] {
   return storedKeys()
-    .map((key) => parseKept(stored(key).read()))
+    .map((key) => parseUnsentClick(stored(key).read()))
     .filter((click) => click !== null)
     .toSorted((a, b) => a.madeAtMs - b.madeAtMs);
 }
 
-/** Keeps the clicks of this tab's list as it is now; `before` is the list that was kept last. */
-export function keep(clicks: readonly PendingClick[], before: readonly PendingClick[]): void {
+/** Saves the changes between the last saved list (`before`) and the current one. */
+export function saveUnsentClicks(clicks: readonly PendingClick[], before: readonly PendingClick[]): void {
   for (const click of clicks) if (!before.includes(click)) stored(click.key).write(JSON.stringify(click));
   const left = new Set(clicks.map((click) => click.key));
   for (const click of before) if (!left.has(click.key)) stored(click.key).write(null);
 }
 
-/** Calls back with the key of each click that another tab has settled. */
+/** Calls `settled` with the key of each click that another tab has sent or dismissed. */
 export function onSettledElsewhere(settled: (key: string) => void): void {
   addEventListener('storage', ({ key, newValue }) => {
     if (newValue === null && key?.startsWith(PREFIX)) settled(key.slice(PREFIX.length));
@@ -39,7 +39,7 @@ function storedKeys(): readonly string[] {
       .filter((key) => key.startsWith(PREFIX))
       .map((key) => key.slice(PREFIX.length));
   } catch {
-    // Private windows may refuse: the page then works without a memory.
+    // Private windows may block storage; the page then works without it.
     return [];
   }
 }

@@ -1,20 +1,20 @@
 /**
- * Changes on their way to the server: each takes effect once.
+ * Sends changes with an idempotency key and retries them, so that each change takes effect once.
  *
- * A change keeps its idempotency key until its outcome is known, over attempts, a press of the button again, and a reload. After
- * that the same change is a new one.
+ * A change keeps its key until its outcome is known: over retries, a second press of the button, and a reload of the page.
+ * After that, the same change gets a new key.
  */
 import { asApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 
-/** Attempts before somebody is asked. */
+/** The most attempts before the form shows an error. */
 export const ATTEMPTS_MAX = 4;
-/** Keys that are kept of changes whose outcome is unknown. */
+/** The most stored keys of changes whose outcome is unknown. */
 const KEYS_MAX = 20;
 const BACKOFF: Backoff = { firstMs: 400, maxMs: 4_000 };
 
-/** What a delivery needs from the world. */
-export interface DeliveryWorld {
+/** The environment of the sender, which tests replace. */
+export interface SenderWorld {
   readonly read: () => string | null;
   readonly write: (text: string | null) => void;
   readonly newKey: () => string;
@@ -23,18 +23,18 @@ export interface DeliveryWorld {
   readonly random: () => number;
 }
 
-/** The way to the server. */
-export class Delivery {
-  readonly #world: DeliveryWorld;
+/** Sends changes and stores their keys. */
+export class IdempotentSender {
+  readonly #world: SenderWorld;
   /** The keys of changes whose outcome is unknown, oldest first. */
   #keys: ReadonlyMap<string, string>;
 
-  constructor(world: DeliveryWorld) {
+  constructor(world: SenderWorld) {
     this.#world = world;
     this.#keys = parseKeys(world.read());
   }
 
-  /** Sends a change; `meaning` is equal for the same change and no other. Fails with an {@link ApiError}. */
+  /** Sends a change. `meaning` identifies it: only the same change has the same text. Fails with {@link ApiError}. */
   async send<T>(meaning: string, attempt: (key: string) => Promise<T>): Promise<T> {
     const key = this.#keys.get(meaning) ?? this.#world.newKey();
     this.#keep(meaning, key);
@@ -59,7 +59,7 @@ export class Delivery {
   }
 }
 
-/** Reads what was kept; anything else, as a hand-edited text, is nothing. */
+/** Parses the stored keys; ignores anything else, such as an edited text. */
 function parseKeys(json: string | null): ReadonlyMap<string, string> {
   let list: unknown;
   try {
