@@ -303,7 +303,7 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
     let session = Session {
         user_id: user_id.to_owned(),
         session_id: "s1".to_owned(),
-        token_hash: token_hash.clone(),
+        token_hash,
         expires_at,
         ip_address: None,
         user_agent: None,
@@ -311,12 +311,7 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
         updated_at: now,
     };
     put(&stack, &session).await;
-    let Session { user_id, session_id, ip_address, user_agent, created_at, updated_at, .. } = session;
-    put(
-        &stack,
-        &UserSession { user_id, session_id, token_hash, expires_at, ip_address, user_agent, created_at, updated_at },
-    )
-    .await;
+    put(&stack, &UserSession(session)).await;
 
     let mut ann = browser(&stack);
     ann.cookies.insert("better-auth.session_token".to_owned(), format!("{token}.c2lnbmF0dXJl%2B%2F%3D"));

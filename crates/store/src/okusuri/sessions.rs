@@ -59,9 +59,9 @@ impl Sessions {
     }
 
     /// The user's sessions that are good, the newest first.
-    pub async fn list(&self, user: &User, now: Timestamp) -> Result<Vec<UserSession>, StoreError> {
+    pub async fn list(&self, user: &User, now: Timestamp) -> Result<Vec<Session>, StoreError> {
         let rows = self.rows(&user.user_id).await?;
-        let is_good = |row: &UserSession| row.expires_at > now && !is_ended(row.created_at, user);
+        let is_good = |row: &Session| row.expires_at > now && !is_ended(row.created_at, user);
         let mut rows: Vec<_> = rows.into_iter().filter(is_good).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
         Ok(rows)
@@ -92,7 +92,7 @@ impl Sessions {
     pub async fn end(&self, user_id: &UserId, session_id: &str) -> Result<bool, StoreError> {
         let key = among_users(user_id.as_str(), session_id);
         let Some(item) = self.get(&key).await? else { return Ok(false) };
-        let row: UserSession = read(item)?;
+        let UserSession(row) = read(item)?;
         // First what lets in.
         self.table.batch_delete([keys::session(&row.token_hash).item()]).await?;
         self.table.batch_delete([key.item()]).await?;
@@ -115,10 +115,10 @@ impl Sessions {
         self.table.batch_delete(keys.iter().map(Key::item)).await
     }
 
-    async fn rows(&self, user_id: &str) -> Result<Vec<UserSession>, StoreError> {
+    async fn rows(&self, user_id: &str) -> Result<Vec<Session>, StoreError> {
         let partition = format!("USER#{user_id}");
         let items = self.table.query_prefix([PARTITION_KEY, SORT_KEY], &partition, SESSION_PREFIX).await?;
-        items.into_iter().map(read).collect()
+        items.into_iter().map(|item| read(item).map(|UserSession(session)| session)).collect()
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {

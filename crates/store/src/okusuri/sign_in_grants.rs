@@ -72,7 +72,7 @@ impl SignIns {
                         owner.filter(|owner| owner.user_id == user.user_id).map(|_| marker)
                     }
                     SESSION_PREFIX => {
-                        let marker = keys::session(&read::<UserSession>(item)?.token_hash);
+                        let marker = keys::session(&read::<UserSession>(item)?.0.token_hash);
                         self.get(&marker).await?.map(|_| marker)
                     }
                     // A platform's setting reaches nobody.

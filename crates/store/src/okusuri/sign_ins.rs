@@ -45,16 +45,7 @@ impl NewSession {
             created_at: now,
             updated_at: now,
         };
-        let among_users = UserSession {
-            user_id: row.user_id.clone(),
-            session_id: row.session_id.clone(),
-            token_hash: row.token_hash.clone(),
-            expires_at: row.expires_at,
-            ip_address: row.ip_address.clone(),
-            user_agent: row.user_agent.clone(),
-            created_at: now,
-            updated_at: now,
-        };
+        let among_users = UserSession(row.clone());
         (row, among_users)
     }
 }

@@ -170,7 +170,7 @@ impl UserData {
         let mut keys = Vec::new();
         for session in sessions {
             let session: UserSession = read(session)?;
-            keys.extend([keys::session(&session.token_hash), session.key()]);
+            keys.extend([keys::session(&session.0.token_hash), session.key()]);
         }
         let last = keys.split_off(keys.len().saturating_sub(LAST_SESSIONS * 2));
         self.table.batch_delete(keys.iter().map(Key::item)).await?;

@@ -16,7 +16,7 @@ use engine::{Chance, EngineFaults};
 use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
-use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User, UserSession};
+use store::okusuri::rows::{MedicationLog, PushSubscription, Row, User};
 use store::okusuri::vault::{TokenKind, Vault};
 use store::okusuri::{
     CheckError, CodeLimits, Codes, DeleteProgress, IssueError, Key, LinkOutcome, Login, LoginError, NewSession,

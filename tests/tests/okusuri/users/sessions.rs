@@ -43,7 +43,7 @@ async fn one_device_is_signed_out_and_the_others_are_not() {
     let (_, bob) = service.enter("bob", now()).await;
     let later = now() + seconds(90);
     let listed = service.sessions.list(&entered.user, later).await.unwrap();
-    let ids: Vec<_> = listed.iter().map(|row: &UserSession| row.session_id.clone()).collect();
+    let ids: Vec<_> = listed.iter().map(|row| row.session_id.clone()).collect();
     assert_eq!(ids, [other.session.session_id.clone(), entered.session.session_id.clone()]);
     let id = UserId::new(&entered.user.user_id).unwrap();
     assert!(!service.sessions.end(&id, &bob.session.session_id).await.unwrap(), "another user's session is not there");

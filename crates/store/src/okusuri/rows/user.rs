@@ -159,46 +159,28 @@ impl Row for Session {
     }
 }
 
-/// A session among its user's: `USER#<user id>` `SESSION#<session id>`.
-#[skip_serializing_none]
+/// The same session in its user's partition, so that a user's sessions can be listed: `USER#<user id>` `SESSION#<session id>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct UserSession {
-    /// Whose.
-    pub user_id: String,
-    /// What the session is called where its token must not be shown.
-    pub session_id: String,
-    /// SHA-256 of the token, lower-case hexadecimal.
-    pub token_hash: String,
-    /// From then on it is refused.
-    pub expires_at: Timestamp,
-    /// Where it was begun.
-    pub ip_address: Option<String>,
-    /// With which browser.
-    pub user_agent: Option<String>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it was changed last.
-    pub updated_at: Timestamp,
-}
+#[serde(transparent)]
+pub struct UserSession(pub Session);
 
 impl Row for UserSession {
     const TYPE: &'static str = "user_session";
 
     fn key(&self) -> Key {
-        of_user(&self.user_id, format!("{}{}", keys::SESSION_PREFIX, self.session_id))
+        of_user(&self.0.user_id, format!("{}{}", keys::SESSION_PREFIX, self.0.session_id))
     }
 
     fn owner(&self) -> &str {
-        &self.user_id
+        &self.0.user_id
     }
 
     fn created_at(&self) -> Timestamp {
-        self.created_at
+        self.0.created_at
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
-        Some(self.expires_at)
+        Some(self.0.expires_at)
     }
 }
 

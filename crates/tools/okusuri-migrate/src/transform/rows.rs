@@ -189,17 +189,7 @@ fn session(row: &Session, options: &Options) -> Result<Vec<Item>, Reject> {
     let (ip_address, user_agent) = (row.ip_address.clone(), row.user_agent.clone());
     let session =
         rows::Session { user_id, session_id, token_hash, expires_at, ip_address, user_agent, created_at, updated_at };
-    let rows::Session { user_id, session_id, token_hash, ip_address, user_agent, .. } = session.clone();
-    let of_user = rows::UserSession {
-        user_id,
-        session_id,
-        token_hash,
-        expires_at,
-        ip_address,
-        user_agent,
-        created_at,
-        updated_at,
-    };
+    let of_user = rows::UserSession(session.clone());
     Ok(vec![Item::new(&session, updated_at)?, Item::new(&of_user, updated_at)?])
 }
 

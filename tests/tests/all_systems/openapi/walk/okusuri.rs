@@ -115,7 +115,7 @@ impl Walk {
 
         self.tell(stack, [END, "/okusuri/api/sessions/unknown", owner], None, 404).await;
         self.tell(stack, [END, "/okusuri/api/sessions/unknown", ""], None, 401).await;
-        let other = UserSession {
+        let other = UserSession(Session {
             user_id: "owner".to_owned(),
             session_id: "phone".to_owned(),
             token_hash: sha256_hex(b"token-of-the-phone"),
@@ -124,7 +124,7 @@ impl Walk {
             user_agent: None,
             created_at: now,
             updated_at: now,
-        };
+        });
         okusuri::put(&client, &other).await.unwrap();
         self.tell(stack, [END, "/okusuri/api/sessions/phone", owner], None, 204).await;
         self.tell(stack, [SIGN_OUT, "/okusuri/api/sign-out", owner], Some(r#"{"everywhere": 1}"#), 400).await;
