@@ -2,32 +2,22 @@
 //! the row of the ledger and the idempotency marker in one transaction. Its condition is that the
 //! product has not changed since the read.
 
-use std::collections::BTreeMap;
-
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use domain::Moment;
-use domain::shop::{Product, ProductId};
+use domain::shop::{Product, ProductId, StockRefusal};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
-use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, TTL, key, marker_ttl, n, product, read, s};
-use super::product::{product_item, read_product};
-use super::refusals::{Refusal, RefusalMemory, read_refusal};
+use super::keys::{Item, METADATA, PARTITION_KEY, SORT_KEY, key, product, read};
+use super::marker::{IdempotencyMarker, Reused};
+use super::refusal::{Refusal, RefusalMemory, StockChangeRefusal, read_refusal};
+use super::rows::{product_item, read_product};
 use super::write::Write;
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
 
 /// The attribute that a product has while it is archived.
 const ARCHIVED_AT: &str = "ArchivedAt";
-
-/// The kind of name that another request has used before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reused {
-    /// Another request has used the idempotency key.
-    Key,
-    /// The order has another movement of this type.
-    Order,
-}
 
 /// Why a change was not made. `R` is the type of the refusals.
 #[derive(Debug, thiserror::Error)]
@@ -49,28 +39,6 @@ pub enum ChangeError<R> {
     Store(#[from] StoreError),
 }
 
-/// Why a row of an imported history is refused. `R` is the type of the refusals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryRowRefusal<R> {
-    /// The rules refuse the row.
-    Refused(R),
-    /// The newest row of the product has this moment. An imported row must be later.
-    Older(Moment),
-}
-
-impl<R> From<R> for HistoryRowRefusal<R> {
-    fn from(why: R) -> Self {
-        Self::Refused(why)
-    }
-}
-
-impl<R> HistoryRowRefusal<R> {
-    /// Refuses a row that is not later than the newest one.
-    pub(super) fn unless_later(newest: Option<Moment>, row: Moment) -> Result<(), Self> {
-        newest.filter(|newest| *newest >= row).map_or(Ok(()), |newest| Err(Self::Older(newest)))
-    }
-}
-
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeOutcome<T> {
@@ -78,43 +46,6 @@ pub enum ChangeOutcome<T> {
     Applied(T),
     /// The same request had made the change before.
     AlreadyApplied(T),
-}
-
-/// The idempotency marker of a request: an item that stops the request from taking effect twice.
-#[derive(Debug, Clone)]
-pub(super) struct IdempotencyMarker {
-    /// The sort key of the marker in the product's partition.
-    pub(super) sort: String,
-    /// The hash of the request; see [`request_fingerprint`].
-    pub(super) request_fingerprint: String,
-    /// The error if the stored marker has another fingerprint.
-    pub(super) reused: Reused,
-}
-
-impl IdempotencyMarker {
-    /// The write of the marker, together with the change of `subject`. `row` is the sort key of the
-    /// item with the result of the request.
-    pub(super) fn write(&self, subject: &Subject<'_>, row: &str) -> Write {
-        let mut item = key(product(subject.product_id), &self.sort);
-        item.extend([
-            ("Hash".to_owned(), s(&self.request_fingerprint)),
-            ("Row".to_owned(), s(row)),
-            (TTL.to_owned(), n(marker_ttl(subject.now))),
-        ]);
-        Write::new(item)
-    }
-}
-
-/// The hash of all values in which two equal requests must agree.
-pub(super) fn request_fingerprint(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        // Without the length, a character could move from one part to the next without changing the
-        // hash.
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The inputs of a change.
@@ -296,7 +227,7 @@ impl Changes {
             Some(item) => self.update(item, after)?,
             None => Write::new(after).build(&self.table)?,
         };
-        let markers = subject.markers.iter().map(|marker| marker.write(subject, &plan.row));
+        let markers = subject.markers.iter().map(|marker| marker.write(subject.product_id, &plan.row, subject.now));
         let others = plan.writes.into_iter().chain(markers).map(|write| write.build(&self.table));
         let mut actions: Vec<_> = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
         actions.extend(self.unless_refused(subject)?);
@@ -351,4 +282,9 @@ impl Changes {
         let update = update.update_expression(format!("SET {}{remove}", sets.join(", ")));
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
+}
+
+/// The error for a refused stock change.
+pub(super) fn stock_refused(why: StockRefusal) -> ChangeError<StockChangeRefusal> {
+    ChangeError::Refused(StockChangeRefusal::Stock(why))
 }

@@ -5,10 +5,7 @@ use domain::shop::{Currency, Product, ProductId, Reservation, ReservationState};
 use serde::Deserialize;
 
 use super::keys::{INVENTORY_PREFIX, Item, METADATA, PRICE_PREFIX, PRODUCT_PREFIX, RESERVATION_PREFIX};
-use super::prices::{PriceEntry, read_price};
-use super::product::read_product;
-use super::reservations::read_reservation;
-use super::stock::{StockEntry, read_stock};
+use super::rows::{PriceEntry, StockEntry, read_price, read_product, read_reservation, read_stock};
 use crate::StoreError;
 
 /// An item in DynamoDB's JSON.

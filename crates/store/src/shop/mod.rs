@@ -23,22 +23,28 @@ mod change;
 mod image;
 mod keys;
 mod ledger;
+mod marker;
 mod prices;
 mod product;
-mod refusals;
+mod refusal;
+mod remembered_refusals;
 mod reservations;
+mod rows;
 mod stock;
 mod suffixes;
 mod write;
 
 pub use activities::{Activities, ActivityPosition, RecordOutcome};
-pub use change::{ChangeError, ChangeOutcome, HistoryRowRefusal, Reused};
+pub use change::{ChangeError, ChangeOutcome};
 pub use image::{ShopChange, ShopImage};
 pub use ledger::{LedgerParameterError, LedgerParameters, LedgerPosition, LedgerQuery};
-pub use prices::{PriceEntry, PriceOutcome, PriceRefusal, PriceRequest, PriceSummary, Prices};
+pub use marker::Reused;
+pub use prices::{PriceOutcome, PriceRequest, PriceSummary, Prices};
 pub use product::{IsNew, ListedProduct, ProductPosition, Products, PutProduct};
-pub use reservations::{ReservationRequest, Reservations, SettleRefusal};
-pub use stock::{Stock, StockChangeRefusal, StockEntry, StockRequest};
+pub use refusal::{HistoryRowRefusal, PriceRefusal, SettleRefusal, StockChangeRefusal};
+pub use reservations::{ReservationRequest, Reservations};
+pub use rows::{PriceEntry, StockEntry};
+pub use stock::{Stock, StockRequest};
 pub use suffixes::ActivitySuffixes;
 
 /// Opens the connection to DynamoDB with the smallest possible read, so that the first request does

@@ -1,22 +1,16 @@
 //! Price changes, the price history, and the lowest prices.
 
-use domain::ShortText;
-use domain::shop::{
-    Amount, Currency, CurrencyMismatch, IdempotencyKey, Money, Price, PriceChange, Product, ProductId, lowest_price,
-    window_start,
-};
-use domain::{Moment, TimeRange};
-use serde::{Deserialize, Serialize};
+use domain::shop::{Currency, IdempotencyKey, Money, Price, Product, ProductId, lowest_price, window_start};
+use domain::{Moment, ShortText, TimeRange};
 use uuid::Uuid;
 
-use super::change::{
-    Before, ChangeError, ChangeOutcome, Changes, Decision, HistoryRowRefusal, IdempotencyMarker, Plan, Reused, Subject,
-    request_fingerprint,
-};
-use super::keys::{self, Item, PRICE_PREFIX, SORT_KEY, key, read};
+use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject};
+use super::keys::{self, PRICE_PREFIX};
 use super::ledger::{Ledger, LedgerPosition, LedgerQuery};
+use super::marker::{IdempotencyMarker, Reused, request_fingerprint};
 use super::product::Products;
-use super::refusals::{Refusal, RefusalMemory};
+use super::refusal::{HistoryRowRefusal, PriceRefusal, Refusal, RefusalMemory};
+use super::rows::{PriceEntry, price_item, read_price};
 use super::write::Write;
 use crate::series::{Direction, Page};
 use crate::{StoreError, Table};
@@ -26,85 +20,6 @@ const ROWS_AT_ONCE: usize = 1_000;
 
 /// The most queries of a summary. They read 50,000 changes within 30 days, about one a minute.
 const WINDOW_PAGES_MAX: usize = 50;
-
-/// A row of the price history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PriceEntry {
-    /// The product.
-    pub product_id: ProductId,
-    /// The change.
-    pub change: PriceChange,
-    /// The reason for the change.
-    pub reason: Option<ShortText>,
-    /// The author of the change.
-    pub changed_by: Option<ShortText>,
-    /// The idempotency key of the request.
-    pub idempotency_key: Option<IdempotencyKey>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct PriceRow {
-    #[serde(default)]
-    entity_type: String,
-    #[serde(default)]
-    product_id: String,
-    price: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous_price: Option<u64>,
-    /// Rows of the original design have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    currency: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed_by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
-    #[serde(default)]
-    created_at: String,
-}
-
-/// The item of a row.
-pub(super) fn price_item(entry: &PriceEntry) -> Result<Item, StoreError> {
-    let row = PriceRow {
-        entity_type: "PRICE_HISTORY".to_owned(),
-        product_id: entry.product_id.to_string(),
-        price: entry.change.price.amount.get(),
-        previous_price: entry.change.previous.map(Amount::get),
-        currency: Some(entry.change.price.currency.to_string()),
-        reason: entry.reason.as_ref().map(ShortText::to_string),
-        changed_by: entry.changed_by.as_ref().map(ShortText::to_string),
-        request_id: entry.idempotency_key.as_ref().map(IdempotencyKey::to_string),
-        created_at: entry.change.row.at.to_string(),
-    };
-    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
-    item.extend(key(keys::product(&entry.product_id), keys::row(PRICE_PREFIX, entry.change.row)));
-    Ok(item)
-}
-
-/// The row in an item, or in its image in the stream. A row of the original design has the currency
-/// [`Currency::UNNAMED`].
-pub(super) fn read_price(item: Item) -> Result<PriceEntry, StoreError> {
-    let sort = item.get(SORT_KEY).and_then(|sort| sort.as_s().ok()).cloned().unwrap_or_default();
-    let product_id = keys::product_of(&item)?;
-    let row: PriceRow = read(item)?;
-    let id = keys::row_id(PRICE_PREFIX, &sort)?;
-    // A reason or author that breaks the suite's rules is left out, so that the row stays readable.
-    let text = |text: &Option<String>| text.as_deref().and_then(|text| ShortText::new(text).ok());
-    let entry = || {
-        let currency = row.currency.as_deref().map_or(Ok(Currency::UNNAMED), Currency::new).ok()?;
-        let price = Money { amount: Amount::new(row.price).ok()?, currency };
-        Some(PriceEntry {
-            product_id: product_id.clone(),
-            change: PriceChange { row: id, price, previous: row.previous_price.map(Amount::new).transpose().ok()? },
-            reason: text(&row.reason),
-            changed_by: text(&row.changed_by),
-            idempotency_key: row.request_id.as_deref().map(IdempotencyKey::new).transpose().ok()?,
-        })
-    };
-    entry().ok_or_else(|| StoreError::unreadable(format!("PRODUCT#{product_id} {sort}")))
-}
 
 /// A request for a new price.
 #[derive(Debug, Clone)]
@@ -123,19 +38,6 @@ pub struct PriceRequest {
     pub now: Moment,
     /// A fresh UUIDv7 for the row.
     pub row_id: Uuid,
-}
-
-/// Why a price does not change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PriceRefusal {
-    /// There is no such product.
-    NotFound,
-    /// The product is archived.
-    Archived,
-    /// The product has another currency.
-    Currency(CurrencyMismatch),
-    /// The product has this price already. [`Prices`] returns it as [`PriceOutcome::Same`].
-    Same,
 }
 
 /// The result of a price request.

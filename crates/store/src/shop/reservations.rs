@@ -5,20 +5,19 @@
 //! record tells of it. The release then has a marker of its own, since a record may be delivered
 //! twice.
 
-use std::future::Future;
-
 use domain::Moment;
 use domain::shop::{
     ChangeType, HoldTime, OrderId, Product, ProductId, Quantity, Reservation, ReservationState, RowId, SettleError,
     SettleOutcome, Settlement, StockMovement, StockRefusal,
 };
-use serde::{Deserialize, Serialize};
+use std::future::Future;
 use uuid::Uuid;
 
-use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, IdempotencyMarker, Plan, Reused, Subject};
-use super::keys::{self, INVENTORY_PREFIX, Item, RESERVATION_PREFIX, SORT_KEY, TTL, key, marker_ttl, n, read, s};
-use super::refusals::{Refusal, RefusalMemory};
-use super::stock::{StockChangeRefusal, StockEntry, order_marker, stock_item, unmoved};
+use super::change::{Before, ChangeError, ChangeOutcome, Changes, Decision, Plan, Subject, stock_refused};
+use super::keys::{self, INVENTORY_PREFIX, Item, SORT_KEY, key, s};
+use super::marker::{IdempotencyMarker, Reused, order_marker};
+use super::refusal::{Refusal, RefusalMemory, SettleRefusal, StockChangeRefusal};
+use super::rows::{StockEntry, read_reservation, reservation_item, stock_item};
 use super::write::Write;
 use crate::{StoreError, Table};
 
@@ -30,73 +29,6 @@ const OPEN_INDEX: &str = "open-reservations";
 
 /// How many times a change is repeated after overdue reservations were released.
 const RELEASED_MAX: u32 = 5;
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct ReservationRow {
-    entity_type: String,
-    product_id: String,
-    order_id: String,
-    quantity: i64,
-    state: String,
-    created_at: String,
-    expires_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settled_at: Option<String>,
-    /// The product's partition, only while the reservation is open. The index has only items with
-    /// this attribute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    open_of: Option<String>,
-}
-
-/// The item of a reservation. An open one expires at its end. A settled one is kept as long as the
-/// markers of its order.
-fn reservation_item(product_id: &ProductId, of: &Reservation) -> Result<Item, StoreError> {
-    let (settled_at, ttl) = match of.state {
-        // Rounded up to the next second, since TTL has no fractions.
-        ReservationState::Open => (None, of.expires_at.timestamp().as_second() + 1),
-        ReservationState::Settled(_, at) => (Some(at.to_string()), marker_ttl(at)),
-    };
-    let row = ReservationRow {
-        entity_type: "RESERVATION".to_owned(),
-        product_id: product_id.to_string(),
-        order_id: of.order_id.to_string(),
-        quantity: of.quantity.get() as i64,
-        state: of.state.as_str().to_owned(),
-        created_at: of.created_at.to_string(),
-        expires_at: of.expires_at.to_string(),
-        settled_at,
-        open_of: (of.state == ReservationState::Open).then(|| keys::product(product_id)),
-    };
-    let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
-    item.extend(key(keys::product(product_id), keys::reservation(&of.order_id)));
-    item.insert(TTL.to_owned(), n(ttl));
-    Ok(item)
-}
-
-/// The reservation in an item, or in its image in the stream, and its product.
-pub(super) fn read_reservation(item: Item) -> Result<(ProductId, Reservation), StoreError> {
-    let row: ReservationRow = read(item)?;
-    let moment = |text: &str| Moment::parse(text).ok();
-    let reservation = || {
-        let state = match (row.state.as_str(), &row.settled_at) {
-            ("OPEN", None) => ReservationState::Open,
-            (state, Some(at)) => ReservationState::Settled(state.parse().ok()?, moment(at)?),
-            _ => return None,
-        };
-        let reservation = Reservation {
-            order_id: OrderId::new(&row.order_id).ok()?,
-            quantity: Quantity::new(row.quantity).ok()?,
-            created_at: moment(&row.created_at)?,
-            expires_at: moment(&row.expires_at)?,
-            state,
-        };
-        Some((ProductId::new(&row.product_id).ok()?, reservation))
-    };
-    reservation().ok_or_else(|| {
-        StoreError::unreadable(format!("PRODUCT#{} {RESERVATION_PREFIX}{}", row.product_id, row.order_id))
-    })
-}
 
 /// A request to reserve stock for an order.
 #[derive(Debug, Clone)]
@@ -111,17 +43,6 @@ pub struct ReservationRequest {
     pub hold_time: HoldTime,
     /// The time.
     pub now: Moment,
-}
-
-/// Why a reservation cannot be committed or released.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettleRefusal {
-    /// There is no such reservation.
-    NotFound,
-    /// It has ended in another way.
-    Settled(SettleError),
-    /// A client that does not know reservations has taken the reserved pieces.
-    Missing(StockRefusal),
 }
 
 /// Reserves stock, and commits and releases reservations. Its requests are `BatchGetItem` and
@@ -168,7 +89,7 @@ impl Reservations {
             if product.archived_at.is_some() {
                 return Err(ChangeError::Refused(StockChangeRefusal::Archived));
             }
-            let level = product.level.reserve(*quantity).map_err(unmoved)?;
+            let level = product.level.reserve(*quantity).map_err(stock_refused)?;
             let new =
                 Reservation::new(order_id.clone(), *quantity, *hold_time, *now).map_err(StoreError::unreadable)?;
             let writes = vec![Write::new(reservation_item(product_id, &new)?)];
@@ -225,7 +146,7 @@ impl Reservations {
             let settled = Reservation { state: ReservationState::Settled(settlement, now), ..open };
             let writes = vec![
                 Write::new(stock_item(&entry)?),
-                marker.write(&subject, &row),
+                marker.write(subject.product_id, &row, subject.now),
                 Write::over_state(reservation_item(product_id, &settled)?, ReservationState::Open.as_str()),
             ];
             Ok(Decision::Write(Box::new(Plan { product, writes, row, outcome: settled })))
@@ -292,7 +213,7 @@ impl Reservations {
             // The product was deleted, so there is no stock to release.
             let Some(product) = product else { return Ok(Decision::Nothing(false)) };
             let level = product.level.release(deleted.quantity.get()).map_err(unreadable(product_id))?;
-            let mut writes = vec![marker.write(&subject, &sort)];
+            let mut writes = vec![marker.write(subject.product_id, &sort, subject.now)];
             if before.beside(&sort).is_none() {
                 let state = ReservationState::Settled(Settlement::Expired, now);
                 let expired = Reservation { state, ..deleted.clone() };
