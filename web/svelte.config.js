@@ -1,4 +1,4 @@
-/** Svelte's compiler: runes everywhere, so that reactivity is always written down. */
+/** The Svelte compiler, with runes in all components, so that reactivity is explicit. */
 export default {
   compilerOptions: { runes: true },
 };

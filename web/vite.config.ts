@@ -1,25 +1,28 @@
-/** The build of the pages: each HTML file beside this one is a page, everything is served from one origin. */
+/** The build of the pages. Each page is an HTML file; pages and API are served from one origin. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin, type Rolldown } from 'vite';
 
-/** The running stack that `npm run dev` forwards API calls to. */
+/** The running stack to which `npm run dev` forwards API requests. */
 const api = process.env['TIDEMARK_URL'] ?? 'http://127.0.0.1:3000';
 
-/** The first path segments that belong to the API; the same list stands in the template's CDN behaviours. */
+/** The path prefixes of the API. The CDN behaviours in `template.yaml` contain the same list. */
 const apiPaths = [
   ...['/clicks', '/stats', '/users', '/days', '/games', '/players', '/products', '/journal'],
   '/okusuri/api',
 ];
 
-/** The local stack's own routes; in the cloud there are none. */
+/** The routes of the local stack itself. A deployed stack does not have them. */
 const stackPath = '/_local';
 
-/** The medication log's service worker, and the page that it opens without a network. */
+/** The service worker of the medication log, and the page that it serves offline. */
 const worker = { name: 'okusuri-worker', file: 'okusuri/sw.js', page: 'okusuri/index.html' };
 
-/** Tells the worker the page's files, and by a name that changes with them, when there is a new page. */
+/**
+ * Adds the list of the page's files to the service worker. The cache name contains a hash of the
+ * files, so that a new build replaces the cache.
+ */
 function offlineShell(): Plugin {
   return {
     name: 'offline-shell',
@@ -32,7 +35,8 @@ function offlineShell(): Plugin {
       const built = [...filesOf(bundle, worker.page)].sort();
       const hash = createHash('sha256');
       for (const file of copied) hash.update(readFileSync(`public/${file}`));
-      // Assets have the hash of their contents in their names; the document has not.
+      // The names of assets contain a hash of their content. The name of the HTML document does
+      // not, so its content is added.
       for (const file of built) hash.update(file).update(String(file.endsWith('.html') && source(bundle[file])));
       const files = [
         '/okusuri/',
@@ -44,7 +48,7 @@ function offlineShell(): Plugin {
   };
 }
 
-/** A page's document, scripts, styles and fonts. */
+/** The HTML document, scripts, styles and fonts of a page. */
 function filesOf(bundle: Rolldown.OutputBundle, page: string): ReadonlySet<string> {
   const found = new Set([page]);
   const visit = (file: string): void => {
@@ -82,14 +86,15 @@ export default defineConfig({
         [worker.name]: 'src/okusuri/worker/worker.ts',
       },
       output: {
-        // A worker's address stays, or the browser would look for its next version in vain.
+        // The address of a service worker must not change, or the browser could not find its
+        // update.
         entryFileNames: ({ name }) => (name === worker.name ? worker.file : 'assets/[name]-[hash].js'),
       },
     },
-    // Nothing becomes a data: URL, so that a content security policy of `default-src 'self'` suffices.
+    // Without data: URLs, the content security policy `default-src 'self'` is sufficient.
     assetsInlineLimit: 0,
     target: 'es2022',
-    // The tokens use light-dark(), which these were the first to know (2024).
+    // The first versions that support light-dark(), which the design tokens use.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
   },
   server: {

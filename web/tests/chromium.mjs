@@ -14,7 +14,10 @@ export function stackUrl() {
   return url.replace(/\/$/, '');
 }
 
-/** Starts the system's Chromium, or the one in `CHROMIUM_PATH`. The arguments also allow root and no graphics card. */
+/**
+ * Starts the system's Chromium, or the one in `CHROMIUM_PATH`. The arguments also allow root and no
+ * graphics card.
+ */
 export function launchChromium() {
   return chromium.launch({
     executablePath: process.env['CHROMIUM_PATH'] ?? DEFAULT_PATH,

@@ -7,7 +7,11 @@ const SLOTS = 90;
 
 /** @typedef {Record<string, any>} Json */
 
-/** A metric with these values in its last slots; `undefined` and 0 leave a slot empty. @param {readonly (number | undefined)[]} values */
+/**
+ * A metric with these values in its last slots; `undefined` and 0 leave a slot empty.
+ *
+ * @param {readonly (number | undefined)[]} values
+ */
 export function series(values) {
   const points = values.flatMap((value, i) =>
     value ? [{ slot: SLOTS - values.length + i, count: 1, sum: value, maximum: value, p99: value }] : [],

@@ -55,7 +55,11 @@ function answerProblem(route) {
   });
 }
 
-/** The states of the clicks page, each with the preparation of the page. @type {Record<string, (page: Page) => Promise<unknown>>} */
+/**
+ * The states of the clicks page, each with the preparation of the page.
+ *
+ * @type {Record<string, (page: Page) => Promise<unknown>>}
+ */
 const states = {
   loaded: async () => {},
   empty: (page) => page.route('**/stats/**', answerEmpty),
@@ -91,7 +95,8 @@ for (const [size, viewport] of Object.entries(viewports)) {
         await page.goto(`${url}/tide/`);
         if (state === 'loaded' || state === 'empty')
           await page.locator('[data-testid=total-clicks]:not(.skeleton)').waitFor();
-        // Makes the window as tall as the page. A full-page screenshot would resize the window and clear the canvases.
+        // Makes the window as tall as the page. A full-page screenshot would resize the window and
+        // clear the canvases.
         await page.setViewportSize({
           width: viewport.width,
           height: await page.evaluate(() => document.documentElement.scrollHeight),
@@ -107,7 +112,8 @@ for (const [size, viewport] of Object.entries(viewports)) {
 for (const [size, viewport] of Object.entries(viewports)) {
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [name, scene] of scenes) {
-      // Each combination of size and theme uses one language, so that the number of pictures stays small.
+      // Each combination of size and theme uses one language, so that the number of pictures stays
+      // small.
       const locale = (size === 'phone') === (colorScheme === 'light') ? 'ja-JP' : 'en-GB';
       // Requests of a service worker would bypass the scripted server.
       const look = { viewport, colorScheme, locale, reducedMotion: /** @type {const} */ ('reduce') };

@@ -17,7 +17,11 @@ export const lately = '/lately/';
  * @returns {Scene}
  */
 function scene(at, play, { staff = false, server: script = () => {} } = {}) {
-  /** One server for each page, because a scene is used by many pages. @type {WeakMap<Page, ShopServer>} */
+  /**
+   * One server for each page, because a scene is used by many pages.
+   *
+   * @type {WeakMap<Page, ShopServer>}
+   */
   const servers = new WeakMap();
   return {
     at,

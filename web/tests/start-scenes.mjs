@@ -19,7 +19,12 @@ const games = ['Mio', 'Jonas', 'さくら'].map((hostName, i) => ({
   settings,
 }));
 
-/** The statistics of the requested days. @param {readonly number[]} clicks @returns {(route: Route) => unknown} */
+/**
+ * The statistics of the requested days.
+ *
+ * @param {readonly number[]} clicks
+ * @returns {(route: Route) => unknown}
+ */
 const days = (clicks) => (route) => {
   const query = new URL(route.request().url()).searchParams;
   const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];

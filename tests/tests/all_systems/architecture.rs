@@ -11,7 +11,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("tidemark-domain", &[]),
     ("tidemark-store", &["tidemark-domain"]),
     ("tidemark-lambda-kit", &[]),
-    ("tidemark-game-room", &["tidemark-domain", "tidemark-store"]),
+    ("tidemark-game-room", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit"]),
     ("function", &["tidemark-domain", "tidemark-store", "tidemark-lambda-kit", "tidemark-game-room"]),
     ("tidemark-engine", &[]),
     ("tidemark-local", &["tidemark-engine"]),

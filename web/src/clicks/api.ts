@@ -1,4 +1,7 @@
-/** The requests of the clicks page. The members of responses have the names of the table's attributes. */
+/**
+ * The requests of the clicks page. The members of responses have the names of the table's
+ * attributes.
+ */
 import { requestFile, requestJson, type ApiRequest, type JsonObject } from '../shared/api.ts';
 import { count, optionalCount, page, text, type Page } from '../shared/decode.ts';
 import type { DayRange } from '../shared/days.ts';

@@ -31,7 +31,10 @@ export function parseRange(from: string, to: string): DayRange | RangeFault {
   return typeof range !== 'string' && dayCount(range) > RANGE_DAYS_MAX ? 'tooLong' : range;
 }
 
-/** The months to show for a range of days: all months of the range, and at least {@link CHART_MONTHS_MIN} up to its end. */
+/**
+ * The months to show for a range of days: all months of the range, and at least {@link
+ * CHART_MONTHS_MIN} up to its end.
+ */
 export function monthsBeside(range: DayRange): DayRange {
   const to = monthOf(range.to);
   const first = addMonths(to, 1 - CHART_MONTHS_MIN);

@@ -1,4 +1,7 @@
-/** The clicks of this browser as reactive state, from the press of the button until they are counted. */
+/**
+ * The clicks of this browser as reactive state, from the press of the button until they are
+ * counted.
+ */
 import { serverNowMs } from '../shared/clock.ts';
 import { presence } from '../shared/online.svelte.ts';
 import { newUuidV7 } from '../shared/uuid-v7.ts';
@@ -45,7 +48,10 @@ export class ClickSender {
     return this.#countedLately > 0 ? 'counted' : 'ready';
   });
 
-  /** `onStored` is called when the server has stored a click, because the statistics will change soon. */
+  /**
+   * `onStored` is called when the server has stored a click, because the statistics will change
+   * soon.
+   */
   constructor(onStored: () => void) {
     const kept = loadUnsentClicks();
     this.#pending = kept;
@@ -74,7 +80,9 @@ export class ClickSender {
     return this.#outbox.add(userId);
   }
 
-  /** Sends waiting clicks now: call it when the browser is online again or the visitor asks for it. */
+  /**
+   * Sends waiting clicks now: call it when the browser is online again or the visitor asks for it.
+   */
   flush(): void {
     this.#outbox.flush();
   }

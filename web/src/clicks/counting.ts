@@ -1,9 +1,10 @@
 /**
  * Estimates which of this browser's stored clicks the statistics already include.
  *
- * The total does not say whose clicks it contains. A click is treated as counted when the total has risen by at least the
- * clicks that this browser sent since then. Clicks of other visitors can make this a moment too early. It never happens
- * before the server has stored the click, and the figures on the page are always those of the server.
+ * The total does not say whose clicks it contains. A click is treated as counted when the total has
+ * risen by at least the clicks that this browser sent since then. Clicks of other visitors can make
+ * this a moment too early. It never happens before the server has stored the click, and the figures
+ * on the page are always those of the server.
  */
 
 /** The page stops waiting after this time. The click is stored and will be counted later. */
@@ -27,13 +28,19 @@ export class Counting {
     return this.#stored.reduce((sum, entry) => sum + entry.clickCount, 0);
   }
 
-  /** Sets the number of unsent clicks. The server may already count such a click before its response arrives. */
+  /**
+   * Sets the number of unsent clicks. The server may already count such a click before its response
+   * arrives.
+   */
   underWay(clicks: number): void {
     this.#unsent = clicks;
     this.#rebase();
   }
 
-  /** Reports a stored click. Call it before {@link underWay} with the reduced number, or the base would be lost. */
+  /**
+   * Reports a stored click. Call it before {@link underWay} with the reduced number, or the base
+   * would be lost.
+   */
   stored(clickCount: number, nowMs: number): void {
     this.#stored = [...this.#stored, { clickCount, storedAtMs: nowMs }];
   }
@@ -55,7 +62,10 @@ export class Counting {
     return counted;
   }
 
-  /** Sets the base to the last total, or the next one if there is none, when clicks begin to wait. Clears it when none waits. */
+  /**
+   * Sets the base to the last total, or the next one if there is none, when clicks begin to wait.
+   * Clears it when none waits.
+   */
   #rebase(): void {
     if (this.#unsent === 0 && this.#stored.length === 0) this.#base = null;
     else this.#base ??= this.#total;

@@ -1,4 +1,7 @@
-/** The scale of the gauge: converts clicks to a height. There is space below for the water and above for the number. */
+/**
+ * The scale of the gauge: converts clicks to a height. There is space below for the water and above
+ * for the number.
+ */
 
 /** The height of 0 clicks, in percent of the gauge, so that some water is always visible. */
 const ZERO_PERCENT = 16;

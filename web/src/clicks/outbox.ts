@@ -1,21 +1,30 @@
 /**
  * The outbox: sends clicks to the server without losing one or counting one twice.
  *
- * A click keeps its idempotency key over all attempts, so that the server recognises a repeat even if only the response was
- * lost. The outbox retries until there is a response. A click that the server rejects stays with the reason until the
- * visitor dismisses it.
+ * A click keeps its idempotency key over all attempts, so that the server recognises a repeat even
+ * if only the response was lost. The outbox retries until there is a response. A click that the
+ * server rejects stays with the reason until the visitor dismisses it.
  */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
 import type { NewClick } from './api.ts';
 
-/** After this many attempts, the visitor sees a notice. With the backoff below, this takes about 12 seconds. */
+/**
+ * After this many attempts, the visitor sees a notice. With the backoff below, this takes about 12
+ * seconds.
+ */
 export const ATTEMPTS_BEFORE_NOTICE = 6;
 
-/** The server accepts a click for 24 hours after its time. The difference leaves time for the request. */
+/**
+ * The server accepts a click for 24 hours after its time. The difference leaves time for the
+ * request.
+ */
 export const KEY_AGE_MAX_MS = 23.5 * 60 * 60_000;
 
-/** The most parallel requests. A browser opens 6 connections to an HTTP/1.1 server; the others remain for reads. */
+/**
+ * The most parallel requests. A browser opens 6 connections to an HTTP/1.1 server; the others
+ * remain for reads.
+ */
 const IN_FLIGHT_MAX = 4;
 
 /** The most unsent clicks. Further clicks are not accepted. */
@@ -23,10 +32,16 @@ export const OUTBOX_CLICKS_MAX = 200;
 
 const BACKOFF: Backoff = { firstMs: 400, maxMs: 30_000 };
 
-/** The problem type of a key that is too old. The server has not stored the click and never will under this key. */
+/**
+ * The problem type of a key that is too old. The server has not stored the click and never will
+ * under this key.
+ */
 const KEY_TIME_PROBLEM = 'urn:tidemark:problem:idempotency-key-time';
 
-/** `waiting` for a free slot or the network, `sending`, `retrying` after a failure, or `refused` by the server. */
+/**
+ * `waiting` for a free slot or the network, `sending`, `retrying` after a failure, or `refused` by
+ * the server.
+ */
 export type ClickState = 'waiting' | 'sending' | 'retrying' | 'refused';
 
 /** An unsent click. */
@@ -126,7 +141,8 @@ export class Outbox {
         click = { ...click, error: asApiError(failure) };
       }
       if (click.error?.problem?.type === KEY_TIME_PROBLEM && !isRenewed) {
-        // The server stored no attempt under the old key and never will, so a new key cannot count the click twice.
+        // The server stored no attempt under the old key and never will, so a new key cannot count
+        // the click twice.
         isRenewed = true;
         click = this.#renewed(click);
         continue;
@@ -146,7 +162,10 @@ export class Outbox {
     }
   }
 
-  /** Gives an old click a new key and time. Only for a click without attempts: an attempt may have been stored under its key. */
+  /**
+   * Gives an old click a new key and time. Only for a click without attempts: an attempt may have
+   * been stored under its key.
+   */
   #withUsableKey(click: PendingClick): PendingClick {
     return this.#world.nowMs() - click.madeAtMs <= KEY_AGE_MAX_MS ? click : this.#renewed(click);
   }

@@ -1,6 +1,7 @@
 /**
- * Stores unsent clicks in `localStorage`. Each click has its own item, so that tabs do not overwrite each other's clicks.
- * Two tabs may send the same click; the server counts it once because of its idempotency key.
+ * Stores unsent clicks in `localStorage`. Each click has its own item, so that tabs do not
+ * overwrite each other's clicks. Two tabs may send the same click; the server counts it once
+ * because of its idempotency key.
  */
 import { StoredText } from '../shared/storage.ts';
 import { parseUnsentClick, type PendingClick } from './outbox.ts';

@@ -1,4 +1,7 @@
-/** The statistics of the page as reactive state: live figures, and the days and months of the chosen range. */
+/**
+ * The statistics of the page as reactive state: live figures, and the days and months of the chosen
+ * range.
+ */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import type { DayRange } from '../shared/days.ts';
 import { getDay, getDays, getMonth, getMonths, getTotal, type Stat } from './api.ts';

@@ -32,7 +32,9 @@ export function saveVisitor(name: string): void {
   stored.write(name);
 }
 
-/** `visitor-` and 40 random bits in Crockford's Base32, which omits letters that look like digits. */
+/**
+ * `visitor-` and 40 random bits in Crockford's Base32, which omits letters that look like digits.
+ */
 export function randomName(random: Uint8Array): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   let bits = random.reduce((all, byte) => all * 256n + BigInt(byte), 0n);

@@ -18,13 +18,19 @@ export interface Day {
   readonly entries: readonly Entry[];
 }
 
-/** Merges two lists without duplicates, newest first. An entry can arrive late and then belongs between known entries. */
+/**
+ * Merges two lists without duplicates, newest first. An entry can arrive late and then belongs
+ * between known entries.
+ */
 export function mergeEntries(known: readonly Entry[], page: readonly Entry[]): readonly Entry[] {
   const byId = new Map([...known, ...page].map((entry) => [entry.id, entry]));
   return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-/** Whether the newest page reaches the known entries. If not, entries between the two may be missing. */
+/**
+ * Whether the newest page reaches the known entries. If not, entries between the two may be
+ * missing.
+ */
 export function overlaps(known: readonly Entry[], page: readonly Entry[], isLast: boolean): boolean {
   const [newestKnown, oldestRead] = [known[0], page.at(-1)];
   return isLast || newestKnown === undefined || (oldestRead !== undefined && oldestRead.id <= newestKnown.id);

@@ -1,9 +1,15 @@
-/** The entries that have been read so far, as reactive state. New entries are added on top, older ones at the end. */
+/**
+ * The entries that have been read so far, as reactive state. New entries are added on top, older
+ * ones at the end.
+ */
 import { asApiError, type ApiError } from '../shared/api.ts';
 import type { Page } from '../shared/decode.ts';
 import { mergeEntries, overlaps, type Entry } from './entries.ts';
 
-/** The most pages that are read to reach the known entries. If there are more, the list starts again with the newest ones. */
+/**
+ * The most pages that are read to reach the known entries. If there are more, the list starts again
+ * with the newest ones.
+ */
 const GAP_PAGES_MAX = 4;
 
 /** Reads the page at a cursor; `null` is the newest page. */
@@ -34,8 +40,8 @@ export class Feed {
   }
 
   /**
-   * Reads new entries. With `hold`, they are held back, so that the text does not move while somebody reads. Rejects on
-   * failure, so that the poll backs off.
+   * Reads new entries. With `hold`, they are held back, so that the text does not move while
+   * somebody reads. Rejects on failure, so that the poll backs off.
    */
   async refresh(hold: boolean, signal: AbortSignal): Promise<void> {
     try {

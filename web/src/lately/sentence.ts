@@ -15,7 +15,10 @@ export interface Sentence {
   readonly text: string | null;
 }
 
-/** Builds the text. An entry of an unknown kind, or without the attributes of its kind, keeps its own message. */
+/**
+ * Builds the text. An entry of an unknown kind, or without the attributes of its kind, keeps its
+ * own message.
+ */
 export function sentence(entry: Entry, t: Words, locale: string): Sentence {
   const { attributes } = entry;
   const number = (name: string): number => {

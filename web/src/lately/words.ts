@@ -1,4 +1,6 @@
-/** The texts of the recent events page. Numbers, money and times are passed in already formatted. */
+/**
+ * The texts of the recent events page. Numbers, money and times are passed in already formatted.
+ */
 import type { ProblemWords } from '../shared/failure.ts';
 import type { Dictionary } from '../shared/i18n.svelte.ts';
 

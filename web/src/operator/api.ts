@@ -119,7 +119,10 @@ export async function getSnapshot(signal: AbortSignal): Promise<Snapshot> {
   };
 }
 
-/** Whether the error means that there is no local stack at this address, or that it refuses this client. A retry is useless. */
+/**
+ * Whether the error means that there is no local stack at this address, or that it refuses this
+ * client. A retry is useless.
+ */
 export function hasNoLocalStack(error: ApiError): boolean {
   // For an unknown path, a CDN returns 403, 404, or an HTML page with status 200.
   return error.problem !== null && [200, 403, 404].includes(error.problem.status);

@@ -1,4 +1,7 @@
-/** The charts of the operator's page: the metrics of the CloudWatch dashboard in `template.yaml`, in the same order. */
+/**
+ * The charts of the operator's page: the metrics of the CloudWatch dashboard in `template.yaml`, in
+ * the same order.
+ */
 import type { Metrics, Series, Snapshot } from './api.ts';
 
 /** The charts, in the order of the dashboard. */
@@ -22,14 +25,17 @@ export interface Line {
   readonly name: string;
   /** One value for each slot; `null` when nothing was measured. */
   readonly values: readonly (number | null)[];
-  /** The same statistic over the whole window: for counters the sum, for measurements the maximum or the p99. */
+  /**
+   * The same statistic over the whole window: for counters the sum, for measurements the maximum or
+   * the p99.
+   */
   readonly whole: number;
 }
 
 /** The statistic of a slot, as in CloudWatch. */
 type Stat = 'sum' | 'maximum' | 'p99';
 
-/** The most lines in a chart. More would be hard to distinguish. */
+/** The most functions in a chart. More lines would be hard to distinguish. */
 export const LINES_MAX = 5;
 
 /** The lines of a chart. */
@@ -114,7 +120,10 @@ export interface Alerts {
   readonly unreadable: number;
   /** Batches in the failure queues. */
   readonly failed: number;
-  /** Emails with a sign-in code that could not be sent, and failed reminders, in the last 15 minutes. */
+  /**
+   * Emails with a sign-in code that could not be sent, and failed reminders, in the last 15
+   * minutes.
+   */
   readonly unsent: number;
   /** Failed invocations in the last 15 minutes. */
   readonly errors: number;
@@ -135,7 +144,10 @@ export function alertsOf(now: Snapshot): Alerts {
   };
 }
 
-/** The SVG path of a line. It is interrupted where there are no values. `top` is the value at the upper edge. */
+/**
+ * The SVG path of a line. It is interrupted where there are no values. `top` is the value at the
+ * upper edge.
+ */
 export function pathOf(values: readonly (number | null)[], top: number, width: number, height: number): string {
   const step = width / Math.max(values.length - 1, 1);
   let path = '';

@@ -1,4 +1,7 @@
-/** The texts of the operator's page. Metrics keep their CloudWatch names; numbers are passed in already formatted. */
+/**
+ * The texts of the operator's page. Metrics keep their CloudWatch names; numbers are passed in
+ * already formatted.
+ */
 import type { Dictionary } from '../shared/i18n.svelte.ts';
 import type { PanelName } from './panels.ts';
 

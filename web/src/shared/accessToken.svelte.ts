@@ -1,4 +1,7 @@
-/** Access tokens of staff and operators. They are kept in `sessionStorage`, so that closing the tab removes them. */
+/**
+ * Access tokens of staff and operators. They are kept in `sessionStorage`, so that closing the tab
+ * removes them.
+ */
 import { StoredText } from './storage.ts';
 
 export class AccessToken {

@@ -1,7 +1,10 @@
 /** The client of the HTTP API: same origin, JSON, and RFC 9457 problem details for errors. */
 import { observeServerDate } from './clock.ts';
 
-/** A request is aborted after this time. API Gateway itself allows 29 s, which is too long for a reader to wait. */
+/**
+ * A request is aborted after this time. API Gateway itself allows 29 s, which is too long for a
+ * reader to wait.
+ */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** The RFC 9457 problem details that a page shows. */
@@ -10,7 +13,10 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string | null;
-  /** All members of the response, including those that a problem type adds, such as `stock` of `insufficient-stock`. */
+  /**
+   * All members of the response, including those that a problem type adds, such as `stock` of
+   * `insufficient-stock`.
+   */
   readonly members: JsonObject;
 }
 
@@ -27,7 +33,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Turns any error of a request into an {@link ApiError}. Other errors mean that there was no HTTP response. */
+/**
+ * Turns any error of a request into an {@link ApiError}. Other errors mean that there was no HTTP
+ * response.
+ */
 export function asApiError(failure: unknown): ApiError {
   return failure instanceof ApiError ? failure : new ApiError(null);
 }
@@ -46,7 +55,10 @@ export interface ApiRequest {
 /** A JSON object as received. The caller checks its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Sends a request and returns the JSON response. Fails with {@link ApiError}, or with `AbortError` when aborted. */
+/**
+ * Sends a request and returns the JSON response. Fails with {@link ApiError}, or with `AbortError`
+ * when aborted.
+ */
 export async function requestJson(path: string, request: ApiRequest = {}): Promise<JsonObject> {
   const response = await send(path, 'application/json', request);
   const body: unknown = await response.json().catch(() => null);
@@ -103,7 +115,8 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
     signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
     // Statistics change every second, so that a cached response would be wrong.
     cache: 'no-store',
-    // Lets a change finish when the reader leaves the page. Not for files: browsers refuse keepalive bodies over 64 KiB.
+    // Lets a change finish when the reader leaves the page. Not for files: browsers refuse
+    // keepalive bodies over 64 KiB.
     keepalive: request.method !== undefined && request.method !== 'GET' && request.content === undefined,
   };
   if (request.body !== undefined) init.body = JSON.stringify(request.body);
@@ -120,7 +133,10 @@ async function send(path: string, accept: string, request: ApiRequest): Promise<
   return response;
 }
 
-/** Reads problem details. API Gateway's `{"message": ...}` and other bodies become a problem with the status. */
+/**
+ * Reads problem details. API Gateway's `{"message": ...}` and other bodies become a problem with
+ * the status.
+ */
 async function readProblem(response: Response): Promise<Problem> {
   const body: unknown = await response.json().catch(() => null);
   const members = isObject(body) ? body : {};

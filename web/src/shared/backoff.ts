@@ -9,8 +9,8 @@ export interface Backoff {
 }
 
 /**
- * The delay after `failures` consecutive failures (at least 1). `random` is in 0..1 and selects a delay between 50% and 100%
- * of the nominal one.
+ * The delay after `failures` consecutive failures (at least 1). `random` is in 0..1 and selects a
+ * delay between 50% and 100% of the nominal one.
  */
 export function backoffMs(shape: Backoff, failures: number, random: number): number {
   const nominal = Math.min(shape.maxMs, shape.firstMs * 2 ** (failures - 1));

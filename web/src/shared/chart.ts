@@ -1,6 +1,9 @@
 /** Gives charts on a canvas the colours and the font of the page. */
 
-/** Resolves a design token to a colour. A canvas cannot read CSS custom properties, so an element resolves them. */
+/**
+ * Resolves a design token to a colour. A canvas cannot read CSS custom properties, so an element
+ * resolves them.
+ */
 export function tokenColour(element: HTMLElement, token: string): string {
   element.style.color = `var(${token})`;
   const resolved = getComputedStyle(element).color;

@@ -41,7 +41,8 @@ export function dayCount(range: DayRange): number {
 /** Whether a text is an existing day. */
 export function isDay(text: string): boolean {
   const epochMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
-  // The parser may turn 31 February into a day in March; only an existing day formats back to the same text.
+  // The parser may turn 31 February into a day in March; only an existing day formats back to the
+  // same text.
   return !Number.isNaN(epochMs) && dayOf(epochMs) === text;
 }
 

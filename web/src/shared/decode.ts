@@ -1,4 +1,7 @@
-/** Reads the members of a JSON response. A member that differs from the API's documentation throws an {@link ApiError}. */
+/**
+ * Reads the members of a JSON response. A member that differs from the API's documentation throws
+ * an {@link ApiError}.
+ */
 import { ApiError, isObject, unexpectedAnswer, type JsonObject } from './api.ts';
 
 /** One page of a list. `cursor` requests the next page; it is `null` on the last page. */

@@ -1,7 +1,10 @@
 /** Texts for the API's problem types, in the page's language. */
 import type { ApiError, JsonObject } from './api.ts';
 
-/** A page's texts for problems, by the last part of the `type`. A function builds a text from the problem's members. */
+/**
+ * A page's texts for problems, by the last part of the `type`. A function builds a text from the
+ * problem's members.
+ */
 export type ProblemWords = Readonly<Record<string, string | ((members: JsonObject) => string)>>;
 
 /** The text for a problem's `type`; `null` when the page has none. */

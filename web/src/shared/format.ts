@@ -48,12 +48,17 @@ export function formatTime(locale: string, createDateTime: string): string {
   );
 }
 
-/** A day or a month is parsed as UTC midnight, so that another time zone could show the day before. */
+/**
+ * A day or a month is parsed as UTC midnight, so that another time zone could show the day before.
+ */
 function format(locale: string, period: string, options: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' }).format(Date.parse(period));
 }
 
-/** Epoch milliseconds of an API time. It has nine decimal places, and some browsers cannot parse that many. */
+/**
+ * Epoch milliseconds of an API time. It has nine decimal places, and some browsers cannot parse
+ * that many.
+ */
 export function momentMs(moment: string): number {
   return Date.parse(moment.replace(/(\.\d{3})\d+/, '$1'));
 }

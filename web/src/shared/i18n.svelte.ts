@@ -12,7 +12,10 @@ const stored = new StoredText('localStorage', 'tidemark.language');
 class LanguageChoice {
   /** The chosen language. */
   current = $state<Language>(initial());
-  /** The locale for numbers and dates. English uses the British format, with the day before the month. */
+  /**
+   * The locale for numbers and dates. English uses the British format, with the day before the
+   * month.
+   */
   readonly locale = $derived(this.current === 'ja' ? 'ja-JP' : 'en-GB');
 
   /** Changes the language, remembers it, and sets `lang` for assistive technology. */

@@ -1,8 +1,10 @@
 /**
- * Parses and formats money and quantities. The API takes whole numbers, and money in the currency's minor unit.
+ * Parses and formats money and quantities. The API takes whole numbers, and money in the currency's
+ * minor unit.
  *
- * The number of decimal places comes from ISO 4217. `Intl` differs from the standard for some currencies and between
- * browsers, so this file lists the currencies that do not have two decimal places (ISO 4217:2015, list one).
+ * The number of decimal places comes from ISO 4217. `Intl` differs from the standard for some
+ * currencies and between browsers, so this file lists the currencies that do not have two decimal
+ * places (ISO 4217:2015, list one).
  */
 
 /** The largest price that the API accepts, in minor units. */
@@ -61,9 +63,10 @@ export function majorUnits(minor: number, currency: string): number {
 /**
  * Parses a typed amount into minor units: `1,234.50`, `1.234,50`, `1 234,5`, `¥1,200`, `１２００円`.
  *
- * A single comma before three digits separates thousands, as in English and Japanese. A single point before three digits
- * is a decimal point if the currency has three decimal places. For other currencies it is `ambiguous`: it may separate
- * thousands, and a wrong guess would make the price a thousand times too high or too low.
+ * A single comma before three digits separates thousands, as in English and Japanese. A single
+ * point before three digits is a decimal point if the currency has three decimal places. For other
+ * currencies it is `ambiguous`: it may separate thousands, and a wrong guess would make the price a
+ * thousand times too high or too low.
  */
 export function parseMoney(typed: string, currency: string): number | MoneyFault {
   const text = typed
@@ -97,7 +100,10 @@ export function parseWhole(typed: string, max = QUANTITY_MAX): number | WholeFau
   return text.startsWith('-') && value !== 0 ? -value : value;
 }
 
-/** Splits an amount at its decimal mark, if it has one. `isTidy` says whether its thousands are grouped correctly. */
+/**
+ * Splits an amount at its decimal mark, if it has one. `isTidy` says whether its thousands are
+ * grouped correctly.
+ */
 function splitDecimal(text: string): { whole: string; fraction: string; isTidy: boolean } {
   const at = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
   if (at === -1) return { whole: text, fraction: '', isTidy: true };
@@ -110,7 +116,10 @@ function splitDecimal(text: string): { whole: string; fraction: string; isTidy: 
   return { whole: before.replaceAll(other, ''), fraction: after, isTidy: isAlone || isGrouped(before, other) };
 }
 
-/** Whether digits are grouped by threes, or as in India by twos above the last three: `1,234`, `12,34,567`. */
+/**
+ * Whether digits are grouped by threes, or as in India by twos above the last three: `1,234`,
+ * `12,34,567`.
+ */
 function isGrouped(text: string, mark: string): boolean {
   return new RegExp(`^[1-9]\\d{0,2}(\\${mark}\\d{2,3})*\\${mark}\\d{3}$`).test(text);
 }

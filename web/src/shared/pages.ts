@@ -1,4 +1,7 @@
-/** The pages in the order of the header. A new page needs an entry here and its HTML file in `vite.config.ts`. */
+/**
+ * The pages in the order of the header. A new page needs an entry here and its HTML file in
+ * `vite.config.ts`.
+ */
 import type { Language } from './i18n.svelte.ts';
 
 /** A page in the header's navigation. */
@@ -22,7 +25,10 @@ const operator = { path: '/operator/', title: { en: 'Operator', ja: '運用' } }
 /** The path of a page. */
 export type Path = '/' | (typeof systems)[number]['path'] | (typeof operator)['path'];
 
-/** The pages to list for this host name. The operator's page is listed only on the machine that runs the stack. */
+/**
+ * The pages to list for this host name. The operator's page is listed only on the machine that runs
+ * the stack.
+ */
 export function pagesAt(hostname: string): readonly Page[] {
   return isLoopbackHost(hostname) ? [...systems, operator] : systems;
 }

@@ -5,7 +5,9 @@ import { backoffMs, type Backoff } from './backoff.ts';
 export interface PollOptions {
   /** One request. A rejection counts as a failure; the task itself must show it to the reader. */
   readonly task: (signal: AbortSignal) => Promise<void>;
-  /** The pause after a success. It is called after each success, so that the interval may change. */
+  /**
+   * The pause after a success. It is called after each success, so that the interval may change.
+   */
   readonly intervalMs: () => number;
   /** The pause after failures. */
   readonly backoff: Backoff;
@@ -24,7 +26,10 @@ export class Poll {
     this.#options = options;
   }
 
-  /** Starts or resumes the poll with a request now; does nothing while one is running. Call it again when the page becomes active. */
+  /**
+   * Starts or resumes the poll with a request now; does nothing while one is running. Call it again
+   * when the page becomes active.
+   */
   kick(): void {
     clearTimeout(this.#timer);
     if (this.#running === undefined && this.#options.isActive()) void this.#run();

@@ -1,4 +1,7 @@
-/** Browser storage, which may be blocked or full. Then reading returns `null` and writing does nothing. */
+/**
+ * Browser storage, which may be blocked or full. Then reading returns `null` and writing does
+ * nothing.
+ */
 
 /** One named string in `localStorage` (kept) or `sessionStorage` (until the tab closes). */
 export class StoredText {

@@ -16,7 +16,10 @@ export function uuidV7(epochMs: number, random: Uint8Array): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Creates a UUID for this time. It uses `getRandomValues` because `randomUUID` does not exist on plain-HTTP origins. */
+/**
+ * Creates a UUID for this time. It uses `getRandomValues` because `randomUUID` does not exist on
+ * plain-HTTP origins.
+ */
 export function newUuidV7(epochMs: number): string {
   return uuidV7(epochMs, crypto.getRandomValues(new Uint8Array(10)));
 }

@@ -74,8 +74,8 @@ export interface Activity {
 }
 
 /**
- * A product to create, or the changes to a product. A change contains no price and no stock, because these are recorded in
- * ledgers by their own requests. Omitted members stay unchanged.
+ * A product to create, or the changes to a product. A change contains no price and no stock,
+ * because these are recorded in ledgers by their own requests. Omitted members stay unchanged.
  */
 export interface ProductDraft {
   readonly name: string;
@@ -111,7 +111,10 @@ const CHANGES_MAX = 1_000;
 /** The most requests for the price changes of one span. */
 const CHANGE_PAGES_MAX = 5;
 
-/** `GET /products`, in the order of the IDs. With the staff token, it returns the archived products instead. */
+/**
+ * `GET /products`, in the order of the IDs. With the staff token, it returns the archived products
+ * instead.
+ */
 export async function getProducts(cursor: string | null, limit: number, token?: string): Promise<Page<ProductName>> {
   const asked = query({ archived: token === undefined ? null : 'true', limit, cursor });
   const body = await requestJson(`/products?${asked}`, token === undefined ? {} : authorized(token));
@@ -149,7 +152,10 @@ export interface PriceHistory {
   readonly isTruncated: boolean;
 }
 
-/** `GET /products/{id}/prices`, page by page. With the staff token, the changes include names and reasons. */
+/**
+ * `GET /products/{id}/prices`, page by page. With the staff token, the changes include names and
+ * reasons.
+ */
 export async function getHistory(id: string, span: Span, token: string, signal: AbortSignal): Promise<PriceHistory> {
   const request: ApiRequest = { signal, ...(token === '' ? {} : authorized(token)) };
   const range = { from: moment(span.fromMs), to: span.isOpen ? null : moment(span.toMs), order: 'desc' };
@@ -219,7 +225,10 @@ export async function checkToken(token: string): Promise<void> {
   await requestJson('/products?limit=1', authorized(token));
 }
 
-/** `PUT /products/{id}`: creates, changes, archives or restores a product. The request is idempotent without a key. */
+/**
+ * `PUT /products/{id}`: creates, changes, archives or restores a product. The request is idempotent
+ * without a key.
+ */
 export async function putProduct(token: string, id: string, draft: ProductDraft): Promise<Product> {
   return product(await requestJson(path(id), { method: 'PUT', body: draft, ...authorized(token) }));
 }

@@ -1,8 +1,8 @@
 /**
  * Sends changes with an idempotency key and retries them, so that each change takes effect once.
  *
- * A change keeps its key until its outcome is known: over retries, a second press of the button, and a reload of the page.
- * After that, the same change gets a new key.
+ * A change keeps its key until its outcome is known: over retries, a second press of the button,
+ * and a reload of the page. After that, the same change gets a new key.
  */
 import { asApiError } from '../shared/api.ts';
 import { backoffMs, type Backoff } from '../shared/backoff.ts';
@@ -34,7 +34,10 @@ export class IdempotentSender {
     this.#keys = parseKeys(world.read());
   }
 
-  /** Sends a change. `meaning` identifies it: only the same change has the same text. Fails with {@link ApiError}. */
+  /**
+   * Sends a change. `meaning` identifies it: only the same change has the same text. Fails with
+   * {@link ApiError}.
+   */
   async send<T>(meaning: string, attempt: (key: string) => Promise<T>): Promise<T> {
     const key = this.#keys.get(meaning) ?? this.#world.newKey();
     this.#keep(meaning, key);

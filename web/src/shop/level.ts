@@ -10,14 +10,19 @@ export function levelOf(product: Pick<Product, 'stock' | 'lowStockThreshold'>): 
   return product.stock <= product.lowStockThreshold ? 'low' : 'plenty';
 }
 
-/** The parts of the gauge as shares of its length. `lowLine` is `null` without a low-stock threshold. */
+/**
+ * The parts of the gauge as shares of its length. `lowLine` is `null` without a low-stock
+ * threshold.
+ */
 export interface Marks {
   readonly available: number;
   readonly reserved: number;
   readonly lowLine: number | null;
 }
 
-/** Computes the parts. The gauge is 8% longer than needed, so that a mark at its end stays visible. */
+/**
+ * Computes the parts. The gauge is 8% longer than needed, so that a mark at its end stays visible.
+ */
 export function marksOf(product: Pick<Product, 'stock' | 'reserved' | 'available' | 'lowStockThreshold'>): Marks {
   const length = Math.max(product.stock, product.lowStockThreshold * 2, 1) * 1.08;
   return {

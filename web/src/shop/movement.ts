@@ -5,7 +5,9 @@ import type { MovementType } from './api.ts';
 /** Why a text is not a valid quantity of a movement. */
 export type QuantityFault = WholeFault | 'negative' | 'zero';
 
-/** Parses the quantity of a movement. Only an adjustment may be negative, and only a count may be 0. */
+/**
+ * Parses the quantity of a movement. Only an adjustment may be negative, and only a count may be 0.
+ */
 export function parseQuantity(typed: string, type: MovementType): number | QuantityFault {
   const quantity = parseWhole(typed, type === 'COUNT' ? STOCK_MAX : QUANTITY_MAX);
   if (typeof quantity === 'string') return quantity;

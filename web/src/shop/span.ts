@@ -24,7 +24,10 @@ export function spanOf(range: DayRange | null, nowMs: number): Span {
   return { fromMs: midnight(range.from, 0), toMs: Math.min(endMs, nowMs), isOpen: endMs > nowMs };
 }
 
-/** The start of a day in the reader's time zone, `days` after `day`. Days have 23 or 25 hours when the clocks change. */
+/**
+ * The start of a day in the reader's time zone, `days` after `day`. Days have 23 or 25 hours when
+ * the clocks change.
+ */
 function midnight(day: string, days: number): number {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   return new Date(year, month - 1, date + days).getTime();

@@ -19,7 +19,10 @@ export interface PriceChange {
 export interface Span {
   readonly fromMs: number | null;
   readonly toMs: number;
-  /** The span ends now. Its end is not sent, because the server's clock may be a little ahead of this browser's. */
+  /**
+   * The span ends now. Its end is not sent, because the server's clock may be a little ahead of
+   * this browser's.
+   */
   readonly isOpen: boolean;
 }
 
@@ -35,7 +38,9 @@ export interface Step {
   /** The beginning of the step within the span. */
   readonly atMs: number;
   readonly price: number;
-  /** The time from which the price was in effect, which may be before the span; `null` when unknown. */
+  /**
+   * The time from which the price was in effect, which may be before the span; `null` when unknown.
+   */
   readonly sinceMs: number | null;
 }
 
@@ -47,8 +52,9 @@ export interface Lowest {
 }
 
 /**
- * The steps of a span, oldest first, from its beginning (or the first price) to its end. `changes` are the price changes in
- * the span, newest first; `before` is the price in effect when it began. Empty when there was no price yet.
+ * The steps of a span, oldest first, from its beginning (or the first price) to its end. `changes`
+ * are the price changes in the span, newest first; `before` is the price in effect when it began.
+ * Empty when there was no price yet.
  */
 export function stepsWithin(
   span: Omit<Span, 'isOpen'>,
@@ -62,7 +68,10 @@ export function stepsWithin(
   return steps;
 }
 
-/** The lowest price of steps from {@link stepsWithin}. If it occurs several times, the latest period; `null` without steps. */
+/**
+ * The lowest price of steps from {@link stepsWithin}. If it occurs several times, the latest
+ * period; `null` without steps.
+ */
 export function lowestOf(steps: readonly Step[]): Lowest | null {
   if (steps.length === 0) return null;
   const price = Math.min(...steps.map((step) => step.price));

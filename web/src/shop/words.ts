@@ -79,8 +79,8 @@ const en = {
   title: 'Shop · Tidemark',
   productTitle: (name: string) => `${name} · Shop · Tidemark`,
   heading: 'Product prices and stock',
-  lead: 'Every price change and stock movement is recorded permanently in a ledger. The prices and stock on this page are the current state of the ledgers.',
-  footer: 'Times are in your device’s time zone. The ledgers store them in UTC, in nanoseconds.',
+  lead: 'Every price change and every stock movement is kept in a ledger. This page shows the current state.',
+  footer: 'Times are in your device’s time zone. The ledgers use UTC with nanoseconds.',
 
   products: 'Products',
   newProduct: 'New product',
@@ -250,7 +250,7 @@ const ja: typeof en = {
   title: '商品 · Tidemark',
   productTitle: (name) => `${name} · 商品 · Tidemark`,
   heading: '商品の価格と在庫',
-  lead: '価格の変更と在庫の増減は、すべて台帳に記録され、消えることはありません。表示している価格と在庫は、台帳の最新の状態です。',
+  lead: '価格の変更と在庫の増減は、すべて台帳に記録されます。このページには最新の状態を表示しています。',
   footer: '時刻はお使いの端末のタイムゾーンで表示しています。台帳には UTC でナノ秒まで記録しています。',
 
   products: '商品一覧',

@@ -9,7 +9,10 @@ import { getProduct, getProducts, getSummary, type Product } from '../shop/api.t
 
 /** The number of days in the chart of clicks. */
 const CLICK_DAYS = 30;
-/** The product of the day is one of the first products. The same list gives the events their product names. */
+/**
+ * The product of the day is one of the first products. The same list gives the events their product
+ * names.
+ */
 const PRODUCTS_MAX = 50;
 /** The number of events. */
 const ENTRIES_MAX = 3;

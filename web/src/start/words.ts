@@ -31,7 +31,8 @@ const en = {
   soldOut: 'Sold out',
   noProducts: 'No products yet',
   noProductsLead: 'The README explains how to import the example products.',
-  viewInShop: 'View in shop',
+  viewProduct: 'View product',
+  toShop: 'Go to shop',
 
   okusuri: 'Okusuri medication log',
   okusuriLead: 'Log your medication with one tap a day, even offline, and get a daily reminder.',
@@ -71,7 +72,8 @@ const ja: typeof en = {
   soldOut: '売り切れ',
   noProducts: '商品はまだありません',
   noProductsLead: 'サンプル商品の取り込み方法は README をご覧ください。',
-  viewInShop: '商品を見る',
+  viewProduct: '商品を見る',
+  toShop: '商品のページへ',
 
   okusuri: 'おくすり記録',
   okusuriLead: '1日1回のタップで服薬を記録できます。オフラインでも使え、毎日お知らせが届きます。',

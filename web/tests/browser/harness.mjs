@@ -1,4 +1,7 @@
-/** Shared by all browser tests: one browser per file, and a fresh page per test whose scripts must not fail. */
+/**
+ * Shared by all browser tests: one browser per file, and a fresh page per test whose scripts must
+ * not fail.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -23,7 +26,8 @@ export function useBrowser(path = '/tide/') {
   after(() => browser?.close());
 
   /**
-   * Opens the page, or another path (`at`). `prepare` runs before the page loads and may install scripted responses.
+   * Opens the page, or another path (`at`). `prepare` runs before the page loads and may install
+   * scripted responses.
    *
    * @param {BrowserContextOptions & { at?: string, prepare?: (page: Page) => Promise<unknown> }} [options]
    */
@@ -66,7 +70,8 @@ export async function violations(page) {
 }
 
 /**
- * Waits until a value outside the page is as wanted. A page may show a change before its server has received it.
+ * Waits until a value outside the page is as wanted. A page may show a change before its server has
+ * received it.
  *
  * @template T @param {() => T} read @param {T} wanted
  */
@@ -100,7 +105,13 @@ export async function totalReaches(page, total) {
   }, total);
 }
 
-/** A response with problem details. @param {number} status @param {string} title @param {string} [detail] */
+/**
+ * A response with problem details.
+ *
+ * @param {number} status
+ * @param {string} title
+ * @param {string} [detail]
+ */
 export function problem(status, title, detail) {
   return {
     status,

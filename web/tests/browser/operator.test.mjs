@@ -11,7 +11,14 @@ const open = useBrowser('/operator/');
 /** The cells of the row with this name. @param {Page} page @param {string} name */
 const cells = (page, name) => page.getByRole('row').filter({ hasText: name }).locator('td').allInnerTexts();
 
-/** Waits until a cell of a row has the wanted text. @param {Page} page @param {string} name @param {number} at @param {RegExp} wanted */
+/**
+ * Waits until a cell of a row has the wanted text.
+ *
+ * @param {Page} page
+ * @param {string} name
+ * @param {number} at
+ * @param {RegExp} wanted
+ */
 const cell = (page, name, at, wanted) =>
   page.getByRole('row').filter({ hasText: name }).locator('td').nth(at).getByText(wanted).waitFor();
 

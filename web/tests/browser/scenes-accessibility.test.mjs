@@ -1,4 +1,6 @@
-/** WCAG 2.2 AA, as far as axe can check it, in every scene of every page, in both themes and sizes. */
+/**
+ * WCAG 2.2 AA, as far as axe can check it, in every scene of every page, in both themes and sizes.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';

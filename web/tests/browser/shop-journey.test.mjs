@@ -21,7 +21,13 @@ async function useToken(page, text) {
 /** @param {Page} page @param {string} name */
 const field = (page, name) => page.getByRole('textbox', { name, exact: true });
 
-/** Creates a product in the form and stays on its page. @param {Page} page @param {string} id @param {string} name */
+/**
+ * Creates a product in the form and stays on its page.
+ *
+ * @param {Page} page
+ * @param {string} id
+ * @param {string} name
+ */
 async function create(page, id, name) {
   await page.getByRole('link', { name: 'New product' }).click();
   await useToken(page, String(token));

@@ -77,7 +77,12 @@ export function priceRows(id, currency) {
   }).toReversed();
 }
 
-/** The rows of the stock ledger, newest first; `stock` is the stock after the newest. @param {number} stock @param {number} count */
+/**
+ * The rows of the stock ledger, newest first; `stock` is the stock after the newest.
+ *
+ * @param {number} stock
+ * @param {number} count
+ */
 export function ledgerRows(stock, count) {
   const kinds = [
     ['OUT', -3, 'Sold', 'order-1181'],
@@ -107,12 +112,23 @@ export function ledgerRows(stock, count) {
   });
 }
 
-/** An entry of the journal. @param {number} epochMs @param {string} message @param {Json} attributes @param {number} [n] */
+/**
+ * An entry of the journal.
+ *
+ * @param {number} epochMs
+ * @param {string} message
+ * @param {Json} attributes
+ * @param {number} [n]
+ */
 export function entry(epochMs, message, attributes, n = 0) {
   return { id: idAt(epochMs, n), at: moment(epochMs), message, attributes };
 }
 
-/** Entries of some days, newest first: each kind, an unknown kind, and one without attributes. @param {number} count */
+/**
+ * Entries of some days, newest first: each kind, an unknown kind, and one without attributes.
+ *
+ * @param {number} count
+ */
 export function entries(count) {
   /** @type {(readonly [string, Json])[]} */
   const kinds = [
@@ -168,9 +184,17 @@ export class ShopServer {
     occurredAt: moment(now - i * HOUR_MS),
     ...(i % 4 === 3 && { attributes: { query: 'mug', place: 'home' } }),
   }));
-  /** The received changes. @type {{ path: string, body: Json, key: string | null, token: string | null }[]} */
+  /**
+   * The received changes.
+   *
+   * @type {{ path: string, body: Json, key: string | null, token: string | null }[]}
+   */
   changes = [];
-  /** Responses that replace the default ones, by "METHOD path". @type {Record<string, (route: Route) => unknown>} */
+  /**
+   * Responses that replace the default ones, by "METHOD path".
+   *
+   * @type {Record<string, (route: Route) => unknown>}
+   */
   answers = {};
   token = 'token-1';
   /** Entries per page of the journal. */
@@ -305,7 +329,13 @@ function summary(product) {
   };
 }
 
-/** A page of a list in the API's format. @param {readonly Json[]} items @param {URLSearchParams} query @param {number} limit */
+/**
+ * A page of a list in the API's format.
+ *
+ * @param {readonly Json[]} items
+ * @param {URLSearchParams} query
+ * @param {number} limit
+ */
 function listPage(items, query, limit) {
   const from = Number(query.get('cursor') ?? 0);
   const end = from + limit;

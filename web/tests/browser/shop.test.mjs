@@ -9,7 +9,12 @@ import { moment, now, priceRows, product, ShopServer } from './shop-server.mjs';
 const mug = '/shop/?product=mug-035';
 const open = useBrowser(mug);
 
-/** Opens the page of the mug with the staff token. @param {ShopServer} server @param {Parameters<typeof open>[0]} [options] */
+/**
+ * Opens the page of the mug with the staff token.
+ *
+ * @param {ShopServer} server
+ * @param {Parameters<typeof open>[0]} [options]
+ */
 async function openStaff(server, options = {}) {
   const visit = await open({ prepare: (page) => server.staff(page), ...options });
   await visit.page.getByTestId('ledger').locator('tr.line').first().waitFor();

@@ -1,4 +1,6 @@
-/** The start page: the data of each system, and that a failing system does not affect the others. */
+/**
+ * The start page: the data of each system, and that a failing system does not affect the others.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewports } from '../chromium.mjs';
@@ -9,7 +11,11 @@ import { useBrowser } from './harness.mjs';
 
 const open = useBrowser('/');
 
-/** What the page shows when the request to each path succeeds. @type {Record<string, (page: Page) => Promise<unknown>>} */
+/**
+ * What the page shows when the request to each path succeeds.
+ *
+ * @type {Record<string, (page: Page) => Promise<unknown>>}
+ */
 const signs = {
   '/stats/': (page) =>
     page
@@ -36,7 +42,13 @@ for (const failing of PATHS) {
     for (const [path, sign] of Object.entries(signs)) if (path !== failing) await sign(page);
     await page.getByText('Could not load this right now').waitFor();
     assert.equal(await page.getByText('Could not load this right now').count(), 1);
-    for (const name of ['Go to clicks', 'Play', 'View in shop', 'Log today', 'See all events']) {
+    for (const name of [
+      'Go to clicks',
+      'Play',
+      failing === '/products' ? 'Go to shop' : 'View product',
+      'Log today',
+      'See all events',
+    ]) {
       await page.getByRole('link', { name, exact: false }).last().waitFor();
     }
     await close();

@@ -92,7 +92,8 @@ test('a page in the background sends no requests', async () => {
     document.documentElement.dataset['test'] = 'hidden';
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  // A request that was already running may finish. After that, there must be none for three intervals.
+  // A request that was already running may finish. After that, there must be none for three
+  // intervals.
   await page.waitForTimeout(1_500);
   let asked = 0;
   page.on('request', () => asked++);

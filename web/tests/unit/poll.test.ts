@@ -29,7 +29,8 @@ function start(context: TestContext): (ms: number) => Promise<void> {
   context.after(() => poll.stop());
   poll.kick();
   return async (ms) => {
-    // A timer is set only after the previous request has settled, so the clock moves in small steps.
+    // A timer is set only after the previous request has settled, so the clock moves in small
+    // steps.
     for (let passed = 0; passed < ms; passed += 50) {
       await new Promise((resolve) => setImmediate(resolve));
       context.mock.timers.tick(50);

@@ -7,7 +7,7 @@ import { ATTEMPTS_MAX, IdempotentSender } from '../../src/shop/idempotentSender.
 const problem = (status: number): ApiError =>
   new ApiError({ type: 'about:blank', title: 'no', status, detail: null, members: {} });
 
-/** A browser's storage, keys that can be showsFaults apart, and no time that passes. */
+/** An environment with storage and distinct keys, in which waiting takes no time. */
 class World {
   stored: string | null = null;
   made = 0;

@@ -15,10 +15,11 @@ use serde::de::{Deserializer, Error};
 
 use super::drawing::{BatchMessage, OpMessage};
 use super::problem::{
-    Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_SETTINGS, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE,
-    RefusedMessage, UNKNOWN_ACTION, WRONG_PROTOCOL,
+    Echo, INVALID_DRAWING, INVALID_MESSAGE, INVALID_TEXT, INVALID_WORD, MESSAGE_TOO_LARGE, RefusedMessage,
+    UNKNOWN_ACTION, WRONG_PROTOCOL,
 };
 use super::room::WORD_SOURCES;
+use super::shared_problem::INVALID_SETTINGS;
 use super::{MESSAGE_BYTES_MAX, PROTOCOL};
 
 /// A message whose members are valid. What the game makes of it is another matter.

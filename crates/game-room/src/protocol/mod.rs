@@ -5,6 +5,7 @@ mod drawing;
 mod problem;
 mod room;
 mod server;
+mod shared_problem;
 
 pub use client::{ClientMessage, decode};
 pub(crate) use drawing::BatchMessage;
@@ -12,6 +13,7 @@ pub(crate) use problem::refusal_problem;
 pub use problem::*;
 pub use room::{RoomMessage, WORD_SOURCES};
 pub(crate) use server::{Ink, ServerMessage};
+pub use shared_problem::*;
 
 /// The version that is spoken here.
 pub const PROTOCOL: u32 = 1;

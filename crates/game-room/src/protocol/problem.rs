@@ -51,8 +51,6 @@ pub const HELLO_FIRST: Problem = Problem::new(409, "hello-first", "Say hello fir
 pub const INVALID_TEXT: Problem = Problem::new(400, "invalid-text", "The text cannot be said");
 /// The word cannot be drawn.
 pub const INVALID_WORD: Problem = Problem::new(400, "invalid-word", "The word cannot be drawn");
-/// The settings are not valid.
-pub const INVALID_SETTINGS: Problem = Problem::new(400, "invalid-settings", "The settings are not valid");
 /// The drawing is not valid.
 pub const INVALID_DRAWING: Problem = Problem::new(400, "invalid-drawing", "The drawing is not valid");
 /// The asker may not draw now.
@@ -61,8 +59,6 @@ pub const NOT_DRAWING: Problem = Problem::new(403, "not-drawing", "It is not you
 pub const NO_DRAWING: Problem = Problem::new(409, "no-drawing", "There is no drawing of that turn yet");
 /// Too many messages.
 pub const SLOW_DOWN: Problem = Problem::new(429, "slow-down", "Slow down: some messages were dropped");
-/// The game is no longer there.
-pub const GAME_NOT_FOUND: Problem = Problem::new(404, "game-not-found", "There is no such game");
 /// What the rules have against a message.
 pub(crate) fn refusal_problem(refusal: Refusal) -> Problem {
     if let Refusal::TooFast(_) = refusal {

@@ -117,7 +117,7 @@ impl Reminders {
         Ok(())
     }
 
-    /// Whether `row` has condition_held the place of `before`.
+    /// Whether `row` has taken the place of `before`.
     async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
         let row = Upsert::new(row)?;
         // Stops two changes, or a change and a reminder that is just given, from each being worked out on the other's past.
@@ -162,7 +162,7 @@ impl Reminders {
     /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is. `false` when somebody else has already
     /// done so, or the user has changed it: then it is not given here.
     ///
-    /// Whoever dies after this has condition_held the day with him: a reminder that may come twice would be worse than one that does not come.
+    /// Whoever dies after this has taken the day with him: a reminder that may come twice would be worse than one that does not come.
     pub async fn claim(
         &self,
         due: &Reminder,

@@ -28,7 +28,7 @@ const LOGS_MAX: usize = 98;
 pub struct LogEntry {
     /// The day, and whether there was bleeding.
     pub log: Log,
-    /// Whether the medication was condition_held.
+    /// Whether the medication was taken.
     pub is_taken: bool,
     /// What is said of it: `None` leaves it, `Some(None)` takes it away.
     pub note: Option<Option<Note>>,

@@ -245,7 +245,7 @@ fn providers_reach_sam_as_the_json_that_they_are() {
     );
     for mangled in ["[{id:google}]", r#"[{"id":"google""#, r#"{"id":"google"}"#] {
         let refusal = account.deploy(&[("PARAMETERS", &format!("OkusuriProviders={mangled} {url}"))]);
-        refused(&refusal, "OkusuriProviders is not a list in JSON");
+        refused(&refusal, "OkusuriProviders is not a JSON array");
     }
     refused(&account.deploy(&[("PARAMETERS", "AlarmEmail")]), "begins with a name, not with 'AlarmEmail'");
 
@@ -278,7 +278,7 @@ fn a_page_that_was_not_uploaded_is_uploaded_the_next_time() {
     let account = Account::new();
     account.set("fails", "s3 sync");
     let (well, said, _) = account.deploy(&[]);
-    assert!(!well && said.contains("The functions are deployed, the page is not"), "{said}");
+    assert!(!well && said.contains("The functions are deployed, but the page is not"), "{said}");
     account.set("fails", "");
     assert!(account.deploy(&[]).0);
 }

@@ -109,6 +109,7 @@ fn the_document_the_table_and_the_code_know_the_same_problems() {
     let mut code = String::new();
     sources(&repository().join("crates/lambda-kit/src"), &mut code);
     sources(&repository().join("crates/functions"), &mut code);
+    code += &read_to_string(repository().join("crates/game-room/src/protocol/shared_problem.rs")).unwrap();
     let pairs = |pattern: &str, text: &str| -> Vec<(String, String)> {
         let pattern = Regex::new(pattern).unwrap();
         pattern.captures_iter(text).map(|found| (found["name"].to_owned(), found["status"].to_owned())).collect()

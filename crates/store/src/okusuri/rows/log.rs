@@ -22,8 +22,8 @@ pub struct MedicationLog {
     pub date: Date,
     /// Whether there was bleeding.
     pub has_bleeding: bool,
-    /// Whether the medication was condition_held. Only `false` is stored: older items, and those of the migration, have no such attribute.
-    #[serde(default = "condition_held", skip_serializing_if = "Clone::clone")]
+    /// Whether the medication was taken. Only `false` is stored: older items, and those of the migration, have no such attribute.
+    #[serde(default = "was_taken", skip_serializing_if = "Clone::clone")]
     pub is_taken: bool,
     /// What the log was called before it went by its day.
     pub log_id: String,
@@ -35,7 +35,7 @@ pub struct MedicationLog {
     pub updated_at: Timestamp,
 }
 
-fn condition_held() -> bool {
+fn was_taken() -> bool {
     true
 }
 

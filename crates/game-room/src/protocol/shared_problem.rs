@@ -1,0 +1,8 @@
+//! The problems that the game's HTTP API and its sockets have in common.
+
+use lambda_kit::problem::Problem;
+
+/// The settings are not valid.
+pub const INVALID_SETTINGS: Problem = Problem::new(400, "invalid-settings", "The settings are not valid");
+/// The game is no longer there.
+pub const GAME_NOT_FOUND: Problem = Problem::new(404, "game-not-found", "There is no such game");
