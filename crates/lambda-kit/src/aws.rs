@@ -8,7 +8,8 @@ use secrecy::SecretString;
 
 use crate::env::required;
 
-/// Configuration from the environment, as Lambda sets it: region, credentials, and endpoints where they are overridden.
+/// Configuration from the environment, as Lambda sets it: region, credentials, and endpoints where
+/// they are overridden.
 pub async fn config() -> SdkConfig {
     let http_client = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
     aws_config::defaults(BehaviorVersion::latest()).http_client(http_client).load().await
@@ -33,10 +34,12 @@ pub enum SecretError {
     TooShort(String),
 }
 
-/// The fewest characters of a secret. Keys and tokens sign and open everything; 20 letters and digits drawn by chance have 119 bits.
+/// The fewest characters of a secret. Keys and tokens sign and open everything; 20 letters and
+/// digits drawn by chance have 119 bits.
 pub const SECRET_CHARS_MIN: usize = 20;
 
-/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`] characters.
+/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`]
+/// characters.
 pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, SecretError> {
     let request = aws_sdk_secretsmanager::Client::new(config).get_secret_value().secret_id(arn);
     let answer = request

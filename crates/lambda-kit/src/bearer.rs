@@ -7,8 +7,9 @@ use subtle::ConstantTimeEq;
 use crate::http::Request;
 use crate::problem::{INVALID_TOKEN, MISSING_TOKEN, Problem};
 
-/// A token that opens what is not public. Each of the suite's three opens its own part and nothing else: the staff's the
-/// shop and the journal, the operator's people's clicks, the health administration's Okusuri.
+/// A token that opens what is not public. Each of the suite's three opens its own part and nothing
+/// else: the staff's the shop and the journal, the operator's people's clicks, the health
+/// administration's Okusuri.
 #[derive(Debug, Clone)]
 pub struct AccessToken(SecretString);
 
@@ -18,7 +19,8 @@ impl AccessToken {
         Self(token)
     }
 
-    /// Whether a request of a public route comes with the token, and so may see more. A token that is sent has to be right.
+    /// Whether a request of a public route comes with the token, and so may see more. A token that
+    /// is sent has to be right.
     pub fn authorize_if_present(&self, request: &Request) -> Result<bool, Problem> {
         request.header("authorization").map_or(Ok(false), |_| self.authorize(request).map(|()| true))
     }
@@ -29,7 +31,8 @@ impl AccessToken {
             return Err(missing_token());
         };
         let hash = |text: &str| Sha256::digest(text.as_bytes());
-        // Hashes are of one length: the comparison takes the same time however much of the token is right.
+        // Hashes are of one length: the comparison takes the same time however much of the token is
+        // right.
         let matches = token(header).is_some_and(|token| hash(token).ct_eq(&hash(self.0.expose_secret())).into());
         if matches { Ok(()) } else { Err(invalid_token()) }
     }

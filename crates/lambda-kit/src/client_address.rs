@@ -1,8 +1,9 @@
 //! The address of the client that sent a request, also when the CDN passed the request on.
 //!
-//! API Gateway names the other end of the connection. Behind the CDN that is one of CloudFront's edges, which adds the client's
-//! address to the end of `x-forwarded-for`. Anybody can send that header straight to the API, so it counts only beside the key
-//! that the template gives to the CDN and to the functions.
+//! API Gateway names the other end of the connection. Behind the CDN that is one of CloudFront's
+//! edges, which adds the client's address to the end of `x-forwarded-for`. Anybody can send that
+//! header straight to the API, so it counts only beside the key that the template gives to the CDN
+//! and to the functions.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -17,7 +18,8 @@ pub const CDN_KEY_HEADER: HeaderName = HeaderName::from_static("x-tidemark-cdn-k
 pub struct Cdn(Option<String>);
 
 impl Cdn {
-    /// The CDN whose key is in the variable `CDN_KEY`. Without the variable there is no CDN, and each client comes directly.
+    /// The CDN whose key is in the variable `CDN_KEY`. Without the variable there is no CDN, and
+    /// each client comes directly.
     pub fn from_env() -> Self {
         Self::new(&std::env::var("CDN_KEY").unwrap_or_default())
     }
@@ -27,8 +29,8 @@ impl Cdn {
         Self(Some(key).filter(|key| !key.is_empty()).map(str::to_owned))
     }
 
-    /// The client's address, where `peer` is the other end of the connection. Takes the key out of `headers`, which the handler
-    /// may log.
+    /// The client's address, where `peer` is the other end of the connection. Takes the key out of
+    /// `headers`, which the handler may log.
     pub fn client(&self, headers: &mut HeaderMap, peer: Option<&str>) -> Option<String> {
         let shown = headers.remove(CDN_KEY_HEADER);
         let is_cdn =
@@ -45,8 +47,8 @@ impl Cdn {
     }
 }
 
-/// The client behind an address, for limits. An IPv6 client is its /64 network, because one client has all of those addresses.
-/// `None` when it is no address.
+/// The client behind an address, for limits. An IPv6 client is its /64 network, because one client
+/// has all of those addresses. `None` when it is no address.
 pub fn rate_limit_address(address: &str) -> Option<IpAddr> {
     Some(match address.parse::<IpAddr>().ok()?.to_canonical() {
         IpAddr::V6(address) => {

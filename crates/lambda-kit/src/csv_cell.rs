@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-/// What makes a spreadsheet take a text for a formula, and run it: `=HYPERLINK(...)` sends other cells away
-/// ([OWASP](https://owasp.org/www-community/attacks/CSV_Injection)). Full-width signs count in Japanese versions.
+/// What makes a spreadsheet take a text for a formula, and run it: `=HYPERLINK(...)` sends other
+/// cells away ([OWASP](https://owasp.org/www-community/attacks/CSV_Injection)). Full-width signs
+/// count in Japanese versions.
 const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
 
-/// A text that somebody typed, as a cell: behind a `'` where a spreadsheet would take it for a formula.
+/// A text that somebody typed, as a cell: behind a `'` where a spreadsheet would take it for a
+/// formula.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}").into() } else { text.into() }
 }

@@ -51,7 +51,8 @@ impl Cursors {
         Self(Signer::new(key))
     }
 
-    /// A cursor for a position in the list that `scope` names: the route and every parameter but the cursor and the limit.
+    /// A cursor for a position in the list that `scope` names: the route and every parameter but
+    /// the cursor and the limit.
     pub fn seal(&self, scope: &str, position: &impl Serialize, now: Timestamp) -> Result<String, serde_json::Error> {
         Ok(self.0.seal(&purpose(scope), &serde_json::to_vec(position)?, LIFETIME, now))
     }

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// A member that is a string and passes `check`; `None` when it is missing. Anything else is `problem`.
+/// A member that is a string and passes `check`; `None` when it is missing. Anything else is
+/// `problem`.
 pub fn text<T, E: Display>(
     name: &str,
     value: Option<Value>,

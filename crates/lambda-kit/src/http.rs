@@ -30,7 +30,8 @@ impl Request {
         Self(event)
     }
 
-    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or `$default`.
+    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or
+    /// `$default`.
     pub fn route(&self) -> &str {
         self.0.route_key.as_deref().unwrap_or("$default")
     }
@@ -55,8 +56,8 @@ impl Request {
         self.0.headers.get(name)?.to_str().ok()
     }
 
-    /// A cookie's value as the browser sent it; none where there are several of one name, of which another host of the domain may
-    /// have set one.
+    /// A cookie's value as the browser sent it; none where there are several of one name, of which
+    /// another host of the domain may have set one.
     pub fn cookie(&self, name: &str) -> Option<&str> {
         let cookies = self.0.cookies.as_deref().unwrap_or_default().iter();
         let mut values = cookies.filter_map(|cookie| cookie.split_once('=')).filter(|(known, _)| *known == name);
@@ -64,7 +65,8 @@ impl Request {
         values.next().is_none().then_some(value)
     }
 
-    /// Whether the client's connection is encrypted. API Gateway takes no others; the local stack takes no other than plain ones, and says so.
+    /// Whether the client's connection is encrypted. API Gateway takes no others; the local stack
+    /// takes no other than plain ones, and says so.
     pub fn is_https(&self) -> bool {
         self.header("x-forwarded-proto") != Some("http")
     }
@@ -97,8 +99,8 @@ impl Request {
         self.0.query_string_parameters.first(name).filter(|value| !value.is_empty())
     }
 
-    /// Refuses parameters of the query that the route does not know: a misspelled one would otherwise be ignored, and answered with something
-    /// that was not asked for.
+    /// Refuses parameters of the query that the route does not know: a misspelled one would
+    /// otherwise be ignored, and answered with something that was not asked for.
     pub fn allow_query_parameters(&self, names: &[&str]) -> Result<(), Problem> {
         let asked = self.0.query_string_parameters.iter().map(|(name, _)| name);
         match asked.filter(|name| !names.contains(name)).min() {
@@ -107,12 +109,13 @@ impl Request {
         }
     }
 
-    /// Which of some media types the client wants most, by the weights of `Accept` (RFC 9110, 12.5.1). The first one if it wants none of
-    /// them, or does not say.
+    /// Which of some media types the client wants most, by the weights of `Accept` (RFC 9110,
+    /// 12.5.1). The first one if it wants none of them, or does not say.
     pub fn preferred_media_type<'a>(&self, known: &[&'a str]) -> &'a str {
         let accept = self.header("accept").unwrap_or_default();
         let ranges: Vec<_> = accept.split(',').map(media_range).collect();
-        // The most specific range that fits says how much a type is wanted; of types wanted alike, the one whose range comes first.
+        // The most specific range that fits says how much a type is wanted; of types wanted alike,
+        // the one whose range comes first.
         let wanted = |media: &str| {
             let kind = media.split('/').next().unwrap_or_default();
             let of = |name: &str| ranges.iter().position(|(range, _)| range.eq_ignore_ascii_case(name));
@@ -123,7 +126,8 @@ impl Request {
         best.copied().unwrap_or_default()
     }
 
-    /// A parameter of the query, read by `parse`; what is wrong becomes a problem that names the parameter.
+    /// A parameter of the query, read by `parse`; what is wrong becomes a problem that names the
+    /// parameter.
     pub fn parse_query<T, E: ToString>(
         &self,
         name: &str,
@@ -141,7 +145,8 @@ impl Request {
         parse(self.path_parameter(name)).map_err(|error| invalid_parameter(name, error))
     }
 
-    /// The body as JSON of at most `bytes_max` bytes. A struct is an object: an array of its members is refused.
+    /// The body as JSON of at most `bytes_max` bytes. A struct is an object: an array of its
+    /// members is refused.
     pub fn json<T: DeserializeOwned>(&self, bytes_max: usize) -> Result<T, Problem> {
         let body = self.bytes(bytes_max)?;
         if body.is_empty() {
@@ -281,7 +286,8 @@ impl Reply {
 pub struct Cookie<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its value: characters that a cookie may have (letters, digits, `-`, `_`, `.`), for nothing is escaped.
+    /// Its value: characters that a cookie may have (letters, digits, `-`, `_`, `.`), for nothing
+    /// is escaped.
     pub value: &'a str,
     /// The path under which the browser sends it.
     pub path: &'a str,
@@ -302,8 +308,9 @@ impl fmt::Display for Cookie<'_> {
 /// What stands in an event for bytes of a header that are no UTF-8.
 const REPLACEMENT_CHARACTER: &[u8] = "\u{fffd}".as_bytes();
 
-/// A request, or why it cannot be read. One that Lambda's types refuse would otherwise end as an error of the function, a 500; and a header
-/// that is no text, such as an idempotency key, would pass for one that was not sent.
+/// A request, or why it cannot be read. One that Lambda's types refuse would otherwise end as an
+/// error of the function, a 500; and a header that is no text, such as an idempotency key, would
+/// pass for one that was not sent.
 struct IncomingRequest(Result<Box<ApiGatewayV2httpRequest>, Problem>);
 
 impl<'de> Deserialize<'de> for IncomingRequest {
@@ -325,7 +332,8 @@ impl<'de> Deserialize<'de> for IncomingRequest {
     }
 }
 
-/// Answers requests until Lambda ends the process: one log line and one flush of the metrics for each.
+/// Answers requests until Lambda ends the process: one log line and one flush of the metrics for
+/// each.
 pub async fn run<F, Fut>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Request) -> Fut,

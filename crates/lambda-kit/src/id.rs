@@ -13,8 +13,9 @@ struct Kept {
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept { at: Timestamp::UNIX_EPOCH, context: ContextV7::new() });
 
-/// A UUIDv7 of this moment, behind those that this instance has made before, unless the clock went back. [`Uuid::now_v7`] stays ahead then:
-/// after a clock that jumped forward and back, an instance would make ids of the future for as long as it lives.
+/// A UUIDv7 of this moment, behind those that this instance has made before, unless the clock went
+/// back. [`Uuid::now_v7`] stays ahead then: after a clock that jumped forward and back, an instance
+/// would make ids of the future for as long as it lives.
 pub fn new_id() -> Uuid {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.next(Timestamp::now())

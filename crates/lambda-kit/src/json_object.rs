@@ -3,8 +3,9 @@
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A struct that is read from a JSON object alone. A derived struct also takes an array, whose values go to its members in the order in which
-/// the code declares them: no client was promised that, and a member that is added in between would change what an array means.
+/// A struct that is read from a JSON object alone. A derived struct also takes an array, whose
+/// values go to its members in the order in which the code declares them: no client was promised
+/// that, and a member that is added in between would change what an array means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonObject<T>(pub T);
 

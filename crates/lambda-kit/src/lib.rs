@@ -1,5 +1,5 @@
-//! What every function shares at its edge: reading events, answering with replies and problem details, cursors, tokens,
-//! configuration, logs and metrics.
+//! What every function shares at its edge: reading events, answering with replies and problem
+//! details, cursors, tokens, configuration, logs and metrics.
 //!
 //! It knows Lambda and HTTP, and nothing of any system's rules or items.
 

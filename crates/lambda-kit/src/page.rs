@@ -1,4 +1,5 @@
-//! Lists in pages: how much a client asks for, where its cursor says to go on, and the answer's shape.
+//! Lists in pages: how much a client asks for, where its cursor says to go on, and the answer's
+//! shape.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -18,7 +19,8 @@ pub fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> 
     Ok(limit.unwrap_or(default))
 }
 
-/// A list that has all its items in one answer: `{"items": [...], "skipped": 1}`, without `skipped` when every row could be read.
+/// A list that has all its items in one answer: `{"items": [...], "skipped": 1}`, without `skipped`
+/// when every row could be read.
 pub fn reply(items: &impl Serialize, skipped: usize) -> Reply {
     Reply::json(200, &body(items, skipped))
 }
@@ -51,7 +53,8 @@ impl<'a> Listing<'a> {
         Ok(cursor.map(|cursor| self.cursors.open(&self.scope, cursor, self.now)).transpose()?)
     }
 
-    /// `{"items": [...], "cursor": "...", "skipped": 1}`: without `cursor` on the last page, and without `skipped` when every row could be read.
+    /// `{"items": [...], "cursor": "...", "skipped": 1}`: without `cursor` on the last page, and
+    /// without `skipped` when every row could be read.
     pub fn reply(
         &self,
         items: &impl Serialize,

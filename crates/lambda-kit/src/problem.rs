@@ -1,7 +1,8 @@
 //! Errors that clients see: [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem details.
 //!
-//! A problem's `type` is `urn:tidemark:problem:<name>` and stays what it is; `docs/problems.md` lists them. What is logged is
-//! another matter: a problem never carries a secret, a whole request or the words of an internal error.
+//! A problem's `type` is `urn:tidemark:problem:<name>` and stays what it is; `docs/problems.md`
+//! lists them. What is logged is another matter: a problem never carries a secret, a whole request
+//! or the words of an internal error.
 
 use serde_json::{Value, json};
 
@@ -22,7 +23,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A kind of problem. `name` is the stable end of its type; `title` is the same for all of the kind.
+    /// A kind of problem. `name` is the stable end of its type; `title` is the same for all of the
+    /// kind.
     pub const fn new(status: u16, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title, detail: None, members: Vec::new(), headers: Vec::new() }
     }

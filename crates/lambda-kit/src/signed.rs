@@ -1,4 +1,5 @@
-//! Texts that a client keeps for us and cannot change: signed, bound to their purpose, and expiring.
+//! Texts that a client keeps for us and cannot change: signed, bound to their purpose, and
+//! expiring.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -30,7 +31,8 @@ impl Signer {
         Self(key)
     }
 
-    /// A text that opens under the same purpose, up to `lifetime` from now. Its content can be read by whoever has it.
+    /// A text that opens under the same purpose, up to `lifetime` from now. Its content can be read
+    /// by whoever has it.
     pub(crate) fn seal(&self, purpose: &str, content: &[u8], lifetime: SignedDuration, now: Timestamp) -> String {
         let expiry = now.as_second().saturating_add(lifetime.as_secs());
         let mut bytes = expiry.to_be_bytes().to_vec();
@@ -40,7 +42,8 @@ impl Signer {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The content of a text that was sealed for the same purpose and is still good. Tags are compared in constant time.
+    /// The content of a text that was sealed for the same purpose and is still good. Tags are
+    /// compared in constant time.
     pub(crate) fn open(&self, purpose: &str, text: &str, now: Timestamp) -> Result<Vec<u8>, SignedError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| SignedError::Forged)?;
         let (signed, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(SignedError::Forged)?;
@@ -52,7 +55,8 @@ impl Signer {
         Ok(content.to_owned())
     }
 
-    /// Four bytes of the HMAC of some content, for where equal things are to be known again and nothing else.
+    /// Four bytes of the HMAC of some content, for where equal things are to be known again and
+    /// nothing else.
     pub(crate) fn tag(&self, purpose: &str, content: &[u8]) -> u32 {
         let tag = self.mac(purpose, content).finalize().into_bytes();
         tag.iter().take(4).fold(0, |tag, byte| tag << 8 | u32::from(*byte))

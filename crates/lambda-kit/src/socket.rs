@@ -1,6 +1,7 @@
 //! WebSocket events as API Gateway passes them, and what answers them.
 //!
-//! A type of its own: the common crate's one has every member of a REST request and takes longer to read than a relayed stroke.
+//! A type of its own: the common crate's one has every member of a REST request and takes longer to
+//! read than a relayed stroke.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::client_address::{self, Cdn};
 use crate::telemetry;
 
-/// One event ([its members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
+/// One event ([its
+/// members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SocketEvent {
@@ -55,7 +57,8 @@ impl SocketEvent {
         &self.request_context.route_key
     }
 
-    /// The message's text. API Gateway refuses binary frames, so what is marked as base64 is no text.
+    /// The message's text. API Gateway refuses binary frames, so what is marked as base64 is no
+    /// text.
     pub fn text(&self) -> Option<&str> {
         self.body.as_deref().filter(|_| !self.is_base64_encoded)
     }
@@ -66,13 +69,14 @@ impl SocketEvent {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The client's address when a connection begins, by way of the CDN too. Later events name the other end of the connection,
-    /// which may be the CDN.
+    /// The client's address when a connection begins, by way of the CDN too. Later events name the
+    /// other end of the connection, which may be the CDN.
     pub fn source_ip(&self) -> Option<&str> {
         self.request_context.identity.as_ref()?.source_ip.as_deref()
     }
 
-    /// The client when a connection begins, for limits, as [`client_address::rate_limit_address`] has it.
+    /// The client when a connection begins, for limits, as [`client_address::rate_limit_address`]
+    /// has it.
     pub fn client_address(&self) -> Option<IpAddr> {
         client_address::rate_limit_address(self.source_ip()?)
     }
@@ -100,7 +104,8 @@ impl SocketEvent {
     }
 }
 
-/// The answer. To `$connect` it lets the connection in or not; to a message only API Gateway's metrics see it.
+/// The answer. To `$connect` it lets the connection in or not; to a message only API Gateway's
+/// metrics see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SocketReply {
@@ -122,8 +127,8 @@ pub fn now_ms() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
 }
 
-/// Answers events until Lambda ends the process: one log line and one flush of the metrics for each. The handler gives the
-/// reply and a word for the log.
+/// Answers events until Lambda ends the process: one log line and one flush of the metrics for
+/// each. The handler gives the reply and a word for the log.
 pub async fn run<F, Fut>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(SocketEvent) -> Fut,

@@ -1,7 +1,8 @@
 //! Batches of a DynamoDB stream, with a tumbling window: the event, its records, and the answer.
 //!
-//! A batch is parsed in two steps. The envelope leaves each record as raw JSON, so that one that cannot be read is that
-//! record's problem and not the batch's; a record then borrows from the envelope whatever it can.
+//! A batch is parsed in two steps. The envelope leaves each record as raw JSON, so that one that
+//! cannot be read is that record's problem and not the batch's; a record then borrows from the
+//! envelope whatever it can.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -16,7 +17,8 @@ use serde_json::value::RawValue;
 
 use crate::telemetry;
 
-/// The event of one batch ([tumbling windows](https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html)).
+/// The event of one batch ([tumbling
+/// windows](https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html)).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamEvent<'a> {
@@ -56,8 +58,9 @@ struct UserIdentity<'a> {
 }
 
 impl<I, O> StreamRecord<'_, I, O> {
-    /// Whether it tells that [TTL](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html), and nobody
-    /// else, has deleted an item.
+    /// Whether it tells that
+    /// [TTL](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html),
+    /// and nobody else, has deleted an item.
     pub fn is_expiry(&self) -> bool {
         let identity = self.user_identity.as_ref();
         self.event_name == "REMOVE"
@@ -81,7 +84,8 @@ pub struct Change<'a, I, O = IgnoredAny> {
 }
 
 impl<I> Change<'_, I> {
-    /// When the change was made, to the second on AWS; `None` when the record does not say so in epoch seconds.
+    /// When the change was made, to the second on AWS; `None` when the record does not say so in
+    /// epoch seconds.
     pub fn made_at(&self) -> Option<Timestamp> {
         // Read only when it is asked for: of a batch, that is one record.
         let seconds: f64 = serde_json::from_str(self.approximate_creation_date_time?.get()).ok()?;
@@ -156,8 +160,9 @@ impl<'e> StreamEvent<'e> {
 }
 
 impl BatchProgress {
-    /// Handles records one after the other, up to the first that fails. One that cannot be read, or turns out to be so while it is handled, would not be
-    /// readable the next time either: it is left out, and the metric `RecordsUnreadable` tells.
+    /// Handles records one after the other, up to the first that fails. One that cannot be read, or
+    /// turns out to be so while it is handled, would not be readable the next time either: it is
+    /// left out, and the metric `RecordsUnreadable` tells.
     ///
     /// # Errors
     /// That of a record which has no number that the batch could go on from: all of it comes again.
@@ -213,7 +218,8 @@ struct BatchItemFailure {
 }
 
 impl StreamReply {
-    /// The records before `failed` are done; that one and all after it have to come again. `None`: all are done.
+    /// The records before `failed` are done; that one and all after it have to come again. `None`:
+    /// all are done.
     pub fn new(event: &StreamEvent<'_>, failed: Option<String>) -> Self {
         let state = event.state.map(ToOwned::to_owned);
         let failures = failed.map(|item_identifier| BatchItemFailure { item_identifier });
@@ -221,8 +227,9 @@ impl StreamReply {
     }
 }
 
-/// Takes batches until Lambda ends the process: one flush of the metrics for each. The handler gets the event's JSON and logs
-/// its own line, which tells more than this one could; its error becomes the invocation's, with a stable type.
+/// Takes batches until Lambda ends the process: one flush of the metrics for each. The handler gets
+/// the event's JSON and logs its own line, which tells more than this one could; its error becomes
+/// the invocation's, with a stable type.
 pub async fn run<F, Fut, E>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Box<RawValue>, Context) -> Fut,

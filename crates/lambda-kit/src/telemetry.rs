@@ -1,5 +1,6 @@
-//! Logs and metrics. Logs are JSON where Lambda is configured so and readable text otherwise; metrics are written to the log in
-//! CloudWatch's [embedded metric format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
+//! Logs and metrics. Logs are JSON where Lambda is configured so and readable text otherwise;
+//! metrics are written to the log in CloudWatch's [embedded metric
+//! format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
 
 use std::sync::OnceLock;
 

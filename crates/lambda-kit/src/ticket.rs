@@ -1,7 +1,8 @@
 //! Who a player is, over all games, and a ticket for one socket of one game.
 //!
-//! A player token says "I am this player" to the HTTP API for a year. A ticket opens a socket within a minute; it stands in
-//! an address, where logs may see it, and so is good for little and not for long. Neither is taken for the other.
+//! A player token says "I am this player" to the HTTP API for a year. A ticket opens a socket
+//! within a minute; it stands in an address, where logs may see it, and so is good for little and
+//! not for long. Neither is taken for the other.
 
 use std::net::IpAddr;
 
@@ -68,7 +69,8 @@ impl Tickets {
         serde_json::from_slice(&self.0.open(TICKET, ticket, now)?).map_err(|_| SignedError::Forged)
     }
 
-    /// What stands for a client's address where it is kept: the same for the same address, and nothing that leads back to it.
+    /// What stands for a client's address where it is kept: the same for the same address, and
+    /// nothing that leads back to it.
     pub fn client_tag(&self, address: IpAddr) -> u32 {
         self.0.tag(CLIENT, address.to_string().as_bytes())
     }
@@ -78,7 +80,8 @@ impl Tickets {
         self.0.seal(PLAYER, player_id.as_bytes(), PLAYER_TOKEN_LIFETIME, now)
     }
 
-    /// The player whose token is in the request's `Authorization` header; `None` without that header.
+    /// The player whose token is in the request's `Authorization` header; `None` without that
+    /// header.
     ///
     /// # Errors
     /// `invalid-token`: it is not a player's token, or it has expired.

@@ -26,7 +26,8 @@ const INVALID_ACTIVITY_ID: Problem = Problem::new(400, "invalid-activity-id", "T
 const TIME_IN_THE_FUTURE: Problem = Problem::new(400, "time-in-the-future", "The time lies in the future");
 const TIME_TOO_OLD: Problem = Problem::new(400, "time-too-old", "The time lies too far in the past");
 
-/// One activity, or some. Each is read by itself, so that one bad row of several is its own problem.
+/// One activity, or some. Each is read by itself, so that one bad row of several is its own
+/// problem.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Body {
     One(Value),
@@ -44,7 +45,8 @@ impl Body {
     }
 }
 
-/// An activity as the client spells it. Members are checked one by one, so that each has its own problem.
+/// An activity as the client spells it. Members are checked one by one, so that each has its own
+/// problem.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewActivity {

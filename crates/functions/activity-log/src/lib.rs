@@ -1,4 +1,5 @@
-//! Keeps what people do: each activity once, in the order in which it happened, under its user and under its product.
+//! Keeps what people do: each activity once, in the order in which it happened, under its user and
+//! under its product.
 
 mod body;
 mod config;
@@ -74,7 +75,8 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
             Ok(Reply::json(store(log, &activity).await?, &ActivityView::from(&activity)))
         }
         Body::Many(activities) => {
-            // Ids are made in the order of the request, and are what tells activities of one moment apart.
+            // Ids are made in the order of the request, and are what tells activities of one moment
+            // apart.
             let activities: Vec<_> = activities.into_iter().map(read).collect();
             let outcomes = join_all(activities.into_iter().map(async |activity| {
                 let activity = activity?;

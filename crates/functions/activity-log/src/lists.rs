@@ -1,4 +1,5 @@
-//! Activities of a user or with a product. They show individual people: only the staff's token opens them.
+//! Activities of a user or with a product. They show individual people: only the staff's token
+//! opens them.
 
 use domain::shop::{Action, ActivityRange, ProductId};
 use domain::{Moment, TimeRange, UserId};
@@ -22,7 +23,8 @@ pub const LIMIT_MAX: u16 = 100;
 /// How much of a product's activities is shown when nothing is told.
 const RANGE_DEFAULT: SignedDuration = SignedDuration::from_hours(24);
 
-/// Where a product's list goes on. It has the range too, which follows the clock when it is not told.
+/// Where a product's list goes on. It has the range too, which follows the clock when it is not
+/// told.
 #[derive(Debug, Serialize, Deserialize)]
 struct ProductPosition {
     from: String,

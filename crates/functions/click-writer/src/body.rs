@@ -26,7 +26,8 @@ pub(crate) enum Body {
     Many(Vec<NewClick>),
 }
 
-/// A click as the client spells it. Its members are checked one by one, so that one bad click of several is its own problem.
+/// A click as the client spells it. Its members are checked one by one, so that one bad click of
+/// several is its own problem.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewClick {

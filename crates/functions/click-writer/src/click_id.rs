@@ -31,7 +31,8 @@ impl ClickId {
         Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))
     }
 
-    /// An id that the server makes, of the clock's time. `step` keeps the clicks of one request apart.
+    /// An id that the server makes, of the clock's time. `step` keeps the clicks of one request
+    /// apart.
     pub(crate) fn generate(now: Timestamp, step: u16, random_id: Uuid) -> Result<Self, Problem> {
         let time = ClickTime::from_millisecond(now.as_millisecond()).and_then(|time| time.plus(step)).ok();
         let millisecond = time.and_then(|time| u64::try_from(time.as_millisecond()).ok()).ok_or(INTERNAL)?;
@@ -40,7 +41,8 @@ impl ClickId {
         Self::new(Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()).ok_or(INTERNAL)
     }
 
-    /// Whether a click of that time may still be stored. One that was stored keeps its answer for ever.
+    /// Whether a click of that time may still be stored. One that was stored keeps its answer for
+    /// ever.
     pub(crate) fn check_time(self, now: Timestamp) -> Result<(), Problem> {
         let why = "its time is more than 5 minutes ahead of the server's, or more than 24 hours behind it";
         if self.time.is_accepted_at(now) { Ok(()) } else { Err(IDEMPOTENCY_KEY_TIME.detail(why)) }

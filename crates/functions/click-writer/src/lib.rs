@@ -1,7 +1,8 @@
 //! Stores clicks: each one once, none over another.
 //!
-//! A click's key is its user and its millisecond. The id in the `Idempotency-Key`, a UUIDv7 whose time is the click's, tells
-//! a repetition from another click that meets it in the same millisecond.
+//! A click's key is its user and its millisecond. The id in the `Idempotency-Key`, a UUIDv7 whose
+//! time is the click's, tells a repetition from another click that meets it in the same
+//! millisecond.
 
 mod body;
 mod click_id;

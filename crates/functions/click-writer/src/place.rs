@@ -11,7 +11,8 @@ use store::clicks::{ClickWriter, PutClick, StoredClick};
 /// How many milliseconds a click may take: its own and the next ones.
 pub const SLOTS_MAX: u16 = 64;
 
-/// The most conditional writes of one click. Somebody who holds all of a user's milliseconds costs the owner one, and one query.
+/// The most conditional writes of one click. Somebody who holds all of a user's milliseconds costs
+/// the owner one, and one query.
 pub const PUTS_MAX: u32 = 3;
 
 /// Requests in flight at once.
@@ -36,7 +37,8 @@ pub(crate) enum PlaceOutcome {
     AlreadyStored(StoredClick),
 }
 
-/// Users' milliseconds that are held, as far as this request has seen. Who holds one holds it for ever, so what is known stays true.
+/// Users' milliseconds that are held, as far as this request has seen. Who holds one holds it for
+/// ever, so what is known stays true.
 #[derive(Debug, Default)]
 struct HeldSlots(HashMap<(String, String), StoredClick>);
 
@@ -55,8 +57,9 @@ impl HeldSlots {
         self.0.insert((stored.user_id.clone(), stored.create_date_time.clone()), stored);
     }
 
-    /// Going through the milliseconds in order is what makes a repetition find the click: whatever slot the first request took, the second
-    /// one comes past it before any free one. So a put is only tried where all slots before are known to be others'.
+    /// Going through the milliseconds in order is what makes a repetition find the click: whatever
+    /// slot the first request took, the second one comes past it before any free one. So a put is
+    /// only tried where all slots before are known to be others'.
     fn find_slot(&self, pending: &PendingClick) -> Slot {
         let PendingClick { click, click_id, .. } = pending;
         for time in (0..SLOTS_MAX).map_while(|step| click.time.plus(step).ok()) {
@@ -70,10 +73,12 @@ impl HeldSlots {
     }
 }
 
-/// Puts clicks into the first free milliseconds, each from its own on, and tells of each in its order.
+/// Puts clicks into the first free milliseconds, each from its own on, and tells of each in its
+/// order.
 ///
-/// Those that meet nobody, which is nearly all, take one write each, some at a time. The others follow one after the other, so that clicks of one
-/// user and millisecond come to lie in the order in which they were sent. They cost a query and at most [`PUTS_MAX`] writes in all.
+/// Those that meet nobody, which is nearly all, take one write each, some at a time. The others
+/// follow one after the other, so that clicks of one user and millisecond come to lie in the order
+/// in which they were sent. They cost a query and at most [`PUTS_MAX`] writes in all.
 pub(crate) async fn place(writer: &ClickWriter, clicks: &[PendingClick]) -> Vec<Result<PlaceOutcome, Problem>> {
     let mut held = HeldSlots::default();
     let mut outcomes: Vec<Option<Result<PlaceOutcome, Problem>>> = clicks.iter().map(|_| None).collect();

@@ -1,4 +1,5 @@
-//! Bodies: of a new game, and of a new seat. Members are checked one by one, so that each has a problem of its own.
+//! Bodies: of a new game, and of a new seat. Members are checked one by one, so that each has a
+//! problem of its own.
 
 use std::sync::Arc;
 

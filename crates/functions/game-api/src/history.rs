@@ -1,4 +1,5 @@
-//! What was said and drawn in a game. Whoever has a player token and knows the game may read it, like a spectator.
+//! What was said and drawn in a game. Whoever has a player token and knows the game may read it,
+//! like a spectator.
 
 use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
 use jiff::Timestamp;
@@ -21,14 +22,16 @@ async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
     room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
 }
 
-/// `GET /games/{gameId}/chat`: newest first. A line that is for those in the know alone is left out for others.
+/// `GET /games/{gameId}/chat`: newest first. A line that is for those in the know alone is left out
+/// for others.
 pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
     let listing = api.listing(format!("chat {game_id}"), now);
     let after = listing.position(request)?;
-    // The lines first: a turn that ends between the two reads opens its lines, and never closes any.
+    // The lines first: a turn that ends between the two reads opens its lines, and never closes
+    // any.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
     let room = room(api, game_id).await?;
     let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);

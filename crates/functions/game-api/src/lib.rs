@@ -1,6 +1,7 @@
 //! The game's HTTP API: making games, finding them, taking seats, and reading what has been.
 //!
-//! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come from.
+//! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come
+//! from.
 
 mod body;
 mod history;
@@ -43,7 +44,8 @@ pub struct Api {
 }
 
 impl Api {
-    /// The API of the games in `table`, with the system's randomness. `key` signs tickets, player tokens and cursors.
+    /// The API of the games in `table`, with the system's randomness. `key` signs tickets, player
+    /// tokens and cursors.
     pub fn new(table: &Table, key: SecretString) -> Self {
         Self {
             rooms: Rooms::new(table),
@@ -72,8 +74,8 @@ impl Api {
         self.player(request, now)?.ok_or_else(bearer::missing_token)
     }
 
-    /// What stands for the client's address, if that is known. This machine's own is nobody's: on AWS no client has it, and the bots and tests of one
-    /// machine share it.
+    /// What stands for the client's address, if that is known. This machine's own is nobody's: on
+    /// AWS no client has it, and the bots and tests of one machine share it.
     fn client(&self, request: &Request) -> Option<ClientTag> {
         let address = request.client_address().filter(|address| !address.is_loopback())?;
         Some(ClientTag(self.tickets.client_tag(address)))

@@ -15,8 +15,9 @@ use crate::{Api, millisecond};
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;
 
-/// A waiting game that has not changed for so long is deserted, whatever it says of its players, milliseconds. API Gateway ends a connection after two hours,
-/// and who comes back changes the room.
+/// A waiting game that has not changed for so long is deserted, whatever it says of its players,
+/// milliseconds. API Gateway ends a connection after two hours, and who comes back changes the
+/// room.
 const DESERTED_MS: u64 = 130 * 60 * 1_000;
 
 /// `GET /games`.

@@ -81,7 +81,8 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     }
 }
 
-/// The game as it stands, and who gets its messages; `None` when its parts are of different moments.
+/// The game as it stands, and who gets its messages; `None` when its parts are of different
+/// moments.
 async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Listener>)>, Problem> {
     let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(store_problem)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
@@ -89,8 +90,8 @@ async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Liste
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, listeners)))
 }
 
-/// The game with one seat more. What time has brought meanwhile is for those at the table to find out, who are told of it; so
-/// the seat is taken before that.
+/// The game with one seat more. What time has brought meanwhile is for those at the table to find
+/// out, who are told of it; so the seat is taken before that.
 fn with_seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
     let now_ms = millisecond(now);
     let now_ms = before.room.next_at_ms().map_or(now_ms, |next_ms| now_ms.min(next_ms.saturating_sub(1)));

@@ -115,7 +115,8 @@ impl Archiver {
         Ok(())
     }
 
-    /// Tells the journal that a game is over: how it went, and of nobody who played it. Which one it was is for those who know a private game.
+    /// Tells the journal that a game is over: how it went, and of nobody who played it. Which one
+    /// it was is for those who know a private game.
     async fn append_to_journal(&self, room: &Room, at_ms: u64, now: Timestamp) -> Result<(), StoreError> {
         let id = room.id.to_string();
         let event = SuiteEvent::GameFinished {

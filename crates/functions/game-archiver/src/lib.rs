@@ -1,8 +1,10 @@
-//! Looks after games behind the players' backs, told by the table's stream: what has been played goes into the history, finished
-//! drawings into one item each, old chat away, and a finished game gets its end and an entry in the journal.
+//! Looks after games behind the players' backs, told by the table's stream: what has been played
+//! goes into the history, finished drawings into one item each, old chat away, and a finished game
+//! gets its end and an entry in the journal.
 //!
-//! The stream tells at least once. Every item that is written here is named by what it tells of and made of nothing but the
-//! record and what cannot change any more, so a second time writes the same, or finds it done.
+//! The stream tells at least once. Every item that is written here is named by what it tells of and
+//! made of nothing but the record and what cannot change any more, so a second time writes the
+//! same, or finds it done.
 
 mod archiver;
 mod plan;

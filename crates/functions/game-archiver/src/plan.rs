@@ -6,7 +6,8 @@ use store::game::EndedTurn;
 /// Something to do. Doing it twice changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveStep<'a> {
-    /// A turn's drawing has ended, and its answer is shown: it goes into its round, with its awards.
+    /// A turn's drawing has ended, and its answer is shown: it goes into its round, with its
+    /// awards.
     AddToRound(EndedTurn<'a>),
     /// The game ended in the middle of a drawing. What its solvers had earned by then stands.
     AwardPoints {

@@ -1,4 +1,5 @@
-//! Bodies: of a movement of goods, and of a new reservation. Members are checked one by one, so that a problem names its member.
+//! Bodies: of a movement of goods, and of a new reservation. Members are checked one by one, so
+//! that a problem names its member.
 
 use domain::ShortText;
 use domain::shop::{ChangeType, HoldTime, OrderId, Quantity, StockMovement};

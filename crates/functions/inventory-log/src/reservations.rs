@@ -1,4 +1,5 @@
-//! Goods kept for orders. A reservation goes by its order: asking again changes nothing, so no key is needed.
+//! Goods kept for orders. A reservation goes by its order: asking again changes nothing, so no key
+//! is needed.
 
 use domain::Moment;
 use domain::shop::{OrderId, ProductId, Reservation, ReservationState, Settlement};
@@ -57,7 +58,8 @@ fn settled(product_id: &ProductId, changed: ChangeOutcome<Reservation>, now: Mom
     Ok(Reply::json(200, &to_json(product_id, &reservation, now)))
 }
 
-/// A reservation as it is seen now: an overdue one has expired, whether or not anybody has given its goods back yet.
+/// A reservation as it is seen now: an overdue one has expired, whether or not anybody has given
+/// its goods back yet.
 fn to_json(product_id: &ProductId, reservation: &Reservation, now: Moment) -> Value {
     let is_overdue = reservation.is_overdue(now);
     let state = if is_overdue { Settlement::Expired.as_str() } else { reservation.state.as_str() };

@@ -51,7 +51,8 @@ pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Rep
     }
 }
 
-/// A client's key is the entry's id, and its time the entry's. It may lie as far back as the stream goes: an old log is brought in this way.
+/// A client's key is the entry's id, and its time the entry's. It may lie as far back as the stream
+/// goes: an old log is brought in this way.
 fn client_entry_id(key: &str, now: Timestamp) -> Result<EntryId, Problem> {
     let id: EntryId = key.parse().map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
     if id.at().duration_since(now) > SKEW_MAX.try_into().unwrap_or_default() {

@@ -1,4 +1,5 @@
-//! Appends to streams of entries, which needs the staff's token, and reads them newest first, which for some streams anybody may.
+//! Appends to streams of entries, which needs the staff's token, and reads them newest first, which
+//! for some streams anybody may.
 
 mod append;
 mod config;

@@ -24,7 +24,8 @@ pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply
     let to = request.parse_query("to", Moment::parse_end)?;
     let range = TimeRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
     let now = (journals.now)();
-    // The number is the meaning of what a cursor holds: a version that holds something else takes another one.
+    // The number is the meaning of what a cursor holds: a version that holds something else takes
+    // another one.
     let listing = Listing::new(&journals.cursors, format!("journal 1 {stream} {from:?} {to:?}"), now);
     let (limit, after) = (limit(request, LIMIT_DEFAULT, LIMIT_MAX)?, listing.position(request)?);
     let page = journals.reader.page(&stream, range, limit, after, now).await.map_err(store_problem)?;

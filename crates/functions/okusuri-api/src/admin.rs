@@ -1,7 +1,8 @@
-//! What the health administration looks up: a user by e-mail address, items of a type, and all logs of a day.
+//! What the health administration looks up: a user by e-mail address, items of a type, and all logs
+//! of a day.
 //!
-//! Each request names its reason. Before anything is shown, reason and time are written to each user whom it is about, who
-//! sees them.
+//! Each request names its reason. Before anything is shown, reason and time are written to each
+//! user whom it is about, who sees them.
 
 use std::collections::BTreeSet;
 

@@ -19,11 +19,13 @@ pub struct Config {
     pub vapid_key_arn: String,
     /// `OKUSURI_MAIL_FROM`: the sender of mails, which SES has to know.
     pub mail_from: String,
-    /// `OKUSURI_PUBLIC_URL`: where people find the suite, as `https://example.com`; where it is not set, the host that a request names.
+    /// `OKUSURI_PUBLIC_URL`: where people find the suite, as `https://example.com`; where it is not
+    /// set, the host that a request names.
     pub public_url: Option<String>,
     /// `OKUSURI_PROVIDERS`: OpenID providers as a JSON array; none unless set.
     pub providers: Vec<Provider>,
-    /// `VAPID_SUBJECT`: where a push service reaches whoever answers for its messages, `mailto:` or `https:`.
+    /// `VAPID_SUBJECT`: where a push service reaches whoever answers for its messages, `mailto:` or
+    /// `https:`.
     pub vapid_subject: String,
 }
 

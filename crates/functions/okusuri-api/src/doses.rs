@@ -93,8 +93,8 @@ pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
 
-/// What share was taken in the last thirty days: on days with doses, of these; on the others, of the daily logs. So a medicine
-/// that is added today changes nothing of the days before it.
+/// What share was taken in the last thirty days: on days with doses, of these; on the others, of
+/// the daily logs. So a medicine that is added today changes nothing of the days before it.
 pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();

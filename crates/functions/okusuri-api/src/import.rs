@@ -25,14 +25,16 @@ const ROWS_MAX: usize = 1_000;
 /// The columns, in whatever order. Others are not looked at.
 const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
 
-/// A row of the file: where it is, of which day as far as that can be read, and what it says or what is wrong with it.
+/// A row of the file: where it is, of which day as far as that can be read, and what it says or
+/// what is wrong with it.
 struct Row {
     line: usize,
     date: Option<Date>,
     read: Result<LogEntry, (&'static str, String)>,
 }
 
-/// Logs every valid row; with `allOrNothing=1` all of them or none, with `dryRun=1` none. The answer says of each row what became of it, or would.
+/// Logs every valid row; with `allOrNothing=1` all of them or none, with `dryRun=1` none. The
+/// answer says of each row what became of it, or would.
 pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let [is_dry, is_all] = ["dryRun", "allOrNothing"].map(|name| match request.query(name) {
@@ -137,7 +139,8 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     Ok(rows)
 }
 
-/// The rows of a file, each with its line and its day, and its log or what is wrong with it. For the fuzz target alone.
+/// The rows of a file, each with its line and its day, and its log or what is wrong with it. For
+/// the fuzz target alone.
 ///
 /// # Errors
 /// The file as a whole cannot be read.

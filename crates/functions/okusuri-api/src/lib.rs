@@ -1,4 +1,5 @@
-//! The medication log as its users see it: signing in, a log for each day, what follows from it, reminders, and taking everything along.
+//! The medication log as its users see it: signing in, a log for each day, what follows from it,
+//! reminders, and taking everything along.
 //!
 //! Each route needs somebody who is signed in, but those that sign in.
 

@@ -25,7 +25,8 @@ const BODY_BYTES_MAX: usize = 8 * 1024;
 /// A test is of the moment.
 const TEST_TIME_TO_LIVE: Duration = Duration::from_secs(60);
 
-/// Browsers that a test is sent to at a time: it is answered within the function's ten seconds, whoever hesitates.
+/// Browsers that a test is sent to at a time: it is answered within the function's ten seconds,
+/// whoever hesitates.
 const AT_ONCE: usize = 20;
 
 /// Reminders and where they go.
@@ -198,7 +199,8 @@ fn setting(platform: Platform, of: &UserNotifications) -> Value {
     })
 }
 
-/// A browser as its user sees it: by its endpoint, which only this user gets to see, and which the browser knows itself by.
+/// A browser as its user sees it: by its endpoint, which only this user gets to see, and which the
+/// browser knows itself by.
 fn device(one: &PushSubscription) -> Value {
     json!({
         "endpoint": one.endpoint,

@@ -19,7 +19,8 @@ use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 /// The cookie that holds a session's token: over https, and on plain http, which is a laptop's.
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
-/// Cookies of better-auth, which kept the sessions before: `<token>.<signature>`. Who was signed in then stays so.
+/// Cookies of better-auth, which kept the sessions before: `<token>.<signature>`. Who was signed in
+/// then stays so.
 const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
 /// Where cookies are sent: to this system, and to no other page of the suite.
@@ -92,7 +93,8 @@ pub(crate) fn token(request: &Request) -> Option<String> {
     scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)
 }
 
-/// The token in a cookie of better-auth. Its signature is not looked at: that there is a session of the token says more.
+/// The token in a cookie of better-auth. Its signature is not looked at: that there is a session of
+/// the token says more.
 fn better_auth_token(cookie: &str) -> Option<String> {
     let text = percent_decode_str(cookie).decode_utf8().ok()?;
     let (token, _signature) = text.rsplit_once('.')?;
@@ -105,8 +107,9 @@ pub(crate) fn cookie<'a>(request: &Request, token: &'a str) -> Cookie<'a> {
     named_cookie(request, COOKIES, COOKIE_PATH, token, max_age)
 }
 
-/// Which of two names a cookie has here. A browser lets no other host of the domain, and no plain connection, set a cookie whose
-/// name begins with `__Host-` ([RFC 6265bis](https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis)).
+/// Which of two names a cookie has here. A browser lets no other host of the domain, and no plain
+/// connection, set a cookie whose name begins with `__Host-` ([RFC
+/// 6265bis](https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis)).
 pub(crate) fn cookie_name(request: &Request, [https, http]: [&'static str; 2]) -> &'static str {
     if request.is_https() { https } else { http }
 }
@@ -134,8 +137,10 @@ pub(crate) fn expired_cookies(request: &Request) -> [Cookie<'static>; 3] {
 
 /// Refuses what another site may have made the browser send along with the user's cookies.
 ///
-/// A form of another site can send a POST, but neither JSON nor CSV; a script of one needs a preflight for anything else, and gets no permission to send
-/// cookies. Both are refused here once more by what the browser says of the sender. Cookies are not sent along in the first place (`SameSite`).
+/// A form of another site can send a POST, but neither JSON nor CSV; a script of one needs a
+/// preflight for anything else, and gets no permission to send cookies. Both are refused here once
+/// more by what the browser says of the sender. Cookies are not sent along in the first place
+/// (`SameSite`).
 pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) -> Result<(), Problem> {
     let method = request.method();
     if method == "GET" || method == "HEAD" {
@@ -155,8 +160,9 @@ pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) ->
     if is_ours { Ok(()) } else { Err(CROSS_SITE_REQUEST) }
 }
 
-/// Whether the browser says that a page of this site asks: for a GET that changes something. A browser that says nothing at all is
-/// not believed; on plain http to another machine none sends `Sec-Fetch-Site`, and there the page's own address has to be enough.
+/// Whether the browser says that a page of this site asks: for a GET that changes something. A
+/// browser that says nothing at all is not believed; on plain http to another machine none sends
+/// `Sec-Fetch-Site`, and there the page's own address has to be enough.
 pub(crate) fn is_same_site_page(request: &Request, public_url: Option<&str>) -> bool {
     match request.header("sec-fetch-site") {
         Some(site) => site == "same-origin",
@@ -167,7 +173,8 @@ pub(crate) fn is_same_site_page(request: &Request, public_url: Option<&str>) -> 
     }
 }
 
-/// Whether an address is of this site: of the host that the request names, or where people find the page.
+/// Whether an address is of this site: of the host that the request names, or where people find the
+/// page.
 fn is_this_host(request: &Request, public_url: Option<&str>, address: &str) -> bool {
     let host_of = |url: &str| url.split_once("://").and_then(|(_, rest)| Some(rest.split('/').next()?.to_owned()));
     let host = host_of(address);

@@ -1,7 +1,8 @@
 //! Reminds whoever has not logged the day, once a day and user at most.
 //!
-//! A run works through what is due, as far as its limits reach; what is left is due in the next run too. Each reminder is moved on first, on
-//! the condition that nobody else has, and only then is the day's log looked for, and a message sent.
+//! A run works through what is due, as far as its limits reach; what is left is due in the next run
+//! too. Each reminder is moved on first, on the condition that nobody else has, and only then is
+//! the day's log looked for, and a message sent.
 
 mod remind_user;
 mod run_limits;
@@ -92,7 +93,8 @@ impl From<RemindError> for Diagnostic {
 /// Reminds of what is due at `now`.
 ///
 /// # Errors
-/// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps nobody else from being reminded.
+/// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps
+/// nobody else from being reminded.
 pub async fn handle(service: &ReminderService, now: Timestamp) -> Result<Report, RemindError> {
     let (start, run_limits) = (Instant::now(), service.run_limits);
     let mut report = Report::default();

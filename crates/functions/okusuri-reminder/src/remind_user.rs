@@ -21,7 +21,8 @@ const TIME_TO_LIVE: Duration = Duration::from_secs(2 * 3_600);
 /// A reminder takes the place of an older one that still waits.
 const TOPIC: &str = "reminder";
 
-/// Devices of one user that are sent to at a time, so that one that hesitates does not hold up the others.
+/// Devices of one user that are sent to at a time, so that one that hesitates does not hold up the
+/// others.
 const DEVICES_AT_ONCE: usize = 8;
 
 /// What became of it.
@@ -69,7 +70,8 @@ async fn remind_if_due(
         return Ok(ReminderOutcome::Skipped);
     };
     let zone = TimeZone::get(&profile.time_zone).unwrap_or(TimeZone::UTC);
-    // A reminder that has not followed its user into another zone was due at the wrong moment: it follows now.
+    // A reminder that has not followed its user into another zone was due at the wrong moment: it
+    // follows now.
     let zone_name = zone.iana_name().unwrap_or(&profile.time_zone);
     let is_elsewhere = zone_name != reminder.time_zone;
     let turn = if is_elsewhere {
@@ -113,8 +115,8 @@ async fn send(
     Ok(if reached > 0 { ReminderOutcome::Reminded } else { ReminderOutcome::Undelivered })
 }
 
-/// Whether the device's push service has taken it. What it says is noted beside the subscription; a note that fails is only logged,
-/// since the message is on its way.
+/// Whether the device's push service has taken it. What it says is noted beside the subscription; a
+/// note that fails is only logged, since the message is on its way.
 async fn send_to_device(
     service: &ReminderService,
     one: &PushSubscription,

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct RunLimits {
     /// Users that are dealt with.
     pub users_max: usize,
-    /// From then on nobody new is begun. One user may take half a minute, where push services hesitate.
+    /// From then on nobody new is begun. One user may take half a minute, where push services
+    /// hesitate.
     pub time: Duration,
     /// Users at a time: each waits mostly for others.
     pub at_once: usize,

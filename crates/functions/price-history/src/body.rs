@@ -1,4 +1,5 @@
-//! Bodies: of a product, and of a new price. Members are checked one by one, so that a problem names its member.
+//! Bodies: of a product, and of a new price. Members are checked one by one, so that a problem
+//! names its member.
 
 use domain::ShortText;
 use domain::shop::{Amount, Currency, Money, ProductForm, StockCount};
@@ -80,7 +81,8 @@ impl NewPrice {
     }
 }
 
-/// Whole minor units of a currency. A fraction is no price, and neither is one that is spelled as text.
+/// Whole minor units of a currency. A fraction is no price, and neither is one that is spelled as
+/// text.
 fn money(price: Option<Value>, currency: Option<Value>) -> Result<Money, Problem> {
     let price = price.ok_or_else(|| missing("price", &INVALID_PRICE))?;
     let amount = Amount::new(price.as_u64().unwrap_or(u64::MAX)).map_err(|why| INVALID_PRICE.detail(why))?;

@@ -1,6 +1,7 @@
 //! Products, what they cost, and what they have cost.
 //!
-//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it: the staff's token opens both.
+//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it:
+//! the staff's token opens both.
 
 mod body;
 mod prices;

@@ -15,7 +15,8 @@ use crate::body::NewPrice;
 use crate::problems::{PRICE_NOT_FOUND, PRODUCT_NOT_FOUND, change_problem, price_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop, products};
 
-/// Gives a product a price: 201. 200 when the same request has done so before, or when it costs that already, which changes nothing.
+/// Gives a product a price: 201. 200 when the same request has done so before, or when it costs
+/// that already, which changes nothing.
 pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     shop.staff.authorize(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
@@ -70,7 +71,8 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(entry, sees_all)))
 }
 
-/// What the product costs, the lowest prices that a shop has to show, the extremes, and the price at a moment.
+/// What the product costs, the lowest prices that a shop has to show, the extremes, and the price
+/// at a moment.
 pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let now = shop.now()?;
     let at = request.parse_query("at", Moment::parse_or_day)?;

@@ -11,7 +11,8 @@ use crate::body::NewProduct;
 use crate::problems::{PRODUCT_NOT_FOUND, change_problem, product_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
 
-/// Makes a product: 201. Gives one that is known another name or threshold, archives or restores it, or leaves it as it is: 200.
+/// Makes a product: 201. Gives one that is known another name or threshold, archives or restores
+/// it, or leaves it as it is: 200.
 pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     shop.staff.authorize(request)?;
     let id = request.parse_path("productId", ProductId::new)?;
@@ -27,7 +28,8 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
 }
 
-/// Names and ids of products; of archived ones for the staff. A token that is sent has to be right: pages check here what somebody has typed.
+/// Names and ids of products; of archived ones for the staff. A token that is sent has to be right:
+/// pages check here what somebody has typed.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let are_archived = request.parse_query("archived", str::parse::<bool>)?.unwrap_or_default();
     if are_archived {

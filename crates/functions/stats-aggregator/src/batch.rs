@@ -1,4 +1,5 @@
-//! What a batch holds: clicks, records that cannot be read, and records that are none of our business.
+//! What a batch holds: clicks, records that cannot be read, and records that are none of our
+//! business.
 
 use domain::clicks::{SequenceNumber, StreamClick};
 use jiff::{SignedDuration, Timestamp};
@@ -95,7 +96,8 @@ impl<'a> Batch<'a> {
         self.pending_after(through).map(|pending| &*pending.change.sequence_number)
     }
 
-    /// How long that record has been in the table. It is the batch's oldest: the click that has waited longest to be counted.
+    /// How long that record has been in the table. It is the batch's oldest: the click that has
+    /// waited longest to be counted.
     pub(crate) fn lag(&self, through: Option<SequenceNumber>, now: Timestamp) -> Option<SignedDuration> {
         self.pending_after(through)?.change.made_at().map(|made_at| now.duration_since(made_at))
     }

@@ -16,8 +16,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::AggregateError;
 use crate::batch::Batch;
 
-/// How often a batch starts over because its checkpoint moved. Once is a lost reply or a second delivery; more is a mapping that
-/// runs several batches of a shard at once.
+/// How often a batch starts over because its checkpoint moved. Once is a lost reply or a second
+/// delivery; more is a mapping that runs several batches of a shard at once.
 const CHECKPOINT_TRIES_MAX: u32 = 5;
 
 /// Counts batches, and remembers between them which first-seen records exist.
@@ -94,7 +94,8 @@ impl Aggregator {
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) if reached == checkpoint => return Err(error.into()),
                 Err(CommitError::Store(error)) => {
-                    // What the earlier chunks added is in and stays in; only the rest has to come again.
+                    // What the earlier chunks added is in and stays in; only the rest has to come
+                    // again.
                     tracing::error!(%error, "a chunk of the batch was counted, the rest is left for the next delivery");
                     counted.failed_from = batch.first_after(reached);
                     return Ok(counted);
@@ -146,7 +147,8 @@ impl Aggregator {
         self.first_seen_records.record(&mut cache, shard.id(), checkpoint, &chunk.visits).await
     }
 
-    /// Before the checkpoint moves past them, so that a crash between the two keeps them twice under one key and not never.
+    /// Before the checkpoint moves past them, so that a crash between the two keeps them twice
+    /// under one key and not never.
     async fn quarantine_unreadable(
         &self,
         shard: &ShardCheckpoint,
@@ -167,8 +169,8 @@ impl Aggregator {
     }
 }
 
-/// Gives a step up at the deadline, so that the answer can still tell what was counted. A request that is given up may have
-/// taken effect; the next delivery finds out.
+/// Gives a step up at the deadline, so that the answer can still tell what was counted. A request
+/// that is given up may have taken effect; the next delivery finds out.
 async fn with_deadline<T, E: From<StoreError>>(
     deadline: Instant,
     step: impl IntoFuture<Output = Result<T, E>>,

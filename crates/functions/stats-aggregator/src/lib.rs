@@ -1,8 +1,9 @@
 //! Keeps the statistics exact over a stream that delivers at least once.
 //!
-//! A batch goes through four steps: the checkpoint tells what has been counted before, the records above it are summed in chunks,
-//! a first-seen record is written for each chunk's visitors, and one transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` walks
-//! through it; `domain::clicks` holds the rules.
+//! A batch goes through four steps: the checkpoint tells what has been counted before, the records
+//! above it are summed in chunks, a first-seen record is written for each chunk's visitors, and one
+//! transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` walks through it;
+//! `domain::clicks` holds the rules.
 
 mod batch;
 mod count;
@@ -40,7 +41,8 @@ pub enum AggregateError {
     /// DynamoDB failed before anything of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The checkpoint was moved by others at each try: more than one batch of the shard is under way at a time.
+    /// The checkpoint was moved by others at each try: more than one batch of the shard is under
+    /// way at a time.
     #[error(
         "the checkpoint moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?"
     )]

@@ -1,7 +1,8 @@
 //! Takes the sums that shards keep to the statistics, where readers look for them.
 //!
-//! A run goes through the shards one after the other, as all of them meet at the total. What it cannot merge, as a shard counts further each time
-//! or time runs out, stays where it is, and the next run finds it.
+//! A run goes through the shards one after the other, as all of them meet at the total. What it
+//! cannot merge, as a shard counts further each time or time runs out, stays where it is, and the
+//! next run finds it.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use store::clicks::{CommitError, Merger, UnmergedSums};
 use store::{Retry, StoreError};
 use tokio::time::Instant;
 
-/// A run begins no shard after this long: the template's timeout is a minute, and so is the schedule.
+/// A run begins no shard after this long: the template's timeout is a minute, and so is the
+/// schedule.
 const RUN_TIME_MAX: Duration = Duration::from_secs(40);
 
 /// What a run has done.
@@ -44,7 +46,8 @@ impl From<MergeError> for Diagnostic {
 /// Merges what waits.
 ///
 /// # Errors
-/// [`MergeError`] when the shards cannot be read. What fails for one shard is counted, and keeps no other from being merged.
+/// [`MergeError`] when the shards cannot be read. What fails for one shard is counted, and keeps no
+/// other from being merged.
 pub async fn handle(merger: &Merger) -> Result<Report, MergeError> {
     let end = Instant::now() + RUN_TIME_MAX;
     let mut report = Report::default();
@@ -80,7 +83,8 @@ async fn merge_shard(merger: &Merger, unmerged: UnmergedSums, end: Instant) -> R
             Ok(left) => left,
             Err(CommitError::CheckpointMoved) => merger.read(&shard).await?,
             Err(CommitError::Store(error)) if error.is_transient() => {
-                // The total is everybody's, and may be held; and whether it took effect is for the next look to say.
+                // The total is everybody's, and may be held; and whether it took effect is for the
+                // next look to say.
                 if !retry.wait().await {
                     return Ok(false);
                 }

@@ -1,4 +1,5 @@
-//! `stats-reader`: `GET /stats/...`, `GET /users/{userId}/clicks`, `GET /days/{date}/clicks`, and every unknown route.
+//! `stats-reader`: `GET /stats/...`, `GET /users/{userId}/clicks`, `GET /days/{date}/clicks`, and
+//! every unknown route.
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;
@@ -12,7 +13,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let mut config = Config::from_env()?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
-    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS
+    // handshakes are cheap.
     config.date_shards = config.date_shards.max_with_stored(&table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =

@@ -1,8 +1,9 @@
-//! Watches the shop through its table's stream: what has happened goes into the suite's journal, a stock that runs low or out is announced,
-//! and goods whose reservation TTL has deleted are given back.
+//! Watches the shop through its table's stream: what has happened goes into the suite's journal, a
+//! stock that runs low or out is announced, and goods whose reservation TTL has deleted are given
+//! back.
 //!
-//! The stream tells at least once. An entry of the journal is named by what it tells of, and goods are given back under a marker, so a second time
-//! changes nothing.
+//! The stream tells at least once. An entry of the journal is named by what it tells of, and goods
+//! are given back under a marker, so a second time changes nothing.
 
 mod journal_entries;
 mod watcher;

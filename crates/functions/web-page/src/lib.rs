@@ -1,7 +1,9 @@
-//! The pages, from the files that are packed beside the binary, and an answer for every path that is nobody's.
+//! The pages, from the files that are packed beside the binary, and an answer for every path that
+//! is nobody's.
 //!
-//! Without the CDN this serves all pages. With it, the CDN asks here for what the bucket does not have. The local stack serves the
-//! files itself, so there it only has the page for unknown addresses.
+//! Without the CDN this serves all pages. With it, the CDN asks here for what the bucket does not
+//! have. The local stack serves the files itself, so there it only has the page for unknown
+//! addresses.
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +14,8 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use percent_encoding::percent_decode_str;
 
-/// What the browser may load; also in the template, for the CDN. The sockets have an address of their own where there is no CDN.
+/// What the browser may load; also in the template, for the CDN. The sockets have an address of
+/// their own where there is no CDN.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'";
 
 /// Lambda takes 6 MB of answer, and an answer in base64 is a third longer than its bytes.
@@ -26,7 +29,8 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// The files in `folder`. `sockets` is the address of the game's sockets, where that is not `/ws`; empty where it is.
+    /// The files in `folder`. `sockets` is the address of the game's sockets, where that is not
+    /// `/ws`; empty where it is.
     pub fn new(folder: PathBuf, sockets: String) -> Self {
         Self { folder, sockets }
     }
@@ -65,7 +69,8 @@ impl Pages {
             let meta = format!("<meta name=\"game-sockets\" content=\"{}\" />", self.sockets);
             body = page.replacen("</head>", &format!("{meta}</head>"), 1).into_bytes();
         }
-        // Files under assets carry a hash in their name and never change; everything else is asked for anew.
+        // Files under assets carry a hash in their name and never change; everything else is asked
+        // for anew.
         let is_fixed = file.starts_with(self.folder.join("assets"));
         let caching = if is_fixed { "public, max-age=31536000, immutable" } else { "no-cache" };
         let gzip = is_text && request.header("accept-encoding").is_some_and(|accepted| accepted.contains("gzip"));
@@ -95,7 +100,8 @@ pub fn handle(pages: &Pages, request: &Request) -> Result<Reply, Problem> {
     if !matches!(request.method(), "GET" | "HEAD") {
         return Err(NOT_FOUND.detail(request.target()));
     }
-    // Whether API Gateway passes on the slash at the end of a folder's path is its own matter: a redirect to it might never end.
+    // Whether API Gateway passes on the slash at the end of a folder's path is its own matter: a
+    // redirect to it might never end.
     let found = pages.file(request.path()).and_then(|file| {
         let folder = || pages.serve(request, &file.join("index.html"));
         pages.serve(request, &file).or_else(folder)
@@ -109,7 +115,8 @@ pub fn handle(pages: &Pages, request: &Request) -> Result<Reply, Problem> {
     Ok(pages.secured(Reply::new(404, "text/html; charset=utf-8", include_str!("404.html").to_owned())))
 }
 
-/// Whether a person reads the answer. A browser that follows a link asks for HTML; the CDN does not say what the browser asked for.
+/// Whether a person reads the answer. A browser that follows a link asks for HTML; the CDN does not
+/// say what the browser asked for.
 fn is_browser(request: &Request) -> bool {
     match request.header("accept") {
         Some(accepted) => accepted.contains("html"),

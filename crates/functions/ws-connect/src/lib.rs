@@ -1,9 +1,11 @@
-//! Lets connections in: one that shows a ticket which no other has used, for a game and a seat that are still there.
+//! Lets connections in: one that shows a ticket which no other has used, for a game and a seat that
+//! are still there.
 //!
-//! A connection is no part of its game until it says hello. So sockets that stay silent cost a game nothing.
+//! A connection is no part of its game until it says hello. So sockets that stay silent cost a game
+//! nothing.
 //!
-//! Nothing is said to anybody here. Until API Gateway has this function's answer, the new connection cannot be posted to; it says
-//! hello when it can, and `ws-message` takes it from there.
+//! Nothing is said to anybody here. Until API Gateway has this function's answer, the new
+//! connection cannot be posted to; it says hello when it can, and `ws-message` takes it from there.
 
 use domain::game::{GameId, PlayerId, PlayerName};
 use jiff::Timestamp;
@@ -67,7 +69,8 @@ impl ConnectHandler {
     async fn connect(&self, event: &SocketEvent, now: Timestamp) -> Result<(), ConnectRefusal> {
         let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(ConnectRefusal::NoTicket)?, now);
         let ticket = ticket.map_err(ConnectRefusal::Ticket)?;
-        // What is signed was made here; what cannot be read all the same is no ticket of these days.
+        // What is signed was made here; what cannot be read all the same is no ticket of these
+        // days.
         let forged = || ConnectRefusal::Ticket(SignedError::Forged);
         let game_id: GameId = ticket.game_id.parse().map_err(|_| forged())?;
         let player_id: PlayerId = ticket.player_id.parse().map_err(|_| forged())?;

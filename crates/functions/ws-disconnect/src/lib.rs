@@ -1,4 +1,5 @@
-//! Takes the end of a connection. API Gateway tells it at best; where it does not, a message that cannot be posted does.
+//! Takes the end of a connection. API Gateway tells it at best; where it does not, a message that
+//! cannot be posted does.
 
 use game_room::{GameRoom, Sockets};
 use lambda_kit::socket::{SocketEvent, SocketReply};

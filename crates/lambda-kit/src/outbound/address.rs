@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is not part of the public IPv4 internet: the
-/// [IANA special-purpose registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and the future's.
+/// What is not part of the public IPv4 internet: the [IANA special-purpose
+/// registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and the
+/// future's.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -24,8 +25,8 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// What is not public within [`GLOBAL_UNICAST_V6`]. 2001::/23 has Teredo in it and 2002::/16 is 6to4: both carry an IPv4 address,
-/// any at all.
+/// What is not public within [`GLOBAL_UNICAST_V6`]. 2001::/23 has Teredo in it and 2002::/16 is
+/// 6to4: both carry an IPv4 address, any at all.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -33,10 +34,12 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The one block that public IPv6 addresses are given out of. Loopback, link-local, unique local, multicast and NAT64 lie elsewhere.
+/// The one block that public IPv6 addresses are given out of. Loopback, link-local, unique local,
+/// multicast and NAT64 lie elsewhere.
 const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Whether the address is anybody's to reach. An IPv4 address in IPv6's clothes (`::ffff:10.0.0.1`) is what it is underneath.
+/// Whether the address is anybody's to reach. An IPv4 address in IPv6's clothes (`::ffff:10.0.0.1`)
+/// is what it is underneath.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {

@@ -1,5 +1,5 @@
-//! Where a request may go: decided on the very address that is connected to, so that a name which means something else a moment
-//! later (DNS rebinding) leads nowhere.
+//! Where a request may go: decided on the very address that is connected to, so that a name which
+//! means something else a moment later (DNS rebinding) leads nowhere.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -126,7 +126,8 @@ impl ConnectionGuard {
         if !is_encrypted {
             return Err(Refusal::NotEncrypted);
         }
-        // A name that means a public and a private address at once is up to no good: nothing of it is tried.
+        // A name that means a public and a private address at once is up to no good: nothing of it
+        // is tried.
         if others.iter().all(|address| is_public(address.ip())) { Ok(others) } else { Err(Refusal::NotPublic) }
     }
 

@@ -1,7 +1,8 @@
 //! Requests to addresses that somebody else chose: a browser's push service, an OpenID provider.
 //!
-//! Whoever may name an address may try to make a function call its own network, or keep it waiting. So requests go to public
-//! addresses over TLS alone, follow no redirect, and are bounded in time and in what they read.
+//! Whoever may name an address may try to make a function call its own network, or keep it waiting.
+//! So requests go to public addresses over TLS alone, follow no redirect, and are bounded in time
+//! and in what they read.
 
 mod address;
 mod connection_guard;
@@ -27,17 +28,20 @@ use connection_guard::ConnectionGuard;
 pub use address::is_public;
 pub use connection_guard::Refusal;
 
-/// The variable that allows addresses by hand, separated by commas: `127.0.0.1:9443,[::1]:9443`. The local stack and tests set
-/// it; in the cloud it is not set. An allowed address may also be reached without TLS.
+/// The variable that allows addresses by hand, separated by commas: `127.0.0.1:9443,[::1]:9443`.
+/// The local stack and tests set it; in the cloud it is not set. An allowed address may also be
+/// reached without TLS.
 pub const ALLOW: &str = "TIDEMARK_OUTBOUND_ALLOW";
 
 /// Headers of an answer beyond this are an error.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// Push services close a connection that is idle for longer; so does the time that a frozen function spends asleep.
+/// Push services close a connection that is idle for longer; so does the time that a frozen
+/// function spends asleep.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 
-/// How long a name may take to be resolved where nothing is sent: whoever names it may run its name server, too.
+/// How long a name may take to be resolved where nothing is sent: whoever names it may run its name
+/// server, too.
 const CHECK_MAX: Duration = Duration::from_secs(3);
 
 /// What a request may take.
@@ -104,10 +108,12 @@ impl Outbound {
 
     fn through(guard: ConnectionGuard) -> Self {
         let mut roots = RootCertStore::empty();
-        // What cannot be read of them is missing, and no more: a connection that would need it fails, and says so.
+        // What cannot be read of them is missing, and no more: a connection that would need it
+        // fails, and says so.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        // The ring provider has suites for the default versions; the other outcome is for those that have none.
+        // The ring provider has suites for the default versions; the other outcome is for those
+        // that have none.
         let tls = tls.with_safe_default_protocol_versions().expect("ring speaks TLS 1.2 and 1.3");
         let tls = tls.with_root_certificates(roots).with_no_client_auth();
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
@@ -119,7 +125,8 @@ impl Outbound {
         Self { client, guard }
     }
 
-    /// Sends a request and reads the whole answer, whatever its status. A redirect is an answer like any other.
+    /// Sends a request and reads the whole answer, whatever its status. A redirect is an answer
+    /// like any other.
     ///
     /// # Errors
     /// [`OutboundError`].
@@ -143,7 +150,8 @@ impl Outbound {
         timeout(limits.time, exchange).await.unwrap_or(Err(OutboundError::TimedOut(limits.time)))
     }
 
-    /// Whether a request to `uri` would be let through now. A name may mean something else later: [`send`](Self::send) looks again.
+    /// Whether a request to `uri` would be let through now. A name may mean something else later:
+    /// [`send`](Self::send) looks again.
     ///
     /// # Errors
     /// [`Refusal`].

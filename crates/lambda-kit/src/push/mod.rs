@@ -1,5 +1,5 @@
-//! Messages to browsers: [RFC 8030](https://www.rfc-editor.org/rfc/rfc8030), encrypted for the browser alone
-//! ([RFC 8291](https://www.rfc-editor.org/rfc/rfc8291)), signed by [`VapidKey`].
+//! Messages to browsers: [RFC 8030](https://www.rfc-editor.org/rfc/rfc8030), encrypted for the
+//! browser alone ([RFC 8291](https://www.rfc-editor.org/rfc/rfc8291)), signed by [`VapidKey`].
 
 mod vapid;
 
@@ -63,7 +63,8 @@ pub enum SubscriberError {
 }
 
 impl Subscriber {
-    /// Reads what a browser's `PushSubscription` tells: its endpoint, and the keys `p256dh` and `auth` in base64url.
+    /// Reads what a browser's `PushSubscription` tells: its endpoint, and the keys `p256dh` and
+    /// `auth` in base64url.
     ///
     /// # Errors
     /// [`SubscriberError`]. Where the endpoint may lie is [`Outbound`]'s to decide.
@@ -94,7 +95,8 @@ pub struct Message<'a> {
     pub content: &'a [u8],
     /// How long a push service keeps it for a browser that is away.
     pub time_to_live: Duration,
-    /// At most 32 letters, digits, `-` and `_`. A later message of the same topic takes the place of one that still waits.
+    /// At most 32 letters, digits, `-` and `_`. A later message of the same topic takes the place
+    /// of one that still waits.
     pub topic: &'a str,
 }
 
@@ -146,7 +148,8 @@ impl Push {
         self.outbound.check(&subscriber.endpoint).await
     }
 
-    /// Sends a message. A push service that says it cannot now is asked up to three times, within half a minute.
+    /// Sends a message. A push service that says it cannot now is asked up to three times, within
+    /// half a minute.
     ///
     /// What has no answer is not sent again: it may have arrived, and a reminder comes once.
     pub async fn send(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
@@ -211,7 +214,8 @@ impl Push {
                     _ => AttemptOutcome::Final(SendOutcome::Rejected(why)),
                 }
             }
-            // The user who names an address learns one thing of it, whatever is wrong: names, ports and certificates are not theirs to probe.
+            // The user who names an address learns one thing of it, whatever is wrong: names, ports
+            // and certificates are not theirs to probe.
             Err(error) => {
                 tracing::warn!(%error, "a push service cannot be reached");
                 let why = UNREACHABLE.to_owned();

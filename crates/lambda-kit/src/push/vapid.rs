@@ -1,4 +1,5 @@
-//! Who sends: [RFC 8292](https://www.rfc-editor.org/rfc/rfc8292), a token for each push service, signed with the service's own key.
+//! Who sends: [RFC 8292](https://www.rfc-editor.org/rfc/rfc8292), a token for each push service,
+//! signed with the service's own key.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +30,8 @@ const LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 /// A token with less than this left is made anew.
 const REMAINING_LIFETIME_MIN: SignedDuration = SignedDuration::from_hours(1);
 
-/// Tokens that are kept: browsers know a handful of push services, and others are not worth the memory.
+/// Tokens that are kept: browsers know a handful of push services, and others are not worth the
+/// memory.
 const CACHED_TOKENS_MAX: usize = 64;
 
 /// Why a secret gives no key.
@@ -53,10 +55,12 @@ pub struct VapidKey {
 }
 
 impl VapidKey {
-    /// The key of a secret, and the address under which a push service reaches somebody: `mailto:` or `https:`.
+    /// The key of a secret, and the address under which a push service reaches somebody: `mailto:`
+    /// or `https:`.
     ///
-    /// A secret that is a private key already (43 characters of base64url, as the libraries of most languages write one) is taken as it
-    /// stands, so that subscriptions made under it go on. From any other one, of at least 32 bytes, a key is derive_key.
+    /// A secret that is a private key already (43 characters of base64url, as the libraries of most
+    /// languages write one) is taken as it stands, so that subscriptions made under it go on. From
+    /// any other one, of at least 32 bytes, a key is derive_key.
     ///
     /// # Errors
     /// [`VapidKeyError`].

@@ -17,7 +17,8 @@ use crate::{BODY_BYTES_MAX, Okusuri};
 /// A session that is younger is proof enough of who asks.
 const FRESH_SESSION_AGE: SignedDuration = SignedDuration::from_mins(10);
 
-/// How long one request deletes. The page waits for ten seconds; what is left by then is for the next request.
+/// How long one request deletes. The page waits for ten seconds; what is left by then is for the
+/// next request.
 const TIME_MAX: Duration = Duration::from_secs(7);
 
 #[derive(Debug, Default, Deserialize)]

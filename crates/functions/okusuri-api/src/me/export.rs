@@ -12,7 +12,8 @@ use crate::problems::store_problem;
 /// Items of a page that does not say how many.
 pub const LIMIT_DEFAULT: u16 = 200;
 
-/// The most items of a page. The largest items are a picture and 500 characters of a note: with room to spare below the 6 MB of Lambda's answers.
+/// The most items of a page. The largest items are a picture and 500 characters of a note: with
+/// room to spare below the 6 MB of Lambda's answers.
 pub const LIMIT_MAX: u16 = 1_000;
 
 /// What a file of CSV is made of.
@@ -65,7 +66,8 @@ impl CsvTable {
     }
 }
 
-/// A page of it. JSON has the cursor in it, CSV in the header `x-next-cursor`; the pages of CSV, one behind the other, are one file.
+/// A page of it. JSON has the cursor in it, CSV in the header `x-next-cursor`; the pages of CSV,
+/// one behind the other, are one file.
 pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let format = request.query("format").unwrap_or("json");
@@ -76,7 +78,8 @@ pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply
     };
     let now = (okusuri.now)();
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
-    // The number is the meaning of what a cursor holds: a version that holds something else takes another one.
+    // The number is the meaning of what a cursor holds: a version that holds something else takes
+    // another one.
     let name = table.map_or("json", CsvTable::name);
     let listing = Listing::new(&okusuri.cursors, format!("okusuri-export 1 {} {name}", signed_in.id), now);
     let position: Option<String> = listing.position(request)?;

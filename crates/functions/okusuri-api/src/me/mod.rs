@@ -1,4 +1,5 @@
-//! The user's own: profile, picture, devices, logins elsewhere, everything to take along, and deleting it.
+//! The user's own: profile, picture, devices, logins elsewhere, everything to take along, and
+//! deleting it.
 
 mod accesses;
 mod accounts;

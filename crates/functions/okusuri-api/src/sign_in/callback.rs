@@ -22,7 +22,8 @@ use crate::me::NAME_CHARS_MAX;
 /// The longest `sub` there is.
 const SUBJECT_BYTES_MAX: usize = 255;
 
-/// How an ID token may be signed: by a key that only the provider has. Not with the client's secret, which both have, and never not at all.
+/// How an ID token may be signed: by a key that only the provider has. Not with the client's
+/// secret, which both have, and never not at all.
 const ALGORITHMS: [Algorithm; 7] = [
     Algorithm::RsaSsaPkcs1V15Sha256,
     Algorithm::RsaSsaPkcs1V15Sha384,
@@ -40,8 +41,8 @@ struct UserClaims {
 }
 
 impl Providers {
-    /// Verifies the user who came back with `code`. Believed is an ID token of this issuer for this client with this attempt's
-    /// nonce, not expired, and signed by one of the issuer's keys.
+    /// Verifies the user who came back with `code`. Believed is an ID token of this issuer for this
+    /// client with this attempt's nonce, not expired, and signed by one of the issuer's keys.
     pub(crate) async fn verify_callback(
         &self,
         provider: &Provider,
@@ -79,8 +80,8 @@ impl Providers {
         })
     }
 
-    /// The claims of an ID token, and the client whose keys verified it. The provider may have new keys: a token with an unknown key
-    /// is verified once more, with keys that were just read.
+    /// The claims of an ID token, and the client whose keys verified it. The provider may have new
+    /// keys: a token with an unknown key is verified once more, with keys that were just read.
     async fn verify_id_token(
         &self,
         provider: &Provider,
@@ -101,8 +102,8 @@ impl Providers {
         Ok((known, claims))
     }
 
-    /// The user's address and name. Many providers tell them only when they are asked with the access token; the answer has to be
-    /// of the same subject.
+    /// The user's address and name. Many providers tell them only when they are asked with the
+    /// access token; the answer has to be of the same subject.
     async fn user_claims(
         &self,
         client: &OpenIdClient,

@@ -41,11 +41,12 @@ struct VerifyCodeBody {
     _locale: Option<String>,
 }
 
-/// The least time to an answer, more than a mail usually takes to be handed over: the time does not tell whether one was sent.
+/// The least time to an answer, more than a mail usually takes to be handed over: the time does not
+/// tell whether one was sent.
 const ANSWER_AFTER: Duration = Duration::from_millis(400);
 
-/// Sends a code, unless one was sent within the minute: that one is good still. The answer is the same for both, and whether somebody has the
-/// address or not.
+/// Sends a code, unless one was sent within the minute: that one is good still. The answer is the
+/// same for both, and whether somebody has the address or not.
 pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let SendCodeBody { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
     let email = address(&email)?;

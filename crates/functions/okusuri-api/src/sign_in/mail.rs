@@ -69,7 +69,8 @@ struct MailText {
     html: String,
 }
 
-/// The code stands in the subject too: it can be read off a notification. There is no link: what has none teaches nobody to follow one.
+/// The code stands in the subject too: it can be read off a notification. There is no link: what
+/// has none teaches nobody to follow one.
 fn write(code: &Code, purpose: Purpose, locale: Locale) -> MailText {
     let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
     let (subject, lead, note) = match locale {

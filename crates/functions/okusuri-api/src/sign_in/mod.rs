@@ -24,7 +24,8 @@ use crate::problems::store_problem;
 /// Where somebody lives who does not say so.
 const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The zone of a name in any spelling, and the name as the time zone database spells it: names are compared elsewhere.
+/// The zone of a name in any spelling, and the name as the time zone database spells it: names are
+/// compared elsewhere.
 pub(crate) fn time_zone(name: &str) -> Option<(TimeZone, String)> {
     let zone = TimeZone::get(name).ok()?;
     let name = zone.iana_name()?.to_owned();

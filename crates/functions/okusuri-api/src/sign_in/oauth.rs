@@ -1,4 +1,5 @@
-//! `GET /okusuri/api/sign-in/providers`, `GET /okusuri/api/sign-in/oauth/{provider}` and where it comes back to.
+//! `GET /okusuri/api/sign-in/providers`, `GET /okusuri/api/sign-in/oauth/{provider}` and where it
+//! comes back to.
 
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use crate::Okusuri;
 use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, store_problem};
 use crate::session::{self, cookie, is_same_site_page};
 
-/// What binds an attempt to the browser that began it, under [`session::cookie_name`]: whoever is sent the address at which somebody else's attempt ends has no such cookie, and
-/// is not signed in as somebody else by it.
+/// What binds an attempt to the browser that began it, under [`session::cookie_name`]: whoever is
+/// sent the address at which somebody else's attempt ends has no such cookie, and is not signed in
+/// as somebody else by it.
 const COOKIES: [&str; 2] = ["__Host-tidemark-okusuri-oauth", "tidemark-okusuri-oauth"];
 
 /// Below which the routes lie, and where that cookie is sent.
@@ -159,7 +161,8 @@ async fn finish_sign_in(okusuri: &Okusuri, request: &Request) -> Result<Reply, C
     let now = (okusuri.now)();
     let attempt =
         okusuri.attempts.take(state, now).await.map_err(store_problem)?.ok_or(OauthRefusal::UnknownAttempt)?;
-    // An answer of one provider is none of another, whatever the address says; nor is one that names another issuer (RFC 9207).
+    // An answer of one provider is none of another, whatever the address says; nor is one that
+    // names another issuer (RFC 9207).
     let is_other_issuer = request.query("iss").is_some_and(|issuer| issuer != provider.issuer);
     if attempt.provider != provider.id || is_other_issuer {
         return Err(OauthRefusal::InvalidAnswer.into());
@@ -226,7 +229,8 @@ fn redirect_url(okusuri: &Okusuri, request: &Request, provider: &str) -> Result<
     RedirectUrl::new(url).map_err(|error| invalid_parameter("host", error))
 }
 
-/// A page of ours to go back to: a path below [`PAGE`], and nothing that a browser could take for another site.
+/// A page of ours to go back to: a path below [`PAGE`], and nothing that a browser could take for
+/// another site.
 fn checked_return_page(text: &str) -> Result<String, Problem> {
     let is_plain = |char: char| char.is_ascii_graphic() && !"\\\"<>^`{|}".contains(char);
     let is_ours = text.starts_with(PAGE) && !text.contains("//") && !text.contains("..");

@@ -16,13 +16,15 @@ use serde::Deserialize;
 use store::okusuri::Login;
 use tokio::sync::Mutex;
 
-/// How long what a provider says of itself is believed without asking again. Keys that are new are asked for at once.
+/// How long what a provider says of itself is believed without asking again. Keys that are new are
+/// asked for at once.
 pub(super) const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// How often at most a provider is asked for new keys, whatever key an ID token names.
 pub(super) const METADATA_REFRESH_MIN: Duration = Duration::from_secs(60);
 
-/// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of API Gateway.
+/// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of
+/// API Gateway.
 const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 512 * 1024 };
 
 /// A provider as the environment names it.
@@ -87,7 +89,8 @@ pub(crate) struct VerifiedLogin {
     pub(crate) name: Option<String>,
 }
 
-/// The providers, and what they last said of themselves: once for each instance of the function and hour.
+/// The providers, and what they last said of themselves: once for each instance of the function and
+/// hour.
 #[derive(Debug, Clone)]
 pub(crate) struct Providers {
     list: Arc<[Provider]>,
@@ -150,7 +153,8 @@ impl Providers {
         Ok(found)
     }
 
-    /// The client of the library's, over requests that go to public addresses alone, follow nothing and end in time.
+    /// The client of the library's, over requests that go to public addresses alone, follow nothing
+    /// and end in time.
     pub(super) fn http(&self) -> impl Fn(HttpRequest) -> HttpFuture + use<> {
         let outbound = self.outbound.clone();
         move |request| {
