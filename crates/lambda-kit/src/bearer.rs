@@ -7,9 +7,9 @@ use subtle::ConstantTimeEq;
 use crate::http::Request;
 use crate::problem::{INVALID_TOKEN, MISSING_TOKEN, Problem};
 
-/// A token that opens what is not public. Each of the suite's three opens its own part and nothing
-/// else: the staff's the shop and the journal, the operator's people's clicks, the health
-/// administration's Okusuri.
+/// A bearer token for routes that are not public. The suite has three, each for its own part: the
+/// staff's for the shop and the journal, the operator's for the clicks of users, and the health
+/// administration's for Okusuri.
 #[derive(Debug, Clone)]
 pub struct AccessToken(SecretString);
 
@@ -49,7 +49,7 @@ pub fn missing_token() -> Problem {
     MISSING_TOKEN.header("www-authenticate", "Bearer")
 }
 
-/// What came is not a token that opens anything here.
+/// The header is not a valid token for this route.
 pub fn invalid_token() -> Problem {
     INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)
 }

@@ -94,7 +94,7 @@ mod tests {
         {
             assert_eq!(client(key, shown, &forged).as_deref(), Some(EDGE), "{key:?} {shown:?}");
         }
-        // What is no address is nobody's.
+        // A text that is not an address gives no client.
         for forwarded in [&[][..], &["unknown, 64.252.70.1"], &[""]] {
             assert_eq!(client(Some("k"), Some("k"), forwarded).as_deref(), Some(EDGE), "{forwarded:?}");
         }

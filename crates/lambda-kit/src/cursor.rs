@@ -46,7 +46,8 @@ impl From<CursorError> for Problem {
 pub struct Cursors(Signer);
 
 impl Cursors {
-    /// Cursors under a key. Tickets and tokens may share it: each is bound to what it is.
+    /// Cursors signed with a key. Tickets and tokens may use the same key, because each signature
+    /// includes its purpose.
     pub fn new(key: SecretString) -> Self {
         Self(Signer::new(key))
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// What is wrong with a variable.
+/// The error of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// Not set, or empty.
@@ -13,9 +13,9 @@ pub enum ConfigError {
     Invalid {
         /// Which.
         name: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
-        /// What it may hold.
+        /// The expected values.
         expected: &'static str,
     },
 }

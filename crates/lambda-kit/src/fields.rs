@@ -31,12 +31,12 @@ pub fn required_text<T, E: Display>(
     text(name, value, problem, check)?.ok_or_else(|| missing(name, problem))
 }
 
-/// A member that is not what it must be.
+/// The problem of a member with a wrong value.
 pub fn invalid(name: &str, problem: &Problem, why: impl Display) -> Problem {
     problem.clone().detail(format!("`{name}`: {why}"))
 }
 
-/// A member that is not there.
+/// The problem of a missing member.
 pub fn missing(name: &str, problem: &Problem) -> Problem {
     problem.clone().detail(format!("`{name}` is needed"))
 }

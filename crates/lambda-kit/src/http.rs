@@ -126,7 +126,7 @@ impl Request {
         best.copied().unwrap_or_default()
     }
 
-    /// A parameter of the query, read by `parse`; what is wrong becomes a problem that names the
+    /// A parameter of the query, parsed by `parse`. An error becomes a problem that names the
     /// parameter.
     pub fn parse_query<T, E: ToString>(
         &self,
@@ -178,7 +178,7 @@ fn media_range(text: &str) -> (&str, u16) {
     let mut parts = text.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    // From 0 to 1 with up to three digits; what is none weighs as if it were not there.
+    // A weight is a number from 0 to 1 with up to three digits. An invalid weight is ignored.
     let weight = weight.and_then(|weight| weight.parse::<f32>().ok()).filter(|weight| (0.0..=1.0).contains(weight));
     (media, weight.map_or(1_000, |weight| (weight * 1_000.0) as u16))
 }
@@ -264,7 +264,7 @@ impl Reply {
         &self.cookies
     }
 
-    /// What goes to the client.
+    /// The body as it is sent.
     pub fn body(&self) -> &str {
         &self.body
     }

@@ -15,7 +15,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     }
 }
 
-/// Reads a struct as a map. What is no struct is read as it was; so is what lies inside.
+/// Reads a struct as a map. Other types, and the values inside, are read as before.
 struct StructsAreMaps<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for StructsAreMaps<D> {

@@ -1,8 +1,8 @@
 //! Errors that clients see: [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem details.
 //!
-//! A problem's `type` is `urn:tidemark:problem:<name>` and stays what it is; `docs/problems.md`
-//! lists them. What is logged is another matter: a problem never carries a secret, a whole request
-//! or the words of an internal error.
+//! A problem's `type` is `urn:tidemark:problem:<name>` and is stable; `docs/problems.md` lists all
+//! types. A problem never contains a secret, a whole request or the text of an internal error;
+//! those details are only logged.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::http::Reply;
 /// What a problem's `type` begins with.
 pub const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
-/// An answer that says what went wrong.
+/// An error answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     status: u16,
@@ -29,7 +29,7 @@ impl Problem {
         Self { status, name, title, detail: None, members: Vec::new(), headers: Vec::new() }
     }
 
-    /// What is wrong in this case, for people.
+    /// Describes this case, for people.
     pub fn detail(mut self, detail: impl ToString) -> Self {
         self.detail = Some(detail.to_string());
         self
@@ -67,7 +67,7 @@ impl Problem {
         self.title
     }
 
-    /// What is wrong in this case, if it is said.
+    /// The description of this case, if there is one.
     pub fn detail_text(&self) -> Option<&str> {
         self.detail.as_deref()
     }
@@ -113,10 +113,10 @@ pub const EXPIRED_CURSOR: Problem = Problem::new(400, "expired-cursor", "The cur
 /// Nothing says which request this is, so that sending it again might change something twice.
 pub const MISSING_IDEMPOTENCY_KEY: Problem =
     Problem::new(400, "missing-idempotency-key", "An idempotency key is needed");
-/// What came as the request's name cannot be one.
+/// The idempotency key is malformed.
 pub const INVALID_IDEMPOTENCY_KEY: Problem =
     Problem::new(400, "invalid-idempotency-key", "The idempotency key is not valid");
-/// What came as the request's name is a UUIDv7 of another time than the request's.
+/// The time of the idempotency key, a UUIDv7, is not the request's.
 pub const IDEMPOTENCY_KEY_TIME: Problem =
     Problem::new(400, "idempotency-key-time", "The idempotency key is not of this time");
 /// The request's name is another request's.

@@ -31,8 +31,8 @@ impl Signer {
         Self(key)
     }
 
-    /// A text that opens under the same purpose, up to `lifetime` from now. Its content can be read
-    /// by whoever has it.
+    /// A text with a signature for one purpose, valid for `lifetime` from now. Its content is not
+    /// encrypted.
     pub(crate) fn seal(&self, purpose: &str, content: &[u8], lifetime: SignedDuration, now: Timestamp) -> String {
         let expiry = now.as_second().saturating_add(lifetime.as_secs());
         let mut bytes = expiry.to_be_bytes().to_vec();

@@ -57,8 +57,8 @@ impl SocketEvent {
         &self.request_context.route_key
     }
 
-    /// The message's text. API Gateway refuses binary frames, so what is marked as base64 is no
-    /// text.
+    /// The message's text. API Gateway refuses binary frames, so a body that is marked as base64 is
+    /// not a text.
     pub fn text(&self) -> Option<&str> {
         self.body.as_deref().filter(|_| !self.is_base64_encoded)
     }

@@ -1,8 +1,8 @@
 //! Batches of a DynamoDB stream, with a tumbling window: the event, its records, and the answer.
 //!
-//! A batch is parsed in two steps. The envelope leaves each record as raw JSON, so that one that
-//! cannot be read is that record's problem and not the batch's; a record then borrows from the
-//! envelope whatever it can.
+//! A batch is parsed in two steps. The envelope keeps each record as raw JSON, so an unreadable
+//! record does not fail the whole batch. Each record is then parsed, and borrows from the envelope
+//! where possible.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -97,7 +97,7 @@ impl<I> Change<'_, I> {
 #[derive(Debug)]
 pub struct ReadRecord<'a, T> {
     number: Option<String>,
-    /// What it tells, or why it cannot be read.
+    /// The parsed record, or the reason why it cannot be read.
     pub content: Result<T, String>,
     raw: &'a RawValue,
 }

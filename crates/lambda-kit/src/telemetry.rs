@@ -20,7 +20,7 @@ pub fn init() -> Result<(), lambda_runtime::Error> {
     Ok(())
 }
 
-/// Writes what was counted since the last time.
+/// Writes the metrics that were recorded since the last flush.
 pub fn flush() {
     if let Some(collector) = COLLECTOR.get()
         && let Err(error) = collector.flush(std::io::stdout())

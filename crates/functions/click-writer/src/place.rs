@@ -37,12 +37,12 @@ pub(crate) enum PlaceOutcome {
     AlreadyStored(StoredClick),
 }
 
-/// Users' milliseconds that are held, as far as this request has seen. Who holds one holds it for
-/// ever, so what is known stays true.
+/// The milliseconds of users that this request has seen taken. A taken millisecond stays taken, so
+/// this cache never goes stale.
 #[derive(Debug, Default)]
 struct HeldSlots(HashMap<(String, String), StoredClick>);
 
-/// What is known about a click.
+/// The state of a click while it is placed.
 enum Slot {
     /// It is stored, here.
     Own(StoredClick),

@@ -1,8 +1,8 @@
 //! Tells the journal of what happens beside the clicks: records that could not be counted, what
 //! became of them, and statistics that an operator has set right.
 //!
-//! The stream tells at least once. An entry's id is made of what it tells of, so a second time
-//! finds it stored.
+//! The stream delivers at least once. An entry's id is derived from its event, so a second delivery
+//! finds the entry stored.
 
 use domain::journal::{Entry, SuiteEvent};
 use jiff::Timestamp;

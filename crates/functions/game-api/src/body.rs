@@ -156,7 +156,7 @@ fn number<T>(
     check: impl FnOnce(u16) -> Result<T, OutOfBounds>,
 ) -> Result<T, Problem> {
     let Some(value) = value else { return Ok(default) };
-    // What is no such number is out of any bounds, too.
+    // A value that is no such number counts as out of bounds.
     let number = value.as_u64().and_then(|number| u16::try_from(number).ok()).unwrap_or_default();
     check(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
 }

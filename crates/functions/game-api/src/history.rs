@@ -1,5 +1,5 @@
-//! What was said and drawn in a game. Whoever has a player token and knows the game may read it,
-//! like a spectator.
+//! The chat and the drawings of a game. Anyone with a player token who knows the game's id may read
+//! them, like a spectator.
 
 use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
 use jiff::Timestamp;

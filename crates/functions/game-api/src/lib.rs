@@ -1,4 +1,4 @@
-//! The game's HTTP API: making games, finding them, taking seats, and reading what has been.
+//! The game's HTTP API: create games, list them, take seats, and read their history.
 //!
 //! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come
 //! from.
@@ -65,7 +65,8 @@ impl Api {
     /// Whose token came with the request, if any.
     fn player(&self, request: &Request, now: Timestamp) -> Result<Option<PlayerId>, Problem> {
         let player = self.tickets.player(request, now)?;
-        // What is signed was made here; what is no id all the same is no token of these days.
+        // A valid signature means that this service made the token. A signed token without an id
+        // has an old format, and is refused.
         player.map(|id| id.parse().map_err(|_| bearer::invalid_token())).transpose()
     }
 

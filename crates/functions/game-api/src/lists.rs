@@ -15,8 +15,8 @@ use crate::{Api, millisecond};
 /// Games of a page that does not say how many.
 const GAMES_DEFAULT: u16 = 20;
 
-/// A waiting game that has not changed for so long is deserted, whatever it says of its players,
-/// milliseconds. API Gateway ends a connection after two hours, and who comes back changes the
+/// A waiting game that has not changed for this many milliseconds is deserted, even if it lists
+/// players. API Gateway ends a connection after two hours, and a player who reconnects changes the
 /// room.
 const DESERTED_MS: u64 = 130 * 60 * 1_000;
 
@@ -30,7 +30,7 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
-/// Whether somebody who comes finds anybody, and a seat.
+/// Whether the game has a connected player and a free seat.
 fn is_open(room: &Room, now_ms: u64) -> bool {
     let is_alive = now_ms.saturating_sub(room.updated_at_ms) < DESERTED_MS;
     is_alive && room.is_listed() && room.players.len() < usize::from(room.settings.player_count.get())

@@ -35,7 +35,8 @@ pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Resu
     }
 }
 
-/// `POST /games/{gameId}/players`: 201 for a new seat or a spectator, 200 for who has a seat.
+/// `POST /games/{gameId}/players`: 201 for a new seat or a spectator, 200 if the player has a seat
+/// already.
 pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let known = api.player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
@@ -90,8 +91,8 @@ async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Liste
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, listeners)))
 }
 
-/// The game with one seat more. What time has brought meanwhile is for those at the table to find
-/// out, who are told of it; so the seat is taken before that.
+/// The game with one more seat. The seat is added before overdue steps of the game are applied: the
+/// connected players apply these, because they are notified of them.
 fn with_seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
     let now_ms = millisecond(now);
     let now_ms = before.room.next_at_ms().map_or(now_ms, |next_ms| now_ms.min(next_ms.saturating_sub(1)));

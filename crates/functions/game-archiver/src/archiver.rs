@@ -24,7 +24,7 @@ pub struct Archiver {
     journal: Journal,
 }
 
-/// What was done.
+/// The counts of one batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchCounts {
     pub(crate) turns: u64,

@@ -1,10 +1,9 @@
-//! Looks after games behind the players' backs, told by the table's stream: what has been played
-//! goes into the history, finished drawings into one item each, old chat away, and a finished game
-//! gets its end and an entry in the journal.
+//! Archives games from the table's stream: adds finished turns to the history, stores each finished
+//! drawing as one item, deletes old chat, and closes a finished game with an entry in the journal.
 //!
-//! The stream tells at least once. Every item that is written here is named by what it tells of and
-//! made of nothing but the record and what cannot change any more, so a second time writes the
-//! same, or finds it done.
+//! The stream delivers at least once. The key and the content of each written item depend only on
+//! the record and on data that no longer changes, so a second delivery writes the same item or
+//! finds it written.
 
 mod archiver;
 mod plan;

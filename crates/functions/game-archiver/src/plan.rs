@@ -13,7 +13,7 @@ pub(crate) enum ArchiveStep<'a> {
     AwardPoints {
         /// Which turn.
         turn_id: TurnId,
-        /// What it had brought.
+        /// Its awards.
         awards: Vec<Award>,
         /// When it ended, Unix milliseconds.
         at_ms: u64,
@@ -32,7 +32,7 @@ pub(crate) enum ArchiveStep<'a> {
     },
 }
 
-/// What is to be done after a room has changed from `before` to `after`, in this order.
+/// The steps after a room has changed from `before` to `after`, in order.
 pub(crate) fn steps<'a>(before: &Room, after: &'a Room) -> Vec<ArchiveStep<'a>> {
     let mut steps = Vec::new();
     let left = before.turn().filter(|turn| after.turn().is_none_or(|now| now.id != turn.id));

@@ -1,7 +1,7 @@
 //! Moves goods and keeps the ledger of it, and promises goods to orders.
 //!
-//! Everything here is the shop's own business: only the staff's token opens it. What is left of a
-//! product is public, and `price-history` tells it.
+//! Every route needs the staff's token. The available stock of a product is public, and
+//! `price-history` returns it.
 
 mod body;
 mod problems;

@@ -1,4 +1,4 @@
-//! What can be wrong with a request, and what of the rules' refusals becomes of it.
+//! The problems of requests, and the mapping of the rules' refusals to them.
 
 use domain::shop::{SettleError, StockRefusal};
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, Problem, conflict};

@@ -1,8 +1,8 @@
 //! What the health administration looks up: a user by e-mail address, items of a type, and all logs
 //! of a day.
 //!
-//! Each request names its reason. Before anything is shown, reason and time are written to each
-//! user whom it is about, who sees them.
+//! Each request gives its reason. Before any data is returned, the reason and the time are written
+//! to the access log of each user concerned, and the user can read them.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const LIMIT_MAX: u16 = 100;
 /// The fewest characters of a reason.
 const REASON_CHARS_MIN: usize = 10;
 
-/// A request of the health administration's: it has the token, and says what it is for.
+/// Checks that a request has the token of the health administration and a reason.
 fn authorized(okusuri: &Okusuri, request: &Request) -> Result<ShortText, Problem> {
     okusuri.health.authorize(request)?;
     let reason = request.parse_query("reason", ShortText::new)?;
@@ -34,7 +34,7 @@ fn authorized(okusuri: &Okusuri, request: &Request) -> Result<ShortText, Problem
     })
 }
 
-/// Writes down who is read of, and why. What comes back are the users who may be shown.
+/// Writes the access log of each user. Returns the users whose data may be shown.
 async fn record_access(
     okusuri: &Okusuri,
     kind: &str,
@@ -87,7 +87,7 @@ pub(crate) async fn logs_of_day(okusuri: &Okusuri, request: &Request) -> Result<
     let items = page.items.iter().filter(|log| shown.contains(&log.user_id)).map(|log| {
         let mut item = logs::to_json(log);
         item["userId"] = log.user_id.as_str().into();
-        // What somebody has noted is nobody else's.
+        // Notes are private to their user.
         if let Some(members) = item.as_object_mut() {
             members.remove("note");
         }

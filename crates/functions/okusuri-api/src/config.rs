@@ -50,7 +50,7 @@ impl Config {
             providers: parsed("OKUSURI_PROVIDERS", "[]".to_owned(), "a JSON array of providers", |text| {
                 Provider::list(&text)
             })
-            // It holds secrets: what is wrong with it is not for the log.
+            // The value holds secrets, so the error does not quote it.
             .map_err(|_| ConfigError::Invalid {
                 name: "OKUSURI_PROVIDERS",
                 value: "...".to_owned(),

@@ -1,4 +1,4 @@
-//! Doses: what is due on a day, what became of it, and how regularly it was taken.
+//! Doses: those due on a day, their records, and the adherence.
 
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
@@ -70,7 +70,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "items": items })))
 }
 
-/// Records what became of a dose: 201, or 200 over what was recorded before.
+/// Records a dose as taken, skipped or snoozed: 201, or 200 if it replaces a record.
 pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
@@ -82,7 +82,7 @@ pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(if marked.is_new { 201 } else { 200 }, &row_to_json(&marked.row)))
 }
 
-/// Forgets what was recorded.
+/// Deletes the record of a dose.
 pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
@@ -153,7 +153,7 @@ fn write_adherence(body: &mut Value, adherence: Adherence) {
 
 fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
     let medicine_id = request.path_parameter("medicineId");
-    // What it is checked against is the user's medicines.
+    // The caller looks the id up among the user's medicines.
     if !is_id(medicine_id) {
         return Err(invalid_parameter("medicineId", "is not the id of a medicine"));
     }
@@ -164,7 +164,7 @@ fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
     })
 }
 
-/// Each dose of a day as clients see it, and what it is sorted by.
+/// Each dose of a day as JSON, with its sort key.
 fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, String, String), Value)> {
     of_day.doses.iter().map(move |dose| {
         let medicine = &of_day.medicine;

@@ -25,8 +25,7 @@ const ROWS_MAX: usize = 1_000;
 /// The columns, in whatever order. Others are not looked at.
 const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
 
-/// A row of the file: where it is, of which day as far as that can be read, and what it says or
-/// what is wrong with it.
+/// A row of the file: its line, its day if that can be read, and its log or its error.
 struct Row {
     line: usize,
     date: Option<Date>,
@@ -139,8 +138,8 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     Ok(rows)
 }
 
-/// The rows of a file, each with its line and its day, and its log or what is wrong with it. For
-/// the fuzz target alone.
+/// The rows of a file, each with its line, its day, and its log or its error. Only the fuzz target
+/// uses this.
 ///
 /// # Errors
 /// The file as a whole cannot be read.

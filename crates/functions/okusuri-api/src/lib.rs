@@ -1,7 +1,7 @@
 //! The medication log as its users see it: signing in, a log for each day, what follows from it,
 //! reminders, and taking everything along.
 //!
-//! Each route needs somebody who is signed in, but those that sign in.
+//! Every route needs a signed-in user, except those for signing in.
 
 mod admin;
 mod config;

@@ -34,7 +34,7 @@ fn taken() -> bool {
     true
 }
 
-/// Tells `null` from what is not there.
+/// Distinguishes `null` from a missing member.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(value).map(Some)
 }

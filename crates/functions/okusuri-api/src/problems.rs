@@ -1,4 +1,4 @@
-//! What can be wrong with a request.
+//! The problems of requests.
 
 use domain::okusuri::DateRefusal;
 use lambda_kit::problem::{self, Problem, conflict};

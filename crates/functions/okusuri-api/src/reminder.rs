@@ -15,7 +15,7 @@ use crate::session::SignedIn;
 /// The largest body.
 const BODY_BYTES_MAX: usize = 1_024;
 
-/// The body of `PUT /okusuri/api/reminder`. What is missing stays as it is.
+/// The body of `PUT /okusuri/api/reminder`. Missing members keep their values.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ReminderBody {
@@ -23,7 +23,7 @@ struct ReminderBody {
     time: Option<String>,
 }
 
-/// The reminder, switched off at 22:00 for who has never said anything.
+/// The reminder. A user who never set one has it disabled, at 22:00.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let reminder = okusuri.notification_services.reminders.get(&signed_in.id).await.map_err(store_problem)?;

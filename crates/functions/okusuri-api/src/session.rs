@@ -19,8 +19,8 @@ use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 /// The cookie that holds a session's token: over https, and on plain http, which is a laptop's.
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
-/// Cookies of better-auth, which kept the sessions before: `<token>.<signature>`. Who was signed in
-/// then stays so.
+/// Cookies of better-auth, which kept the sessions before the migration: `<token>.<signature>`.
+/// Users who were signed in stay signed in.
 const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
 /// Where cookies are sent: to this system, and to no other page of the suite.
@@ -32,7 +32,7 @@ const USER_AGENT_CHARS_MAX: usize = 200;
 /// The longest token that is looked for. Ours have 43 characters.
 const TOKEN_BYTES_MAX: usize = 512;
 
-/// The user who is signed in.
+/// The signed-in user.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
     pub(crate) id: UserId,
@@ -55,7 +55,7 @@ impl SignedIn {
 }
 
 impl Okusuri {
-    /// The user who is signed in, by the token that the request carries.
+    /// The signed-in user, by the request's session token.
     pub(crate) async fn user(&self, request: &Request) -> Result<SignedIn, Problem> {
         let token = token(request).ok_or(NOT_SIGNED_IN)?;
         let found = self.sessions.of_token(&token, (self.now)()).await.map_err(store_problem)?;

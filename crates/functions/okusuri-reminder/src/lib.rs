@@ -1,8 +1,8 @@
-//! Reminds whoever has not logged the day, once a day and user at most.
+//! Reminds users who have not logged the day, at most once a day each.
 //!
-//! A run works through what is due, as far as its limits reach; what is left is due in the next run
-//! too. Each reminder is moved on first, on the condition that nobody else has, and only then is
-//! the day's log looked for, and a message sent.
+//! A run handles due reminders up to its limits; the rest stay due in the next run. It first moves
+//! a reminder to its next time, on the condition that no other run did. Only then does it look for
+//! the day's log and send a message.
 
 mod remind_user;
 mod run_limits;
@@ -90,7 +90,7 @@ impl From<RemindError> for Diagnostic {
     }
 }
 
-/// Reminds of what is due at `now`.
+/// Handles the reminders that are due at `now`.
 ///
 /// # Errors
 /// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps

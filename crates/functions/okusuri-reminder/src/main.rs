@@ -1,4 +1,4 @@
-//! `okusuri-reminder`: every five minutes, who is due.
+//! `okusuri-reminder`: handles the due reminders, every five minutes.
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;

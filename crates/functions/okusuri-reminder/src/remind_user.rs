@@ -38,7 +38,8 @@ pub(crate) enum ReminderOutcome {
     Failed,
 }
 
-/// Deals with a user who is due by the index. What fails is logged, and is that user's alone.
+/// Handles a user whose reminder is due by the index. An error is logged, and does not affect other
+/// users.
 pub(crate) async fn remind_user(service: &ReminderService, user: &UserId, now: Timestamp) -> ReminderOutcome {
     let outcome = match remind_if_due(service, user, now).await {
         Err(error) if error.is_unreadable() => {
@@ -65,7 +66,7 @@ async fn remind_if_due(
         return Ok(ReminderOutcome::HandledElsewhere);
     };
     let Some(profile) = profile.filter(|profile| profile.deleting.is_none()) else {
-        // A user who is going, or has gone, hears nothing more.
+        // A user who is deleted, or is being deleted, gets no message.
         service.reminders.remove_from_due_index(user).await?;
         return Ok(ReminderOutcome::Skipped);
     };
@@ -115,8 +116,8 @@ async fn send(
     Ok(if reached > 0 { ReminderOutcome::Reminded } else { ReminderOutcome::Undelivered })
 }
 
-/// Whether the device's push service has taken it. What it says is noted beside the subscription; a
-/// note that fails is only logged, since the message is on its way.
+/// Whether the push service of the device accepted the message. Its answer is stored with the
+/// subscription. A failure to store it is only logged, because the message is already sent.
 async fn send_to_device(
     service: &ReminderService,
     one: &PushSubscription,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a run may take. Whoever is not reached is still due in the next one.
+/// The limits of a run. Users that a run does not reach stay due in the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
     /// Users that are dealt with.

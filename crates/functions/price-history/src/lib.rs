@@ -1,4 +1,4 @@
-//! Products, what they cost, and what they have cost.
+//! Products, their prices, and the history of their prices.
 //!
 //! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it:
 //! the staff's token opens both.

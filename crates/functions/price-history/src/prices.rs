@@ -100,7 +100,7 @@ pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Pro
     Ok(Reply::json(200, &body))
 }
 
-/// A row. Why and by whom is for the staff.
+/// A row of the history. Reason and author are for the staff only.
 fn to_json(entry: &PriceEntry, sees_all: bool) -> Value {
     let mut row = json!({
         "id": entry.change.row.to_string(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a request, and what of the rules' refusals becomes of it.
+//! The problems of requests, and the mapping of the rules' refusals to them.
 
 use domain::shop::ProductRefusal;
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, INVALID_BODY, Problem, conflict};
@@ -30,7 +30,7 @@ pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -
     }
 }
 
-/// Why a product cannot be what it is asked to be.
+/// The problem for a refused product.
 pub(crate) fn product_problem(refusal: ProductRefusal) -> Problem {
     match refusal {
         ProductRefusal::PriceMissing => INVALID_BODY.detail(refusal),

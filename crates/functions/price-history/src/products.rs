@@ -28,8 +28,8 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
 }
 
-/// Names and ids of products; of archived ones for the staff. A token that is sent has to be right:
-/// pages check here what somebody has typed.
+/// Names and ids of products; archived ones for the staff. A token that is sent must be valid:
+/// pages use this route to check a typed token.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let are_archived = request.parse_query("archived", str::parse::<bool>)?.unwrap_or_default();
     if are_archived {

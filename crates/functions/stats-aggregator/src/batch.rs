@@ -19,7 +19,7 @@ pub(crate) fn records<'a>(event: &StreamEvent<'a>) -> Vec<Record<'a>> {
     event.records.iter().map(|raw| Record { raw, read: serde_json::from_str(raw.get()) }).collect()
 }
 
-/// A batch, sorted by what has to be done.
+/// A batch, with its records sorted by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<'a> {
     /// In the order of the shard, each once.
@@ -28,7 +28,7 @@ pub(crate) struct Batch<'a> {
     pub(crate) unreadable: Vec<(Option<SequenceNumber>, NewQuarantinedRecord<'a>)>,
     /// Records that are no insertions of clicks: the statistics themselves, changes, expirations.
     pub(crate) ignored: u64,
-    /// The last record of the batch, whatever it is.
+    /// The last record of the batch, of any kind.
     pub(crate) last: Option<SequenceNumber>,
     /// The records to be counted or kept.
     pending: Vec<PendingRecord<'a>>,

@@ -29,10 +29,10 @@ pub struct Aggregator {
     cache: Mutex<FirstSeenCache>,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct BatchOutcome<'a> {
-    /// Sum of the counts of what was counted.
+    /// The number of clicks that were counted.
     pub(crate) clicks: u64,
     /// Clicks that had been counted before.
     pub(crate) duplicates: u64,
@@ -169,8 +169,8 @@ impl Aggregator {
     }
 }
 
-/// Gives a step up at the deadline, so that the answer can still tell what was counted. A request
-/// that is given up may have taken effect; the next delivery finds out.
+/// Cancels a step at the deadline, so that the answer can still report the counted clicks. A
+/// canceled request may have taken effect; the next delivery finds out.
 async fn with_deadline<T, E: From<StoreError>>(
     deadline: Instant,
     step: impl IntoFuture<Output = Result<T, E>>,

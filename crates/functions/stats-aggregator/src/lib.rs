@@ -1,9 +1,9 @@
 //! Keeps the statistics exact over a stream that delivers at least once.
 //!
-//! A batch goes through four steps: the checkpoint tells what has been counted before, the records
-//! above it are summed in chunks, a first-seen record is written for each chunk's visitors, and one
-//! transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` walks through it;
-//! `domain::clicks` holds the rules.
+//! A batch goes through four steps. The checkpoint tells which records have been counted. The
+//! records above it are summed in chunks. First-seen records are written for each chunk's visitors.
+//! One transaction adds the chunk and moves the checkpoint. `docs/systems/clicks.md` walks through
+//! it; `domain::clicks` has the rules.
 
 mod batch;
 mod count;
@@ -23,7 +23,7 @@ pub use count::Aggregator;
 use batch::Batch;
 use count::BatchOutcome;
 
-/// What is left of an invocation's time for the answer to get back.
+/// The time that is reserved for the answer at the end of an invocation.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 
 /// Why a batch was not counted. Lambda delivers it again.

@@ -1,8 +1,8 @@
-//! Takes the sums that shards keep to the statistics, where readers look for them.
+//! Merges the sums that are buffered per shard into the statistics.
 //!
-//! A run goes through the shards one after the other, as all of them meet at the total. What it
-//! cannot merge, as a shard counts further each time or time runs out, stays where it is, and the
-//! next run finds it.
+//! A run merges the shards one after the other, because all of them update the total. Sums that it
+//! cannot merge, because the shard keeps counting or the time is up, stay in their checkpoint for
+//! the next run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is worth an entry in the journal.
+//! The journal entries of the shop's events.
 
 use domain::journal::{Entry, SuiteEvent};
 use domain::shop::{Amount, Product, StockAlert, WatchedStock};
@@ -15,7 +15,7 @@ pub(crate) fn price_entry(entry: &PriceEntry) -> Entry {
     event.entry(entry.change.row.at.timestamp(), &entry.change.row.to_string())
 }
 
-/// Goods that have moved; `None` for a count that has found what was thought.
+/// The entry of a stock movement; `None` for a count that found the expected stock.
 pub(crate) fn stock_entry(entry: &StockEntry) -> Option<Entry> {
     let event = SuiteEvent::StockMoved {
         product_id: entry.product_id.as_str(),

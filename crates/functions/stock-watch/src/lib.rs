@@ -1,9 +1,8 @@
-//! Watches the shop through its table's stream: what has happened goes into the suite's journal, a
-//! stock that runs low or out is announced, and goods whose reservation TTL has deleted are given
-//! back.
+//! Watches the shop through its table's stream. It writes events into the suite's journal,
+//! announces low or exhausted stock, and releases the goods of reservations that TTL has deleted.
 //!
-//! The stream tells at least once. An entry of the journal is named by what it tells of, and goods
-//! are given back under a marker, so a second time changes nothing.
+//! The stream delivers at least once. The id of a journal entry is derived from its event, and
+//! goods are released under an idempotency marker, so a second delivery changes nothing.
 
 mod journal_entries;
 mod watcher;

@@ -18,7 +18,7 @@ pub struct Watcher {
     reservations: Reservations,
 }
 
-/// What was done.
+/// The counts of one batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchCounts {
     /// Entries that the journal did not have yet.

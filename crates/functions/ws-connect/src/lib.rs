@@ -69,8 +69,8 @@ impl ConnectHandler {
     async fn connect(&self, event: &SocketEvent, now: Timestamp) -> Result<(), ConnectRefusal> {
         let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(ConnectRefusal::NoTicket)?, now);
         let ticket = ticket.map_err(ConnectRefusal::Ticket)?;
-        // What is signed was made here; what cannot be read all the same is no ticket of these
-        // days.
+        // A valid signature means that this service made the ticket. A signed ticket that cannot be
+        // read has an old format, and is refused.
         let forged = || ConnectRefusal::Ticket(SignedError::Forged);
         let game_id: GameId = ticket.game_id.parse().map_err(|_| forged())?;
         let player_id: PlayerId = ticket.player_id.parse().map_err(|_| forged())?;

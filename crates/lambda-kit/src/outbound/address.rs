@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is not part of the public IPv4 internet: the [IANA special-purpose
-/// registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and the
-/// future's.
+/// The IPv4 networks that are not public: the [IANA special-purpose
+/// registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and those
+/// reserved for the future.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -25,8 +25,8 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// What is not public within [`GLOBAL_UNICAST_V6`]. 2001::/23 has Teredo in it and 2002::/16 is
-/// 6to4: both carry an IPv4 address, any at all.
+/// The networks within [`GLOBAL_UNICAST_V6`] that are not public. 2001::/23 contains Teredo, and
+/// 2002::/16 is 6to4: both embed an arbitrary IPv4 address.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -38,8 +38,8 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
 /// multicast and NAT64 lie elsewhere.
 const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Whether the address is anybody's to reach. An IPv4 address in IPv6's clothes (`::ffff:10.0.0.1`)
-/// is what it is underneath.
+/// Whether the address is public. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is checked as
+/// IPv4.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {

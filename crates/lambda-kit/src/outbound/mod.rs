@@ -1,8 +1,8 @@
 //! Requests to addresses that somebody else chose: a browser's push service, an OpenID provider.
 //!
-//! Whoever may name an address may try to make a function call its own network, or keep it waiting.
-//! So requests go to public addresses over TLS alone, follow no redirect, and are bounded in time
-//! and in what they read.
+//! A client that can name an address could make a function call its own network (server-side
+//! request forgery), or wait without end. Therefore requests go only to public addresses, over TLS,
+//! follow no redirect, and are limited in time and in bytes read.
 
 mod address;
 mod connection_guard;
@@ -160,7 +160,7 @@ impl Outbound {
     }
 }
 
-/// The refusal at the bottom of an error, or what went wrong in words.
+/// The refusal at the bottom of an error, or the error as text.
 fn reason(error: &(dyn Error + 'static)) -> OutboundError {
     let (mut next, mut words) = (Some(error), Vec::new());
     while let Some(cause) = next {

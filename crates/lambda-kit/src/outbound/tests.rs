@@ -10,7 +10,7 @@ use super::*;
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(10), body_bytes_max: 1_000 };
 
-/// A server on this machine that counts who comes.
+/// A server on this machine that counts its connections.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,

@@ -25,10 +25,10 @@ pub const ENDPOINT_BYTES_MAX: usize = 2_048;
 /// The longest message: a record of 4,096 bytes has 86 for its header and 17 for its end.
 pub const MESSAGE_BYTES_MAX: usize = 3_993;
 
-/// What one attempt may take. Nobody reads the answer's body.
+/// The limits of one attempt. The body of the answer is not read.
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), body_bytes_max: 16 * 1024 };
 
-/// What is told of a push service that gives no answer.
+/// The result for a push service that does not answer.
 const UNREACHABLE: &str = "the push service cannot be reached";
 
 /// How often a push service is asked that says it cannot now.
@@ -48,7 +48,7 @@ pub struct Subscriber {
     auth: Auth,
 }
 
-/// What is wrong with a subscription.
+/// The error of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriberError {
     /// The endpoint is no address.
@@ -88,7 +88,7 @@ impl Subscriber {
     }
 }
 
-/// What is sent.
+/// The message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     /// At most [`MESSAGE_BYTES_MAX`] bytes; what the page's service worker reads.
@@ -120,7 +120,7 @@ pub struct Push {
     key: Arc<VapidKey>,
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 enum AttemptOutcome {
     Final(SendOutcome),
     /// The push service does not have it, and may take it later: after that long, if it says so.
@@ -151,7 +151,8 @@ impl Push {
     /// Sends a message. A push service that says it cannot now is asked up to three times, within
     /// half a minute.
     ///
-    /// What has no answer is not sent again: it may have arrived, and a reminder comes once.
+    /// A message without an answer is not sent again: it may have arrived, and a reminder must come
+    /// only once.
     pub async fn send(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
         let mut pause = RETRY_DELAY;
         let mut attempt = 1;
@@ -214,8 +215,8 @@ impl Push {
                     _ => AttemptOutcome::Final(SendOutcome::Rejected(why)),
                 }
             }
-            // The user who names an address learns one thing of it, whatever is wrong: names, ports
-            // and certificates are not theirs to probe.
+            // Every error of an address that a user gives has the same text. Otherwise a user could
+            // probe names, ports and certificates.
             Err(error) => {
                 tracing::warn!(%error, "a push service cannot be reached");
                 let why = UNREACHABLE.to_owned();

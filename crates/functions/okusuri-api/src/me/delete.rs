@@ -17,8 +17,8 @@ use crate::{BODY_BYTES_MAX, Okusuri};
 /// A session that is younger is proof enough of who asks.
 const FRESH_SESSION_AGE: SignedDuration = SignedDuration::from_mins(10);
 
-/// How long one request deletes. The page waits for ten seconds; what is left by then is for the
-/// next request.
+/// How long one request deletes items. The page waits for ten seconds; the next request deletes the
+/// rest.
 const TIME_MAX: Duration = Duration::from_secs(7);
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,7 +38,7 @@ pub(crate) fn time_budget() -> impl Fn() -> bool {
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user_even_deleting(request).await?;
     let now = (okusuri.now)();
-    // Who has proved it once need not do so again to bring it to its end.
+    // A user who has confirmed the deletion does not confirm again to continue it.
     let is_fresh =
         now.duration_since(signed_in.session.created_at) < FRESH_SESSION_AGE || signed_in.user.deleting.is_some();
     if !is_fresh {

@@ -10,7 +10,7 @@ use crate::problems::{IMAGE_NOT_FOUND, INVALID_IMAGE, NOT_SIGNED_IN, store_probl
 /// The largest picture: with it the item stays below DynamoDB's 400 KB.
 pub const IMAGE_BYTES_MAX: usize = 256 * 1024;
 
-/// What a picture may be, by what its first bytes say and not by what it is called.
+/// The allowed types of pictures. The first bytes of the file decide, not its declared type.
 fn content_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

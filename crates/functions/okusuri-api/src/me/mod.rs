@@ -36,7 +36,7 @@ struct ProfileBody {
     time_zone: Option<String>,
 }
 
-/// Who is signed in. Pages ask this first, so it is here that a session is extended.
+/// The signed-in user. Pages call this first, so this route extends the session.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let reply = Reply::json(200, &user_json(&signed_in.user));

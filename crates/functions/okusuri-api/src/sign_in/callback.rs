@@ -1,5 +1,5 @@
-//! What a provider says of the user who comes back from it, and which of it is believed
-//! ([OpenID Connect Core](https://openid.net/specs/openid-connect-core-1_0.html), 3.1.3).
+//! Verifies the answer of a provider about the user who comes back from it ([OpenID Connect
+//! Core](https://openid.net/specs/openid-connect-core-1_0.html), 3.1.3).
 
 use domain::okusuri::Email;
 use jiff::{SignedDuration, Timestamp};

@@ -36,7 +36,7 @@ struct VerifyCodeBody {
     email: String,
     code: String,
     time_zone: Option<String>,
-    // Pages send it along; what it was for is sent already.
+    // The page sends it. Only the mail used it, and the mail is already sent.
     #[serde(default, rename = "locale")]
     _locale: Option<String>,
 }
@@ -81,14 +81,14 @@ async fn mail(
         return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
     }
     okusuri.mailer.send_code(email, code, purpose, locale).await.map_err(|error| {
-        // Without the address; SES says in its own log whom it was for.
+        // Without the address: the log of SES has it.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);
         MAIL_NOT_SENT.detail("ask for another one in a minute")
     })
 }
 
-/// Lets in whoever has the code that was sent last.
+/// Signs in a user with the latest code.
 pub(crate) async fn verify_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let VerifyCodeBody { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
     let right = okusuri.check_code(request, &address(&email)?, &code).await?;

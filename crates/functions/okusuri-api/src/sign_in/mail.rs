@@ -43,7 +43,7 @@ impl Mailer {
         Self { client, from }
     }
 
-    /// Mails a code. What is wrong is for the log.
+    /// Mails a code. Errors are logged.
     pub(crate) async fn send_code(
         &self,
         email: &Email,
@@ -69,8 +69,8 @@ struct MailText {
     html: String,
 }
 
-/// The code stands in the subject too: it can be read off a notification. There is no link: what
-/// has none teaches nobody to follow one.
+/// The subject contains the code, so that a notification shows it. The mail has no link, so that
+/// users do not learn to follow links in such mails.
 fn write(code: &Code, purpose: Purpose, locale: Locale) -> MailText {
     let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
     let (subject, lead, note) = match locale {

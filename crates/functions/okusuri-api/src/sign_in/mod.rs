@@ -21,7 +21,7 @@ use crate::Okusuri;
 use crate::me::delete::time_budget;
 use crate::problems::store_problem;
 
-/// Where somebody lives who does not say so.
+/// The time zone of a user who does not give one.
 const TIME_ZONE_DEFAULT: &str = "UTC";
 
 /// The zone of a name in any spelling, and the name as the time zone database spells it: names are
@@ -40,7 +40,7 @@ impl Okusuri {
         Ok(NewUser { id, name, time_zone: known.unwrap_or_else(|| TIME_ZONE_DEFAULT.to_owned()) })
     }
 
-    /// Brings a deletion to its end that somebody began who comes in again.
+    /// Finishes a deletion that the user began before signing in again.
     async fn finish_deleting(&self, user_id: &UserId) -> Result<(), Problem> {
         match self.everything.delete(user_id, (self.now)(), time_budget()).await.map_err(store_problem)? {
             DeleteProgress::Done => Ok(()),

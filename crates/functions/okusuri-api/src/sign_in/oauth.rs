@@ -16,9 +16,9 @@ use crate::Okusuri;
 use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, store_problem};
 use crate::session::{self, cookie, is_same_site_page};
 
-/// What binds an attempt to the browser that began it, under [`session::cookie_name`]: whoever is
-/// sent the address at which somebody else's attempt ends has no such cookie, and is not signed in
-/// as somebody else by it.
+/// The cookie that binds an attempt to the browser that began it; see [`session::cookie_name`]. It
+/// stops login CSRF: a victim who opens the callback address of an attacker's attempt has no such
+/// cookie, and is not signed in as the attacker.
 const COOKIES: [&str; 2] = ["__Host-tidemark-okusuri-oauth", "tidemark-okusuri-oauth"];
 
 /// Below which the routes lie, and where that cookie is sent.
@@ -45,7 +45,7 @@ enum OauthRefusal {
     NotLinked,
     /// The login is another user's.
     Taken,
-    /// To link a login takes somebody who is signed in, and still the same.
+    /// Linking a login needs the same signed-in user as at the start.
     NotSignedIn,
 }
 
@@ -138,7 +138,7 @@ pub(crate) async fn start_oauth(okusuri: &Okusuri, request: &Request) -> Result<
     Ok(Reply::redirect(&authorization.url).cookie(&attempt_cookie(request, &state)))
 }
 
-/// Lets in, or links, whoever comes back from a provider.
+/// Signs in the user who comes back from a provider, or links the login.
 pub(crate) async fn oauth_callback(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let gone = Cookie { max_age: Duration::ZERO, ..attempt_cookie(request, "") };
     match finish_sign_in(okusuri, request).await {
@@ -199,7 +199,7 @@ async fn finish_sign_in(okusuri: &Okusuri, request: &Request) -> Result<Reply, C
         Ok(_) => Ok(Reply::redirect(&page).cookie(&cookie(request, &token))),
         Err(LoginError::NotLinked) => Err(OauthRefusal::NotLinked.into()),
         Err(LoginError::SignIn(SignInError::Deleting(user_id))) => {
-            // What there was of the user goes first; the next attempt begins anew.
+            // Finishes the deletion of the user first. The next attempt starts from the beginning.
             okusuri.finish_deleting(&user_id).await?;
             Err(OauthRefusal::UnknownAttempt.into())
         }
@@ -212,7 +212,7 @@ fn attempt_cookie<'a>(request: &Request, state: &'a str) -> Cookie<'a> {
     session::named_cookie(request, COOKIES, PATH, state, max_age)
 }
 
-/// Back to the page, which says what went wrong. A fragment goes to no server.
+/// Redirects to the page, which shows the error. Browsers do not send a fragment to servers.
 fn error_redirect(okusuri: &Okusuri, request: &Request, why: OauthRefusal) -> Reply {
     Reply::redirect(&format!("{}{PAGE}#error={}", origin(okusuri, request), why.as_str()))
 }

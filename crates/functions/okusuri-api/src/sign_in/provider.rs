@@ -1,5 +1,5 @@
-//! OpenID providers: where one is sent to, and what is believed of what comes back
-//! ([OpenID Connect Core](https://openid.net/specs/openid-connect-core-1_0.html), 3.1).
+//! OpenID providers: their configuration, and the request that sends the browser to them ([OpenID
+//! Connect Core](https://openid.net/specs/openid-connect-core-1_0.html), 3.1).
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) const METADATA_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// How often at most a provider is asked for new keys, whatever key an ID token names.
 pub(super) const METADATA_REFRESH_MIN: Duration = Duration::from_secs(60);
 
-/// What one request to a provider may take. A sign-in makes up to four, within the 29 seconds of
+/// The limits of one request to a provider. A sign-in makes up to four, within the 29 seconds of
 /// API Gateway.
 const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 512 * 1024 };
 
@@ -31,9 +31,9 @@ const LIMITS: Limits = Limits { time: Duration::from_secs(6), body_bytes_max: 51
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Provider {
-    /// What it is called in addresses and keys: lower-case letters, digits and `-`.
+    /// Its id in addresses and keys: lower-case letters, digits and `-`.
     pub id: String,
-    /// What it is called on the page.
+    /// Its name on the page.
     pub name: String,
     /// Where its configuration is found: `https://accounts.example.com`.
     pub issuer: String,
@@ -41,7 +41,7 @@ pub struct Provider {
     pub client_id: String,
     /// Its proof, unless PKCE alone is.
     pub client_secret: Option<SecretString>,
-    /// What is asked for beside `openid`: `email` and `profile` unless set.
+    /// The scopes besides `openid`: `email` and `profile` unless set.
     #[serde(default = "scopes")]
     pub scopes: Vec<String>,
 }
@@ -74,7 +74,7 @@ pub(crate) enum ProviderError {
     Invalid(String),
 }
 
-/// Where the browser goes, and what has to be remembered of it.
+/// The address for the browser, and the values to store until it comes back.
 #[derive(Debug)]
 pub(crate) struct AuthorizationRequest {
     pub(crate) url: String,
@@ -82,15 +82,14 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) verifier: SecretString,
 }
 
-/// Somebody who is known to the provider.
+/// A user that the provider has verified.
 #[derive(Debug)]
 pub(crate) struct VerifiedLogin {
     pub(crate) login: Login,
     pub(crate) name: Option<String>,
 }
 
-/// The providers, and what they last said of themselves: once for each instance of the function and
-/// hour.
+/// The providers, with their metadata. An instance of the function reads it once an hour.
 #[derive(Debug, Clone)]
 pub(crate) struct Providers {
     list: Arc<[Provider]>,
