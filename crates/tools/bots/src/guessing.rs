@@ -1,4 +1,5 @@
-//! What a bot guesses: any word of the built-in list of the game's language that the mask allows. It is bad at it first, and better with each letter that opens.
+//! What a bot guesses: any word of the built-in list of the game's language that the mask allows.
+//! It is bad at it first, and better with each letter that opens.
 
 use std::collections::HashSet;
 

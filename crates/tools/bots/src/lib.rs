@@ -1,6 +1,8 @@
-//! Bots that play the drawing game as people do: over HTTP and a real socket, knowing no more than a browser is told.
+//! Bots that play the drawing game as people do: over HTTP and a real socket, knowing no more than
+//! a browser is told.
 //!
-//! `player` decides and has no I/O; [`play`] is its eyes and hands, and comes back when a connection ends.
+//! `player` decides and has no I/O; [`play`] is its eyes and hands, and comes back when a
+//! connection ends.
 
 mod guessing;
 mod options;

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub struct BotOptions {
     /// Its name, 1 to 10 characters.
     pub name: String,
-    /// What it draws and guesses comes out of this.
+    /// The seed of its drawings and guesses.
     pub seed: u64,
     /// How fast.
     pub pace: Pace,

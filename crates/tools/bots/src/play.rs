@@ -1,4 +1,5 @@
-//! A bot at a socket: what comes in goes to the player, what the player wants goes out, and a connection that ends is opened again.
+//! Runs a bot on a socket: passes messages between the server and the player, and reconnects when
+//! the connection ends.
 
 use std::time::Duration;
 
@@ -43,8 +44,8 @@ pub enum PlayError {
     Connection,
 }
 
-/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from [`Server::create_game`] or
-/// [`Server::join_game`].
+/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from
+/// [`Server::create_game`] or [`Server::join_game`].
 ///
 /// # Errors
 /// When the bot cannot get in, or not stay.
@@ -131,7 +132,8 @@ impl Bot {
         }
     }
 
-    /// `None` when the hello was refused, as by a table that asks for patience: it is said again over a new connection.
+    /// `None` when the hello was refused, as by a table that asks for patience: it is said again
+    /// over a new connection.
     fn hear(&mut self, text: Utf8Bytes) -> Option<()> {
         let heard = serde_json::from_str(&text).unwrap_or(ServerMessage::Other);
         if let Some(transcript) = &self.transcript {
@@ -153,7 +155,8 @@ impl Bot {
         sent.ok()?.ok()
     }
 
-    /// Says goodbye, and waits a little for the answer: an end without one looks like a lost network.
+    /// Says goodbye, and waits a little for the answer: an end without one looks like a lost
+    /// network.
     async fn close(&self, mut socket: Socket) {
         let goodbye = async {
             let _ = socket.close(None).await;

@@ -1,4 +1,5 @@
-//! What a bot does at the table. No I/O: it hears, knows when it wants to act next, and says what it wants to say.
+//! The decisions of a bot, without I/O: it receives messages, knows the time of its next action,
+//! and returns the messages to send.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -15,10 +16,11 @@ use crate::protocol::{Room, ServerMessage, Standing, Turn, batch, choose, draw, 
 
 /// How much later than the player before it a client ticks.
 const PLACE_MS: u64 = 120;
-/// A tick or its answer may be lost: it is said again after this, then after twice as long, and so on.
+/// A tick or its answer may be lost: it is said again after this, then after twice as long, and so
+/// on.
 const TICK_AGAIN: Duration = Duration::from_secs(2);
 const TICK_AGAIN_MAX: Duration = Duration::from_secs(30);
-/// What had no effect is tried again.
+/// The delay before an action without effect is retried.
 const AGAIN: Duration = Duration::from_secs(2);
 /// The least time between two guesses, far below what counts as a flood.
 const GUESS_PAUSE: Duration = Duration::from_millis(250);
@@ -26,7 +28,7 @@ const GUESS_PAUSE: Duration = Duration::from_millis(250);
 const PING: Duration = Duration::from_secs(4 * 60);
 /// Batches of a chunk: about a second's.
 const BATCHES_OF_A_SAVE: usize = 6;
-/// Wrong guesses before a bot listens to what is whispered.
+/// Wrong guesses before a bot uses the shared answer.
 const WRONG_GUESSES: usize = 1;
 
 /// How a game ended for a bot.
@@ -90,7 +92,7 @@ pub(crate) struct Player {
     tick: Option<(Instant, Duration)>,
     action: Option<(BotAction, Instant)>,
     drawing: Option<DrawingProgress>,
-    /// Turn, and what was guessed in it.
+    /// The turn, and the guesses made in it.
     said: (String, HashSet<String>),
     ping_at: Instant,
     ending: Option<Ending>,
@@ -132,7 +134,7 @@ impl Player {
         match heard {
             ServerMessage::Welcome { room } => {
                 self.is_welcome = true;
-                // What was saved last may not have arrived; a chunk that comes twice is kept once.
+                // The last saved chunk may be lost. The server stores a repeated chunk once.
                 if let Some(drawing) = &mut self.drawing {
                     drawing.is_unsure = drawing.last_save.is_some();
                 }
@@ -161,7 +163,7 @@ impl Player {
         [tick, action, self.drawing_at()].into_iter().flatten().fold(self.ping_at, Instant::min)
     }
 
-    /// What there is to say now.
+    /// The messages that are due now.
     pub fn act(&mut self, now: Instant) -> Vec<Value> {
         let mut messages = Vec::new();
         if self.ping_at <= now {
@@ -282,7 +284,8 @@ impl Player {
         Some(word)
     }
 
-    /// A drawer takes a drawing while choosing. One who comes back into a turn that another connection has begun to draw leaves it as it is.
+    /// A drawer picks a drawing while choosing the word. After a reconnect in the middle of a
+    /// drawing, it leaves the drawing as it is.
     fn start_drawing(&mut self, now: Instant) {
         let Some(turn) = self.turn().filter(|turn| turn.drawer_id == self.id && turn.phase == "choosing") else {
             return;

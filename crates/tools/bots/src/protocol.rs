@@ -1,4 +1,5 @@
-//! The side of the protocol (`docs/protocol.md`) that a bot needs: what it hears, as far as it listens, and what it says.
+//! The part of the protocol (`docs/protocol.md`) that a bot needs: the messages it reads, and those
+//! it sends.
 
 use domain::game::Language;
 use domain::game::drawing::{Op, Tool};
@@ -104,7 +105,7 @@ pub struct Standing {
     pub name: String,
     /// Their points.
     pub score: u32,
-    /// From 1; who has the same score shares it.
+    /// From 1; equal scores share a rank.
     pub rank: u8,
 }
 

@@ -39,7 +39,7 @@ pub struct Seat {
     pub game_id: String,
     /// Who sits there.
     pub player_id: String,
-    /// Who one is from now on, in every game.
+    /// The player token, valid in every game.
     pub player_token: String,
     /// Opens one socket, within 60 seconds.
     pub ticket: String,
@@ -64,7 +64,7 @@ pub enum ServerError {
         /// The problem in words.
         title: String,
     },
-    /// The answer is not what is documented.
+    /// The answer does not match the documentation.
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
 }
@@ -90,8 +90,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is where its sockets are; a local stack tells it by itself, and the page of
-    /// a deployed one has them under `/ws`.
+    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is where its sockets are; a
+    /// local stack tells it by itself, and the page of a deployed one has them under `/ws`.
     ///
     /// # Errors
     /// When it does not answer, or does not know where its sockets are.
@@ -130,7 +130,7 @@ impl Server {
         self.request(Method::POST, "/games", None, Some(wanted)).await
     }
 
-    /// Takes a seat, or with the token of who has one, a new ticket for it.
+    /// Takes a seat, or with the token of a seated player a new ticket for it.
     ///
     /// # Errors
     /// What the server says against it.
@@ -209,7 +209,8 @@ fn no_address(text: &str) -> ServerError {
     ServerError::Address(text.to_owned())
 }
 
-/// One for both schemes and for sockets, so that TLS is set up in one place. A machine without root certificates can still speak to itself.
+/// One for both schemes and for sockets, so that TLS is set up in one place. A machine without root
+/// certificates can still speak to itself.
 fn connector() -> Result<HttpsConnector<HttpConnector>, ServerError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -13,25 +13,30 @@ use crate::CommandOutcome;
 /// How many games in a row the bots go along with; at some point, they want their supper.
 const REMATCHES_MAX: usize = 100;
 
-/// Which game, and who comes along.
+/// The game, and the bots to add.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The game's id, or the link to its page, which says where it is. Without it, the bots make a game and print its link.
+    /// The game's id, or the link to its page, which says where it is. Without it, the bots make a
+    /// game and print its link.
     #[arg(long, value_name = "LINK", value_parser = game_link)]
     game: Option<GameLink>,
     /// How many bots.
     #[arg(long, default_value = "3", value_parser = clap::value_parser!(u8).range(1..=10))]
     players: u8,
-    /// With how many players a game of the bots' own starts; one more than there are bots, when nothing is said: they wait for you.
+    /// With how many players a game of the bots' own starts; one more than there are bots, when
+    /// nothing is said: they wait for you.
     #[arg(long, conflicts_with = "game", value_parser = clap::value_parser!(u8).range(2..=10))]
     start_with: Option<u8>,
-    /// What the words of a game of the bots' own are written in: ja or en. In another game they play in its language.
+    /// What the words of a game of the bots' own are written in: ja or en. In another game they
+    /// play in its language.
     #[arg(long, value_name = "CODE", default_value = "ja", conflicts_with = "game", value_parser = language)]
     language: Language,
-    /// Where the game's pages and its API are: the link's host, or this machine, when nothing is said.
+    /// Where the game's pages and its API are: the link's host, or this machine, when nothing is
+    /// said.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Where its sockets are, if the server does not tell: `GameSocketsUrl` of a deployed stack without a page.
+    /// Where its sockets are, if the server does not tell: `GameSocketsUrl` of a deployed stack
+    /// without a page.
     #[arg(long, value_name = "URL")]
     ws: Option<String>,
     /// The chance that the bots have; the same seed draws and guesses the same.

@@ -24,12 +24,13 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Adds the clicks up again, shows where the statistics differ, and repairs them on request: exit code 0 when nothing differs any more, 1 when
-    /// something does, 2 when it cannot tell.
+    /// Adds the clicks up again, shows where the statistics differ, and repairs them on request:
+    /// exit code 0 when nothing differs any more, 1 when something does, 2 when it cannot tell.
     Recount(recount::Arguments),
     /// Shows the records that could not be read, and counts their clicks once they can be.
     Quarantine(quarantine::Arguments),
-    /// Loads the shop's and the journal's time series from CSV, each line once: exit code 0 when all lines are in, 1 when some are bad, 2 when it cannot go on.
+    /// Loads the shop's and the journal's time series from CSV, each line once: exit code 0 when
+    /// all lines are in, 1 when some are bad, 2 when it cannot go on.
     Import(import::Arguments),
     /// Plays the drawing game: company for a lonely visitor.
     Bots(bots::Arguments),
@@ -41,7 +42,8 @@ pub struct TableArguments {
     /// The clicks table.
     #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
     pub table: String,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
+    /// environment lacks are made up for it.
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
     /// Prints JSON.

@@ -14,11 +14,12 @@ use crate::{CommandOutcome, TableArguments};
 /// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
 const PAGES_MAX: usize = 1_000;
 
-/// What redriving a record writes beside its note, at most: a first-seen record, and in the transaction two units for a shard checkpoint and for each of three
-/// statistics, which have one more in the index.
+/// What redriving a record writes beside its note, at most: a first-seen record, and in the
+/// transaction two units for a shard checkpoint and for each of three statistics, which have one
+/// more in the index.
 const REDRIVE_WRITE_UNITS: u64 = 1 + 2 + 3 * 3;
 
-/// What it reads: the click, its shard checkpoint, and a first-seen record.
+/// Its requests read the click, its shard checkpoint, and a first-seen record.
 const REDRIVE_READ_UNITS: u64 = 3;
 
 /// What to show or do.
@@ -42,8 +43,8 @@ enum QuarantineCommand {
         #[command(flatten)]
         table: TableArguments,
     },
-    /// Counts their clicks as they lie in the table now, each once, however often and from wherever it is called. What still cannot be read stays: exit
-    /// code 1.
+    /// Counts their clicks as they lie in the table now, each once, however often and from wherever
+    /// it is called. What still cannot be read stays: exit code 1.
     #[command(group = clap::ArgGroup::new("which").required(true).args(["ids", "all"]))]
     Redrive {
         /// One of them, as the list names it; may be given several times.
@@ -207,7 +208,7 @@ fn show(out: &mut impl Write, kept: &QuarantinedRecord) -> Result<()> {
     for (name, value) in lines {
         writeln!(out, "{name:<12} {value}")?;
     }
-    // What was cut, or was no JSON in the first place, is shown as it is.
+    // A record that was cut, or is not JSON, is shown unchanged.
     let record = serde_json::from_str::<serde_json::Value>(&kept.record);
     let record = record.and_then(|record| serde_json::to_string_pretty(&record));
     writeln!(out, "{}", record.as_ref().unwrap_or(&kept.record))?;

@@ -1,4 +1,5 @@
-//! `tidemark recount`: the statistics beside what their clicks add up to, and made equal on request.
+//! `tidemark recount`: the statistics beside what their clicks add up to, and made equal on
+//! request.
 
 use std::io::Write;
 
@@ -23,13 +24,17 @@ const REPAIRS_MAX: usize = 5;
 /// Of one statistic, with its row in the index: two units in a transaction, one for the index.
 const STAT_WRITE_UNITS: u64 = 3;
 
-/// [A strongly consistent read unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html); an eventually consistent one reads twice as much.
+/// [A strongly consistent read
+/// unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html);
+/// an eventually consistent one reads twice as much.
 const READ_UNIT_BYTES: u64 = 4 * 1024;
 
-/// [What one request reads at most](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
+/// [The most that one request
+/// reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 const PAGE_BYTES: u64 = 1024 * 1024;
 
-/// [The most first-seen records that one request reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
+/// [The most first-seen records that one request
+/// reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
 const FIRST_SEEN_RECORDS_PER_REQUEST: u64 = 100;
 
 /// The size of a click's item where the table does not tell, as with one younger than six hours.
@@ -48,17 +53,19 @@ pub struct Arguments {
     /// Every day, every month and the total. Reads the whole table.
     #[arg(long)]
     all: bool,
-    /// Repairs what differs, while clicks keep arriving: adds what is missing, and marks visitors whose next click would count them again.
+    /// Repairs differences while clicks keep arriving: adds missing counts, and writes the
+    /// first-seen records of visitors whose next click would count them again.
     #[arg(long)]
     repair: bool,
-    /// Also subtracts where a statistic says more than its clicks. Clicks that have expired or were deleted stay counted, and rightly:
-    /// only for what somebody has written by mistake.
+    /// Also subtracts where a statistic is higher than its clicks. Expired and deleted clicks stay
+    /// counted on purpose, so use this only for statistics that were written by mistake.
     #[arg(long, requires = "repair")]
     subtract: bool,
     /// Does not ask before it reads, nor before it writes.
     #[arg(long)]
     yes: bool,
-    /// The table's `CLICK_DATE_SHARDS`, or the most that other writers than the suite's ever spread a day over.
+    /// The table's `CLICK_DATE_SHARDS`, or the most that other writers than the suite's ever spread
+    /// a day over.
     #[arg(long, env = "CLICK_DATE_SHARDS", value_parser = date_shards)]
     date_shards: Option<DateShards>,
     #[command(flatten)]
@@ -92,7 +99,8 @@ pub struct RecountCost {
 }
 
 impl RecountCost {
-    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there are items, and as many visitors as there are first-seen records.
+    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there
+    /// are items, and as many visitors as there are first-seen records.
     pub fn estimate(scope: RecountScope, size: TableSize, stored: Sums, date_shards: DateShards) -> Self {
         let item_bytes = size.size_bytes.checked_div(size.items).unwrap_or(ITEM_BYTES);
         match scope.days() {
@@ -141,17 +149,17 @@ impl RepairCost {
     }
 }
 
-/// What came of a recount.
+/// The result of a recount.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What was measured last.
+    /// The last measurement.
     pub measured: Measurement,
-    /// What was done about it: nothing unless a repair was asked for.
+    /// The repair; empty unless one was requested.
     pub repaired: RepairReport,
 }
 
 impl Report {
-    /// Whether statistics differ from their clicks, after what was repaired.
+    /// Whether statistics differ from their clicks after the repair.
     pub fn outcome(&self) -> CommandOutcome {
         let is_right = |difference: &Difference| {
             let mut corrections = self.repaired.corrections.iter();
@@ -193,7 +201,8 @@ impl Report {
         })
     }
 
-    /// Whether something is left that says more than its clicks: a repair leaves it so unless it is told otherwise.
+    /// Whether something is left that says more than its clicks: a repair leaves it so unless it is
+    /// told otherwise.
     fn has_excess(&self) -> bool {
         let lowered = |difference: &Difference| {
             self.repaired.corrections.iter().any(|correction| correction.period == difference.period)
@@ -263,7 +272,8 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
 
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
-    // A day is read from its partitions of the index. With too few of them the clicks of the others would pass for never made, and be taken away.
+    // A day is read from its partitions of the index. With too few of them the clicks of the others
+    // would pass for never made, and be taken away.
     if arguments.subtract && scope.days().is_some() && arguments.date_shards.is_none() {
         bail!(
             "--subtract with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"

@@ -1,4 +1,5 @@
-//! `okusuri-migrate check`: the table beside the items, both ways, and each marker beside what it marks.
+//! `okusuri-migrate check`: compares the table with the items in both directions, and each lookup
+//! item with its target.
 
 mod markers;
 
@@ -35,7 +36,8 @@ pub struct Arguments {
     folder: RunFolderArgument,
     #[command(flatten)]
     table: TargetTable,
-    /// Takes it for a difference too when somebody else has written to the table: before the cutover, nobody should have.
+    /// Takes it for a difference too when somebody else has written to the table: before the
+    /// cutover, nobody should have.
     #[arg(long)]
     strict: bool,
     /// Segments of the table that are read at a time.
@@ -54,7 +56,7 @@ struct ExpectedItem {
     expires_at: i64,
 }
 
-/// What was found.
+/// The differences found.
 #[derive(Debug, Default)]
 struct ScanResult {
     /// As expected.
@@ -65,7 +67,7 @@ struct ScanResult {
     own: u64,
     /// Gone, but they had expired.
     expired: u64,
-    /// With the version and the times of the migration, and yet not what was loaded.
+    /// Items with the version and times of the migration, but other content than was loaded.
     changed: Vec<(u128, String, Attributes)>,
     /// Of a migration, but not of this one.
     extra: Vec<String>,
@@ -185,7 +187,8 @@ fn differences(
     all.extend(found.extra.iter().map(|name| Difference::new("extra", name.clone())));
     if !missing.is_empty() || !found.changed.is_empty() {
         let changed: HashMap<_, _> = found.changed.iter().map(|(key, name, item)| (*key, (name, item))).collect();
-        // What is missing was known by its hash only; and of what is changed, the other side is in the files.
+        // Missing items are known only by their hash, and the expected content of changed items is
+        // in the files.
         each(run, items, |attributes| {
             let (partition, sort) = key_of(&attributes);
             let key = key_hash(partition, sort);

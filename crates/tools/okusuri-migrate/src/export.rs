@@ -26,10 +26,12 @@ pub struct Arguments {
     folder: RunFolderArgument,
     #[command(flatten)]
     server: Server,
-    /// A column of which nothing here knows, and which is left behind: `user.nickname`. May be given several times.
+    /// A column of which nothing here knows, and which is left behind: `user.nickname`. May be
+    /// given several times.
     #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
     ignored: Vec<String>,
-    /// Exports once more into a run that has an export; what was made of that one has to be made again.
+    /// Exports once more into a run that has an export; the items made from that export must be
+    /// made again.
     #[arg(long)]
     again: bool,
     /// Looks at the schema and counts the rows; writes nothing.
@@ -37,7 +39,7 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// What was exported.
+/// The exported tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
@@ -140,8 +142,9 @@ async fn snapshot<'c>(
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(source_failure)?;
     let names = Table::ALL.map(|table| qualified(schema, table)).join(", ");
-    // The lock comes before the snapshot, which the first query takes: what rewrites a table, such as TRUNCATE or ALTER TABLE, would otherwise
-    // leave it empty in our eyes. And a policy that hides rows is an error rather than a gap.
+    // The lock comes before the snapshot, which the first query takes: what rewrites a table, such
+    // as TRUNCATE or ALTER TABLE, would otherwise leave it empty in our eyes. And a policy that
+    // hides rows is an error rather than a gap.
     let begin = format!("LOCK TABLE {names} IN ACCESS SHARE MODE; SET LOCAL row_security TO off");
     transaction.batch_execute(&begin).await.map_err(source_failure)?;
     let (columns, tables_left_behind) = check_schema(&transaction, schema, ignored).await?;

@@ -17,7 +17,8 @@ pub enum FailureKind {
     MissingTable,
     /// `schema-missing-column`
     MissingColumn,
-    /// `schema-extra-column`: there is a column of which this tool knows nothing, and which would be lost.
+    /// `schema-extra-column`: there is a column of which this tool knows nothing, and which would
+    /// be lost.
     ExtraColumn,
     /// `schema-column-type`: a column holds something else than expected.
     ColumnType,

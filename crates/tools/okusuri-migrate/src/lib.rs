@@ -1,9 +1,11 @@
 //! Okusuri's move from PostgreSQL to DynamoDB, in phases that can each be killed and begun again.
 //!
-//! A run lives in a folder, `--run`: what was exported, what became of it, what was rejected and why, how far the load is, and a report of each phase.
-//! Results go to standard output, as text or with `--json`; everything else to standard error.
+//! A run lives in a folder, `--run`: the exported rows, the items, the rejected rows with their
+//! reasons, the progress of the load, and a report of each phase. Results go to standard output, as
+//! text or with `--json`; everything else to standard error.
 //!
-//! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows rejected, items that differ), 2 when it could not be done.
+//! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows
+//! rejected, items that differ), 2 when it could not be done.
 
 pub mod check;
 pub mod cutover;
@@ -24,9 +26,11 @@ use serde_json::Value;
 
 pub use failure::{Failure, FailureKind};
 
-/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, cutover; and back again from each of these with rollback.
+/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, cutover; and back
+/// again from each of these with rollback.
 ///
-/// Exit code 0 when all is well, 1 when the phase is done but its report wants to be read, 2 when it could not be done.
+/// Exit code 0 when all is well, 1 when the phase is done but its report wants to be read, 2 when
+/// it could not be done.
 #[derive(Debug, Parser)]
 #[command(name = "okusuri-migrate", version)]
 pub struct Command {
@@ -45,7 +49,8 @@ enum PhaseCommand {
     Transform(transform::Arguments),
     /// Puts the items into the table; never over anything newer.
     Load(load::Arguments),
-    /// Compares the table with the items, both ways, and the markers with what they mark.
+    /// Compares the table with the items in both directions, and the lookup items with their
+    /// targets.
     Check(check::Arguments),
     /// Moves the live application over, step by step.
     Cutover(cutover::Arguments),
@@ -61,7 +66,8 @@ pub struct TargetTable {
     /// Okusuri's table.
     #[arg(long, env = "OKUSURI_TABLE", default_value = "okusuri-table")]
     pub table: String,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
+    /// environment lacks are made up for it.
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
 }
@@ -97,7 +103,7 @@ pub struct Report {
 /// Does what a command line says, and prints its report.
 ///
 /// # Errors
-/// When the phase could not be done; what it has done until then is kept, and it can be begun again.
+/// If the phase failed. Its work until then is kept, and it can be started again.
 pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
     let json = command.json;
     let report = run_quietly(command).await?;

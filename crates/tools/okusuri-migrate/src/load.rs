@@ -25,7 +25,8 @@ use writer::{PutOutcome, Writer};
 /// The name of the file of how far a load is.
 pub const PROGRESS: &str = "load.json";
 
-/// How often that is written. Whoever is killed in between puts the items since then once more, which changes nothing.
+/// How often the progress is written. After a kill, the items since then are written again, which
+/// changes nothing.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// How many keys of items that somebody newer holds are named in the report.
@@ -38,16 +39,18 @@ pub struct Arguments {
     folder: RunFolderArgument,
     #[command(flatten)]
     table: TargetTable,
-    /// Loads into a table that has items already: of an earlier load, or of an application that is live on it. What is newer there stays.
+    /// Loads into a table that has items already: of an earlier load, or of an application that is
+    /// live on it. Newer items there stay.
     #[arg(long)]
     into_existing: bool,
-    /// Write units a second at most, those of the indexes not counted. An on-demand table that is new takes 4,000.
+    /// Write units a second at most, those of the indexes not counted. An on-demand table that is
+    /// new takes 4,000.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
     /// Requests at a time, each of up to 25 items.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
-    /// Tells what it would take; writes nothing.
+    /// Prints the cost without writing anything.
     #[arg(long)]
     dry_run: bool,
 }
@@ -106,7 +109,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
-    // Also when it was stopped: what was done until then is not done again.
+    // Also after a stop, so that finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
     outcome?;
@@ -171,7 +174,7 @@ struct Chunk {
 }
 
 impl Loader<'_> {
-    /// Each of the workers takes a file at a time, so that what is loaded of a file is always a beginning of it.
+    /// Each worker takes one file at a time, so the loaded part of a file is always its beginning.
     async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
         let files: Vec<_> = items.files.iter().collect();
         let next = Mutex::new(files.into_iter());

@@ -1,7 +1,8 @@
 //! `okusuri-migrate rollback`: back to PostgreSQL alone, from wherever a run is.
 //!
-//! In this order, each step of which may be killed and begun again: PostgreSQL becomes the owner of every user again, which is told what it lacks; it forgets
-//! that there was a cutover; and what the migration has put into the table is removed, unless somebody else has written it since.
+//! Three steps in this order, each of which can be killed and started again. PostgreSQL gets the
+//! missing changes and becomes the owner of every user. The cutover's tables and triggers are
+//! dropped. The migration's items are removed from the table, except items that were changed since.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +48,7 @@ pub struct Arguments {
     /// Segments of the table that are read at a time.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     segments: u8,
-    /// Tells what would be done; changes nothing.
+    /// Prints the steps without changing anything.
     #[arg(long)]
     dry_run: bool,
 }
@@ -95,7 +96,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
     let segments = i32::from(arguments.segments);
-    // First what the cutover keeps there: then a writer that has slept through everything cannot tell what it still has in its hand.
+    // The cutover's own items go first. After that, a writer that was paused during the rollback
+    // can no longer replicate its change.
     for what in [RemovalPass::Cutover, RemovalPass::Items] {
         bar.set_position(0);
         let cleared = (0..segments).map(|segment| {
@@ -116,14 +118,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let users = sides.move_users(|_| Side::Postgres, parallel).await?;
-    // RemovalPass PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask it.
+    // RemovalPass PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask
+    // it.
     let told = sides.replicate_all_to_postgres(parallel).await?;
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
     sides.end_rollback().await?;
     Ok((users, told))
 }
 
-/// Goes through a segment of the table, and removes what is the migration's.
+/// Scans a segment of the table and removes the migration's items.
 async fn clear(
     table: &Table,
     arguments: &Arguments,

@@ -1,4 +1,5 @@
-//! A run's folder: what each phase leaves for the next, written so that it is there whole or not at all.
+//! A run's folder: what each phase leaves for the next, written so that it is there whole or not at
+//! all.
 //!
 //! | file | by | what |
 //! |---|---|---|
@@ -46,7 +47,8 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // To close the file is not enough: a program that is just being started from here holds it too, until it has become that program.
+        // To close the file is not enough: a program that is just being started from here holds it
+        // too, until it has become that program.
         drop(self.lock.as_ref().map(File::unlock));
     }
 }
@@ -97,7 +99,7 @@ impl Run {
     /// A file of JSON; none when there is no such file.
     ///
     /// # Errors
-    /// `run-folder` when it cannot be read, `run-changed` when it is not what it should be.
+    /// `run-folder` if it cannot be read, `run-changed` if its content was changed.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path(name);
         let text = match std::fs::read(&path) {
@@ -190,7 +192,7 @@ fn create_folder(path: &Path) -> Result<(), Failure> {
     builder.create(path).map_err(failed(path))
 }
 
-/// What is known of a finished file of lines.
+/// The size and the hash of a finished file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct FileDigest {
     /// Lines.

@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(Report { outcome: PhaseOutcome::Done, json: Value::Object(json), text: text.join("\n") })
 }
 
-/// How far a phase is. A cutover has a report from its first step on, and tells with it where it stands.
+/// How far a phase is. A cutover has a report from its first step on, and tells with it where it
+/// stands.
 fn state(phase: &str, report: Option<&Value>) -> String {
     match report {
         None => "-".to_owned(),

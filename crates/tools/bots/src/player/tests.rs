@@ -1,4 +1,4 @@
-//! One player, told what it hears, and asked what it does.
+//! One player with scripted messages.
 
 use super::*;
 

@@ -25,7 +25,8 @@ pub enum SeriesKind {
 /// What a column that begins with it is: one of the attributes, named by the rest.
 const ATTRIBUTE: &str = "attributes.";
 
-/// Columns that a reject file has more than its file. They are left out, so that it can be mended and imported as it is.
+/// Columns that a reject file has more than its file. They are left out, so that it can be mended
+/// and imported as it is.
 pub(super) const REJECT_COLUMNS: [&str; 2] = ["line", "problem"];
 
 impl SeriesKind {
@@ -79,7 +80,8 @@ impl std::str::FromStr for Mapping {
 pub(super) struct Columns(BTreeMap<String, usize>);
 
 impl Columns {
-    /// Reads a header. A column that is not known is refused and not passed over: it may be one that was misspelled.
+    /// Reads a header. A column that is not known is refused and not passed over: it may be one
+    /// that was misspelled.
     pub(super) fn new(kind: SeriesKind, header: &StringRecord, mappings: &[Mapping]) -> Result<Self> {
         let names: Vec<_> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
         for Mapping { theirs, ours } in mappings {

@@ -22,7 +22,7 @@ use super::row::ImportRow;
 pub(super) enum Loaded {
     /// It is stored.
     New,
-    /// It was there before, or says what is so anyway.
+    /// It was stored before, or changes nothing.
     Known,
 }
 
@@ -88,7 +88,8 @@ impl Loader {
         }
     }
 
-    /// Creates a product. One that is there keeps its price and its stock, which have histories of their own.
+    /// Creates a product. One that is there keeps its price and its stock, which have histories of
+    /// their own.
     async fn product(&self, put: &PutProduct) -> Result<Loaded, LoadError> {
         let before = self.products.get(&put.id).await?;
         let form = match &before {
@@ -138,7 +139,8 @@ impl Loader {
                 }));
             }
         };
-        // The ledger goes further already. A row is named by its line, so it can be looked for when its marker is gone.
+        // The ledger goes further already. A row is named by its line, so it can be looked for when
+        // its marker is gone.
         let then = self.stock.page(&request.product_id, LedgerQuery::At(request.now), Direction::Asc, 1, None).await?;
         let is_known = then.items.first().is_some_and(|entry| entry.row.id == request.row_id);
         if is_known { Ok(Loaded::Known) } else { Err(older(newest)) }

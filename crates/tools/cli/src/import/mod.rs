@@ -1,4 +1,5 @@
-//! `tidemark import`: time series out of CSV files, each line once, however often its file is loaded.
+//! `tidemark import`: time series out of CSV files, each line once, however often its file is
+//! loaded.
 
 mod columns;
 mod loader;
@@ -47,7 +48,8 @@ pub struct Arguments {
     kind: SeriesKind,
     /// CSV in UTF-8 with a header; the lines of a product in the order of their time.
     file: PathBuf,
-    /// What a column of the file is, as `sku=productId`; `note=` leaves one out. May be given several times.
+    /// What a column of the file is, as `sku=productId`; `note=` leaves one out. May be given
+    /// several times.
     #[arg(long = "map", value_name = "THEIRS=OURS")]
     maps: Vec<Mapping>,
     /// Reads the file and tells its bad lines; loads nothing, and writes no reject file.
@@ -62,7 +64,8 @@ pub struct Arguments {
     /// The journal's table.
     #[arg(long, env = "JOURNAL_TABLE", default_value = "TidemarkJournal")]
     journal_table: String,
-    /// Spreads a product's activities over at least so many partitions a day. The shop's table remembers the stack's `ActivitySuffixes`.
+    /// Spreads a product's activities over at least so many partitions a day. The shop's table
+    /// remembers the stack's `ActivitySuffixes`.
     #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "1", value_parser = suffixes)]
     activity_suffixes: ActivitySuffixes,
     /// The stack's `JournalShards`.
@@ -71,7 +74,8 @@ pub struct Arguments {
     /// The stack's `JournalRetention`.
     #[arg(long, env = "JOURNAL_RETENTION", default_value = "default=400")]
     journal_retention: Retention,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the environment lacks are made up for it.
+    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
+    /// environment lacks are made up for it.
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
     /// Prints JSON.
@@ -96,7 +100,7 @@ struct ImportJob {
     row: ImportRow,
 }
 
-/// What has become of the lines so far.
+/// The results of the lines so far.
 #[derive(Debug, Default)]
 struct Report {
     new: u64,
@@ -125,7 +129,7 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let report = report.into_inner();
     let rejects = rejects::path_of(path);
     if !arguments.dry_run {
-        // Also when it was stopped: what was found bad until then is kept.
+        // Also after a stop: the rejects found until then are written.
         report.rejects.write(&header, &rejects)?;
     }
     print_report(&arguments, &report, &rejects)?;
@@ -167,7 +171,8 @@ async fn read(
         if !reader.read_byte_record(&mut record).with_context(|| format!("line {line} cannot be read"))? {
             return Ok(());
         }
-        // Where the record begins. The reader takes blank lines before it for a part of it, so it is reckoned from the end.
+        // Where the record begins. The reader takes blank lines before it for a part of it, so it
+        // is reckoned from the end.
         let lines = 1 + record.iter().flatten().filter(|byte| **byte == b'\n').count() as u64;
         let line = line.max(reader.position().line().saturating_sub(lines));
         bar.set_position(reader.position().byte());

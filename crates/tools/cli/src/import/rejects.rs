@@ -17,7 +17,7 @@ pub(super) fn path_of(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Rejected lines by their number, with what is wrong with each.
+/// Rejected lines by their number, each with its error.
 #[derive(Debug, Default)]
 pub(super) struct Rejects(BTreeMap<u64, (ByteRecord, String)>);
 
@@ -34,7 +34,8 @@ impl Rejects {
         self.0.iter().map(|(line, (_, problem))| (*line, problem.as_str()))
     }
 
-    /// Writes them in the order of the file, with its header, their line and the problem. Nothing is left of an earlier run's.
+    /// Writes them in the order of the file, with its header, their line and the problem. Nothing
+    /// is left of an earlier run's.
     pub(super) fn write(&self, header: &ByteRecord, path: &Path) -> Result<()> {
         if self.0.is_empty() {
             return match fs::remove_file(path) {
@@ -69,7 +70,8 @@ impl Rejects {
     }
 }
 
-/// Whether a column of the header is one that a reject file adds: when it is itself imported, they are made anew.
+/// Whether a column of the header is one that a reject file adds: when it is itself imported, they
+/// are made anew.
 fn is_reject_column(name: &[u8]) -> bool {
     REJECT_COLUMNS.iter().any(|known| known.as_bytes() == name)
 }

@@ -39,8 +39,9 @@ impl ImportRow {
         }
     }
 
-    /// Lines of one and the same are loaded one after the other, in the order of the file: those of a product, whose rows chain. Activities and
-    /// entries depend on no other line, so only the same one again has to wait.
+    /// Lines of one and the same are loaded one after the other, in the order of the file: those of
+    /// a product, whose rows chain. Activities and entries depend on no other line, so only the
+    /// same one again has to wait.
     pub(super) fn ordering_key(&self) -> String {
         match self {
             Self::Product(put) => put.id.to_string(),
@@ -52,7 +53,8 @@ impl ImportRow {
     }
 }
 
-/// The name of what a line says. The same line has the same name, whenever it is read; no field has a control character.
+/// The name of what a line says. The same line has the same name, whenever it is read; no field has
+/// a control character.
 fn name(parts: &[&str]) -> String {
     parts.join("\0")
 }
@@ -68,7 +70,8 @@ fn time(fields: Fields<'_>, now: Moment) -> Result<Option<Moment>, String> {
     Ok(at)
 }
 
-/// `-3d` and `-3d 10:00:00.5` are a UTC day before today and a time of it, spelled as any other time is. Examples keep their age with them.
+/// `-3d` and `-3d 10:00:00.5` are a UTC day before today and a time of it, spelled as any other
+/// time is. Examples keep their age with them.
 fn days_ago(text: &str, now: Moment) -> Option<String> {
     let (days, time) = text.strip_prefix('-')?.split_once('d')?;
     let span = Span::new().try_days(days.parse::<u16>().ok()?).ok()?;
@@ -115,7 +118,7 @@ fn product(fields: Fields<'_>, now: Moment) -> Result<PutProduct, String> {
     })
 }
 
-/// What a change is called. Its own key if it has one; otherwise what it says.
+/// The idempotency key of a change: its own key if it has one, otherwise a hash of its content.
 fn key(fields: Fields<'_>, at: Moment, says: &[&str]) -> Result<(IdempotencyKey, EntryId), String> {
     let own = fields.read("key", IdempotencyKey::new)?;
     let own_name = own.as_ref().map_or("", IdempotencyKey::as_str);
@@ -197,7 +200,8 @@ fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
     Ok(Entry { stream, id, message, attributes })
 }
 
-/// Tells lines of one product and one moment apart. A ledger has one row a nanosecond: the second line of a moment gets the next one, and so on; the same line again gets none.
+/// Tells lines of one product and one moment apart. A ledger has one row a nanosecond: the second
+/// line of a moment gets the next one, and so on; the same line again gets none.
 #[derive(Debug, Default)]
 pub(super) struct UniqueMoments(HashMap<ProductId, LastLine>);
 

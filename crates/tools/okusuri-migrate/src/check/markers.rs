@@ -1,5 +1,5 @@
-//! Whether each marker has what it marks, and the other way round: an address and its user, a login elsewhere and its owner, a session by its token
-//! and among its user's.
+//! Checks lookup items against their targets in both directions: an address and its user, a login
+//! and its owner, a session by its token and in its user's partition.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +29,7 @@ pub(super) struct MarkerPairs {
 }
 
 impl MarkerPairs {
-    /// Of epoch second `now`: what has expired by then may be half gone.
+    /// As of epoch second `now`: items that have expired by then may be partly deleted.
     pub(super) fn new(now: i64) -> Self {
         Self { now, pairs: 0, waiting: HashMap::new(), addresses: HashSet::new() }
     }

@@ -1,4 +1,5 @@
-//! `okusuri-migrate cutover`: one phase after the other, each of which may be killed and begun again.
+//! `okusuri-migrate cutover`: one phase after the other, each of which may be killed and begun
+//! again.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -20,7 +21,8 @@ use crate::terminal::progress_bar;
 use crate::transform::{ITEMS, Items, TransformArguments};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
-/// How often the users are gone through until nobody is left to move: new ones come while it goes on.
+/// How often the users are gone through until nobody is left to move: new ones come while it goes
+/// on.
 const PASSES_MAX: u32 = 20;
 
 /// How many differences are told one by one.
@@ -41,11 +43,13 @@ pub struct Arguments {
     table: TargetTable,
     #[command(flatten)]
     transform: TransformArguments,
-    /// Where to: capture (before the export), dual (after load and check), shadow, 1% to 100%, finished. Without it, tells how far it is.
-    /// A lower percentage leads users back; the same phase again goes on where it was stopped, and tells what waits.
+    /// Where to: capture (before the export), dual (after load and check), shadow, 1% to 100%,
+    /// finished. Without it, tells how far it is. A lower percentage leads users back; the same
+    /// phase again goes on where it was stopped, and tells what waits.
     #[arg(long, value_name = "PHASE")]
     to: Option<Goal>,
-    /// The application's role in PostgreSQL, where it is another one than the tool's: it is let write and read through the cutover.
+    /// The application's role in PostgreSQL, where it is another one than the tool's: it is let
+    /// write and read through the cutover.
     #[arg(long, value_name = "ROLE")]
     application_role: Option<String>,
     /// Compares all users' items with PostgreSQL's rows afterwards.
@@ -54,7 +58,7 @@ pub struct Arguments {
     /// How many users are moved side by side.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// Tells what would be done; changes nothing.
+    /// Prints the steps without changing anything.
     #[arg(long)]
     dry_run: bool,
 }
@@ -67,9 +71,9 @@ pub struct CutoverStatus {
     pub in_postgres: u64,
     /// Users that DynamoDB owns.
     pub in_dynamo: u64,
-    /// Users for whom nobody may write: somebody was stopped while moving them.
+    /// Users for whom no side accepts writes, because the tool was stopped while moving them.
     pub between: u64,
-    /// Users who are not yet where the plan wants them.
+    /// Users who are not yet on the planned side.
     pub to_move: u64,
     /// Changes that one side has and the other has not been told.
     pub pending: u64,
@@ -115,7 +119,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         told += sides.replicate_all(parallel).await?;
         moved += sides.move_users(target_side(&aim), parallel).await?;
         if goal.phase == Phase::Finished {
-            // From here on PostgreSQL lets nobody in whom it does not know; who came until now is in the last pass.
+            // From here on PostgreSQL accepts no new users. Users who came until now are in the
+            // last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
             moved += sides.move_users(target_side(&aim), parallel).await?;
         }
@@ -176,7 +181,8 @@ fn check_transition(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
         }
         (Phase::Capture, Phase::Capture) => {}
         (_, Phase::Capture) => return refuse(format!("the cutover is at {}, which is further", plan.phase)),
-        // A change that is told before the load has put what was before it would be overwritten, or brought back to life.
+        // A change that is replicated before the load has written the earlier state would be
+        // overwritten, and a deleted row would come back.
         (Phase::Capture, Phase::Dual) if !run.has_report("load") => {
             return Err(
                 FailureKind::RunIncomplete.because("the run is not loaded: `export`, `transform`, `load` come first")
@@ -210,7 +216,8 @@ pub(crate) async fn sides(
             how.is_of(&items)?;
             items.as_of
         }
-        // Until there are items, nothing is made of a row; and on the way back, PostgreSQL alone is told.
+        // Until there are items, nothing is made of a row; and on the way back, PostgreSQL alone is
+        // told.
         None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
         None => return Err(FailureKind::RunIncomplete.because("the run has no items, which tell what rows become")),
     };
@@ -219,7 +226,8 @@ pub(crate) async fn sides(
 }
 
 impl Sides {
-    /// Brings everybody to their side; who is there already costs a read. Gives how many were moved.
+    /// Moves every user to the planned side. A user who is there already costs one read. Returns
+    /// the number of moved users.
     pub(crate) async fn move_users(&self, goal: impl Fn(&str) -> Side + Copy, parallel: usize) -> Result<u64, Failure> {
         let bar = progress_bar(self.postgres.users().await?, "users");
         let mut moved = 0;
@@ -250,7 +258,8 @@ impl Sides {
         Ok(moved)
     }
 
-    /// Notes that everybody goes back: writers lead nobody over any more, and a `cutover` that is still running will not begin a phase.
+    /// Notes that everybody goes back: writers lead nobody over any more, and a `cutover` that is
+    /// still running will not begin a phase.
     pub(crate) async fn begin_rollback(&self) -> Result<(), Failure> {
         self.postgres.set_phase(Phase::RollingBack, 0).await
     }
@@ -274,7 +283,7 @@ impl Sides {
         Ok(users.into_iter().map(both).collect())
     }
 
-    /// Counts who is where.
+    /// Counts the users by side.
     pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side) -> Result<CutoverStatus, Failure> {
         let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
         let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
@@ -295,7 +304,8 @@ impl Sides {
         }
     }
 
-    /// Compares all users' items with PostgreSQL's rows. Gives how many were compared, how many could not be as somebody was writing, and what differs.
+    /// Compares all users' items with PostgreSQL's rows. Gives how many were compared, how many
+    /// could not be as somebody was writing, and what differs.
     ///
     /// # Errors
     /// When a side does not answer.

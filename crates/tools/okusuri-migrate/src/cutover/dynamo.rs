@@ -28,7 +28,8 @@ use crate::{Failure, FailureKind};
 pub const PREFIX: &str = "MIGRATION#";
 
 /// A transaction has at most 100 actions
-/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)); two are the ownership and the outbox's.
+/// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html));
+/// two are the ownership and the outbox's.
 const WRITES_MAX: usize = 98;
 
 /// Partitions of the outbox, and gates.
@@ -49,13 +50,14 @@ pub struct Dynamo {
 /// What a change rests on.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fence<'a> {
-    /// This side owns the user: the user's ownership as it was read, and what the other side is to be told.
+    /// This side owns the user: the user's ownership as it was read, and what the other side is to
+    /// be told.
     Own(Ownership, &'a OutboxEntry),
     /// The other side made this version.
     Replicated(u64),
 }
 
-/// What has become of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DynamoWrite {
     /// It is there.
@@ -134,7 +136,8 @@ impl Dynamo {
 
     /// Raises an ownership's epoch from this one by one, at this version if one is given.
     pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
-        // Two movers may be at it, or the ownership may have gone on since it was read: whoever comes second changes nothing.
+        // Stops a second mover, or one with an outdated read of the ownership, from changing
+        // anything.
         let mut condition = "(Epoch = :from OR (:from = :zero AND attribute_not_exists(Epoch)))".to_owned();
         let mut request = self.table.update_item(self.ownership_key(user));
         if let Some(at) = at {
@@ -150,7 +153,8 @@ impl Dynamo {
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
-    /// Makes a change: all of it, and what it rests on, in one transaction. One of very many items is begun in several, each under the same condition.
+    /// Writes a change and checks its fence in one transaction. A change of more than 98 items
+    /// takes several transactions, each under the same condition.
     pub(super) async fn write(
         &self,
         user: &str,
@@ -177,7 +181,7 @@ impl Dynamo {
         self.transact(self.raise(user, fence)?, actions).await
     }
 
-    /// The service keeps a summary of a user's logs, which will not be that of what is written now.
+    /// The service keeps a summary of a user's logs, which is outdated after this write.
     async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
         let user = UserId::new(user).map_err(refused)?;
         Ok(Logs::new(&self.table).forget_summary(&user).await?)
@@ -211,12 +215,13 @@ impl Dynamo {
     /// The condition that a fence means, and its values.
     fn condition(fence: Fence<'_>) -> (&'static str, Attributes) {
         match fence {
-            // Somebody else may have made the next change, or closed the ownership, since it was read.
+            // Somebody else may have made the next change, or closed the ownership, since it was
+            // read.
             Fence::Own(ownership, _) => (
                 "Epoch = :epoch AND Version = :version",
                 [(":epoch".to_owned(), n(ownership.epoch)), (":version".to_owned(), n(ownership.version))].into(),
             ),
-            // Whoever else tells it may have been first, or an earlier one is missing.
+            // Stops a change that another replicator has written, or that has a gap before it.
             Fence::Replicated(1) => {
                 ("attribute_not_exists(Version) OR Version = :version", [(":version".to_owned(), n(0))].into())
             }
@@ -249,7 +254,8 @@ impl Dynamo {
             .set_expression_attribute_values(Some(values));
         let mut actions = vec![TransactWriteItem::builder().update(ownership.build().map_err(refused)?).build()];
         if matches!(fence, Fence::Replicated(1)) {
-            // After a rollback has removed the ownerships, a user without one is not a new one. Only a first change asks, so this is no hot item.
+            // After a rollback has removed the ownerships, a user without one is not a new one.
+            // Only a first change asks, so this is no hot item.
             let gate = self
                 .table
                 .condition_check(self.replication_flag_key(bucket(user) % SHARDS))
@@ -357,7 +363,8 @@ fn ownership(item: &Attributes) -> Ownership {
     Ownership { epoch: number(item, "Epoch"), version: number(item, "Version") }
 }
 
-/// What lies outside of the user's own partition may be another user's by now: an address that both once had.
+/// What lies outside of the user's own partition may be another user's by now: an address that both
+/// once had.
 fn of_others(user: &str, key: &Key) -> Option<(&'static str, Attributes)> {
     let is_own = key.partition.strip_prefix("USER#") == Some(user);
     (!is_own).then(|| ("attribute_not_exists(PK) OR UserId = :user", [(":user".to_owned(), s(user))].into()))

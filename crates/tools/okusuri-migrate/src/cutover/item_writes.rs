@@ -48,13 +48,13 @@ fn items(row: &Row, options: &Options) -> Vec<Item> {
     items_of(row, options).unwrap_or_default()
 }
 
-/// The items of a user's rows. Of a user who is not there, or not carried over, there are none.
+/// The items of a user's rows. A user who does not exist or is not migrated has none.
 pub(super) fn items_of_user(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     of_user(rows.iter().find(|row| standing(row, options).is_some()), rows, options)
 }
 
-/// The items of rows, but for those that another of the rows has a better claim to: first the keys that a row stands or falls with are given,
-/// then the others, to rows that stand.
+/// The items of rows, but for those that another of the rows has a better claim to: first the keys
+/// that a row stands or falls with are given, then the others, to rows that stand.
 pub(super) fn winning_items(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     let mut standing: Vec<_> = rows.iter().map(|row| (row.id(), items(row, options))).collect();
     let is_needed = |item: &Item| matches!(item.on_conflict, OnConflict::Row(_));
@@ -89,13 +89,15 @@ fn holders(rows: &[(String, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTre
     holders
 }
 
-/// Whether a change of a user's own row decides if the user is carried over at all, or with logins: then it is about everything of theirs.
+/// Whether a change of a user's own row decides if the user is carried over at all, or with logins:
+/// then it is about everything of theirs.
 pub(super) fn affects_all_items(table: Table, change: [Option<&Row>; 2], options: &Options) -> bool {
     let [before, after] = change.map(|row| row.and_then(|row| standing(row, options)));
     table == Table::User && before != after
 }
 
-/// What becomes of the items that a change of one row touches. `rows` are the user's rows of the table as they are after it.
+/// What becomes of the items that a change of one row touches. `rows` are the user's rows of the
+/// table as they are after it.
 pub(super) fn of_row(change: [Option<&Row>; 2], user: Option<&Row>, rows: &[Row], options: &Options) -> ItemWrites {
     let mut touched: BTreeSet<_> =
         change.into_iter().flatten().flat_map(|row| items(row, options)).map(|item| key(&item)).collect();

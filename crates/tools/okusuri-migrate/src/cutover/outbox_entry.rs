@@ -3,7 +3,8 @@
 use crate::source::{Row, Table};
 use crate::transform::ITEM_BYTES_MAX;
 
-/// How much the JSON of a change's row may have in DynamoDB's outbox, bytes: an item's room, less that for its key and the names.
+/// How much the JSON of a change's row may have in DynamoDB's outbox, bytes: an item's room, less
+/// that for its key and the names.
 const ROW_BYTES_MAX: usize = ITEM_BYTES_MAX - 4 * 1024;
 
 /// A change of a row, with its number among the user's.
@@ -27,8 +28,8 @@ impl OutboxEntry {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// What DynamoDB's outbox keeps of it, the attribute's name and JSON: the row as it is, or of one that is gone as it last was.
-    /// With a picture in it, both would not fit.
+    /// What DynamoDB's outbox keeps of it, the attribute's name and JSON: the row as it is, or of
+    /// one that is gone as it last was. With a picture in it, both would not fit.
     pub(super) fn kept(&self) -> Result<Option<(&'static str, String)>, serde_json::Error> {
         let name = if self.after.is_some() { "After" } else { "Before" };
         self.row().map(|row| Ok((name, json(row)?.to_string()))).transpose()

@@ -1,11 +1,16 @@
-//! Who may write for a user, and how far their log has come: the rules of the cutover, without a database.
+//! Which side may write for a user, and the version of the user's change log: the rules of the
+//! cutover, without a database.
 //!
-//! Each user has an *ownership record* on either side: two numbers. `version` counts the user's changes, `epoch` says which side may make them.
-//! PostgreSQL may write while its own ownership has an even epoch, DynamoDB while its own has an odd one. A move closes the one ownership by
-//! raising its epoch by one, tells the other side the rest of the log, and opens the ownership there by raising that to the same epoch. So
+//! Each user has an *ownership record* on either side: two numbers. `version` counts the user's
+//! changes, `epoch` says which side may make them. PostgreSQL may write while its own ownership has
+//! an even epoch, DynamoDB while its own has an odd one. A move closes the one ownership by raising
+//! its epoch by one, tells the other side the rest of the log, and opens the ownership there by
+//! raising that to the same epoch. So
 //!
-//! - the two epochs are never more than one apart, and the higher one belongs to the side that wrote last;
-//! - at no moment do both sides allow a write, whoever dies when, and however many move the same user to and fro;
+//! - the two epochs are never more than one apart, and the higher one belongs to the side that
+//!   wrote last;
+//! - at no moment do both sides allow a write, after any crash, and with any number of movers of
+//!   the same user;
 //! - each version is made by one side, in one order, and told to the other once.
 
 use std::fmt;
@@ -46,7 +51,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// What one side knows of a user. A user without an ownership has the ownership of zeros.
+/// The state of a user on one side. A user without an ownership item has the ownership of zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
     /// Even: PostgreSQL owns the user; odd: DynamoDB does.
@@ -71,7 +76,7 @@ pub struct Ownerships {
     pub dynamo: Ownership,
 }
 
-/// What is to be done next to move_user a user to a side. Each is one conditional write, or none.
+/// The next step to move a user to a side. Each is at most one conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStep {
     /// Raise the side's epoch from this one by one: it writes no more.
@@ -81,7 +86,7 @@ pub enum MoveStep {
         /// The epoch that must still be there.
         epoch: u32,
     },
-    /// Nobody may write. Tell this side what it lacks.
+    /// No side may write. Replicate the missing changes to this side.
     Replicate {
         /// The side that is behind.
         to: Side,
@@ -107,7 +112,8 @@ impl Ownerships {
         }
     }
 
-    /// The side that wrote last, and so has everything: the open one, or during a move the one that was closed.
+    /// The side that wrote last, and so has everything: the open one, or during a move the one that
+    /// was closed.
     pub fn leader(self) -> Side {
         let epoch = self.postgres.epoch.max(self.dynamo.epoch);
         if self.postgres.epoch == self.dynamo.epoch {
@@ -119,7 +125,8 @@ impl Ownerships {
         }
     }
 
-    /// The next step next_step `goal`. A move that was begun is finished first, whichever way it goes.
+    /// The next step next_step `goal`. A move that was begun is finished first, whichever way it
+    /// goes.
     pub fn next_step(self, goal: Side) -> MoveStep {
         let leader = self.leader();
         let (ahead, behind) = (self.of(leader), self.of(leader.other()));
@@ -133,7 +140,8 @@ impl Ownerships {
     }
 }
 
-/// Which of a hundred parts a user is in: with `percent` at 30, the users of the parts 0 to 29 go over.
+/// Which of a hundred parts a user is in: with `percent` at 30, the users of the parts 0 to 29 go
+/// over.
 pub fn bucket(user: &str) -> u8 {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(user.as_bytes());
@@ -151,7 +159,7 @@ mod tests {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Mutation {
         None,
-        /// A writer believes what it has read of the ownership.
+        /// A writer uses the ownership that it has read.
         NoFence,
         /// Who writes tells the other side, and nobody notes that it is to be told.
         NoOutbox,
@@ -192,7 +200,7 @@ mod tests {
             }
         }
 
-        /// One atomic step of an actor; what it is next, if anything.
+        /// One atomic step of an actor. Returns its next state, if there is one.
         fn step(&mut self, actor: Actor, random: &mut fastrand::Rng) -> Option<Actor> {
             match actor {
                 Actor::Writer { change, looked: None } => {
@@ -291,7 +299,8 @@ mod tests {
         }
     }
 
-    /// A random history of one user: writers, tellers and movers both ways, killed now and then. Whether all is well in the end.
+    /// A random history of one user: writers, tellers and movers both ways, killed now and then.
+    /// Whether all is well in the end.
     fn history(seed: u64, mutation: Mutation) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut world = World { mutation, postgres: Store::default(), dynamo: Store::default(), answered: Vec::new() };
@@ -322,7 +331,8 @@ mod tests {
                 return Err("both sides may write".to_owned());
             }
         }
-        // Everybody is dead. One mover brings the user to a side, and one teller on each side empties the outbox.
+        // Everybody is dead. One mover brings the user to a side, and one teller on each side
+        // empties the outbox.
         let goal = if random.bool() { Side::Postgres } else { Side::Dynamo };
         let mut actor = Some(Actor::Mover { goal, postgres: None, dynamo: None, steps_left: 500 });
         while let Some(now) = actor {

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// PostgreSQL notes what changes; DynamoDB is told nothing. From before the export until the load is checked.
+    /// PostgreSQL notes what changes; DynamoDB is told nothing. From before the export until the
+    /// load is checked.
     Capture,
-    /// What one side writes, the other is told. PostgreSQL owns every user.
+    /// The changes of one side are replicated to the other. PostgreSQL owns every user.
     Dual,
     /// Also, who reads compares both sides.
     Shadow,

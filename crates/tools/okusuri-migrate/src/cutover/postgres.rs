@@ -1,4 +1,5 @@
-//! The PostgreSQL side. All that has to be atomic is one statement, so whoever is killed between two leaves nothing half done.
+//! The PostgreSQL side. Each atomic change is one statement, so a kill between two statements
+//! leaves nothing half done.
 
 use std::sync::Arc;
 
@@ -78,7 +79,8 @@ impl Postgres {
         format!("{}.{}", self.schema, quoted(table.name()))
     }
 
-    /// That a column is what a parameter says, which is text: of whatever type the column is, so that its index is of use.
+    /// That a column is what a parameter says, which is text: of whatever type the column is, so
+    /// that its index is of use.
     fn column_equals(&self, table: Table, column: &str, parameter: &str) -> String {
         let (table, quoted) = (self.table(table), quoted(column));
         format!(
@@ -98,7 +100,8 @@ impl Postgres {
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
     }
 
-    /// Begins a cutover: the tables of its own, and the triggers, all at once. Waits for who is writing just now, at most five seconds.
+    /// Begins a cutover: creates its tables and triggers in one statement. Waits at most five
+    /// seconds for running writes.
     pub(super) async fn install(&self, run: &str) -> Result<(), Failure> {
         let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
         sql.push_str(&include_str!("capture.sql").replace("{schema}", &self.schema));
@@ -124,7 +127,8 @@ impl Postgres {
         self.all_or_nothing(&sql).await
     }
 
-    /// Lets the application's role write and read through the cutover, if it is not the one that began it. Once more does no harm.
+    /// Lets the application's role write and read through the cutover, if it is not the one that
+    /// began it. Once more does no harm.
     ///
     /// # Errors
     /// When there is no cutover, or no such role.
@@ -143,8 +147,9 @@ impl Postgres {
 
     /// Ends a cutover on this side: nothing of it is left. Waits as `install` does.
     pub(super) async fn uninstall(&self) -> Result<(), Failure> {
-        // Whoever else moves users may have closed an ownership again since everybody came home. An even epoch is PostgreSQL's own, and has every change.
-        // The triggers depend on a function in the schema, and go with it.
+        // Another mover may have closed an ownership after all users moved back. An even epoch
+        // belongs to PostgreSQL, which then has every change. The triggers depend on a function in
+        // the schema, and are dropped with it.
         self.all_or_nothing(
             "BEGIN; SET LOCAL lock_timeout = '5s';
              LOCK TABLE tidemark_migration.ownerships IN ACCESS EXCLUSIVE MODE;
@@ -188,9 +193,11 @@ impl Postgres {
         }))
     }
 
-    /// The next users with their ownerships, sorted by id: all that are in the user table, have a row, or ever had.
+    /// The next users with their ownerships, sorted by id: all that are in the user table, have a
+    /// row, or ever had.
     pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Ownership)>, Failure> {
-        // A log of a user who is not in the user table has an ownership as soon as somebody changes it. Each part is read no further than the page goes.
+        // A log whose user is not in the user table gets an ownership when it changes. Each part is
+        // read no further than the page.
         let sql = format!(
             "SELECT users.id, coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0)
              FROM ((SELECT id::text AS id FROM {} WHERE id::text > $1 ORDER BY 1 LIMIT $2)
@@ -243,7 +250,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Some users of whom the other side has not been told everything, and how many changes wait in all.
+    /// Some users of whom the other side has not been told everything, and how many changes wait in
+    /// all.
     pub(super) async fn pending(&self) -> Result<(Vec<String>, u64), Failure> {
         let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox LIMIT $1";
         let users = self.client.query(sql, &[&USERS_PER_PAGE]).await.map_err(source_failure)?;
@@ -265,7 +273,8 @@ impl Postgres {
         Ok(self.rows_where(row.table(), &self.column_equals(row.table(), "id", "$1"), &[&row.id()]).await?.pop())
     }
 
-    /// The rows of a user that may become the same items as these two: all of the table, of the logs those of the days around.
+    /// The rows of a user that may become the same items as these two: all of the table, of the
+    /// logs those of the days around.
     pub(super) async fn related_rows(
         &self,
         user: &str,
@@ -346,7 +355,8 @@ impl Postgres {
         let json = json(row).map_err(|error| unreadable("a row", error))?;
         let columns: Vec<_> = json.as_object().into_iter().flatten().map(|(name, _)| quoted(name)).collect();
         let settings = columns.iter().filter(|name| **name != quoted("id"));
-        // The id is given, also where the column makes it by itself otherwise, and then it may not be set.
+        // The id is given, also where the column makes it by itself otherwise, and then it may not
+        // be set.
         let sql = format!(
             "INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE
              SELECT {names} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)
@@ -358,7 +368,8 @@ impl Postgres {
         write_outcome(self.client.execute(&sql, &[&json.to_string()]).await)
     }
 
-    /// Removes a row of a user's; one that is not there is removed already, if this side owns the user.
+    /// Removes a row of a user's; one that is not there is removed already, if this side owns the
+    /// user.
     pub(super) async fn delete(&self, row: &Row, user: &str) -> Result<PostgresWrite, Failure> {
         let table = self.table(row.table());
         let delete = format!("DELETE FROM {table} WHERE {}", self.column_equals(row.table(), "id", "$1"));

@@ -1,4 +1,5 @@
-//! How the application reads during a cutover: from the side that wrote last, and in the shadow from the other one too.
+//! How the application reads during a cutover: from the side that wrote last, and in the shadow
+//! from the other one too.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ use crate::{Failure, FailureKind};
 /// How often a read looks who wrote last.
 const TRIES: u32 = 50;
 
-/// How long an answer waits for what it is compared with.
+/// How long an answer waits for the other side's answer.
 const SHADOW_MAX: Duration = Duration::from_secs(1);
 
 /// A user's logs: for each date whether there was bleeding.
@@ -63,7 +64,8 @@ impl Reader {
         Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
     }
 
-    /// A user's logs, with every change that was answered before. Never waits for a user who is between two sides.
+    /// A user's logs, with every change that was acknowledged before. Never waits for a user who is
+    /// being moved.
     ///
     /// # Errors
     /// When the side that wrote last does not answer.
@@ -86,7 +88,7 @@ impl Reader {
         };
         let mut side = Side::Postgres;
         for _ in 0..TRIES {
-            // The ownership comes first, or with the logs: what it says of them is true then, whatever comes after.
+            // The ownership is read before the logs or together with them, so it is valid for them.
             let (own, logs) = match side {
                 Side::Postgres => {
                     let (ownership, rows) = self.sides.postgres.logs_of(user).await?;
@@ -104,7 +106,8 @@ impl Reader {
             };
             if is_leader {
                 if plan.phase.is_compared() {
-                    // A side that is only asked to be compared does not keep the other one's answer from anybody.
+                    // A side that is only asked to be compared does not keep the other one's answer
+                    // from anybody.
                     let compared = timeout(SHADOW_MAX, self.compare(user, side, own.version, &logs)).await;
                     self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
                 }
@@ -128,7 +131,8 @@ impl Reader {
                 (before, logs, self.sides.dynamo.ownership(user).await?.version)
             }
         };
-        // The leader may have written while it was read, too; PostgreSQL's rows come with their version, DynamoDB's do not.
+        // The leader may have written while it was read, too; PostgreSQL's rows come with their
+        // version, DynamoDB's do not.
         let still = match side {
             Side::Postgres => version,
             Side::Dynamo => self.sides.dynamo.ownership(user).await?.version,

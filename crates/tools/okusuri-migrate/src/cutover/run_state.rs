@@ -1,4 +1,5 @@
-//! What a run's folder knows of its cutover. The database has the plan; but there may be several databases and several folders.
+//! What a run's folder knows of its cutover. The database has the plan; but there may be several
+//! databases and several folders.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,8 @@ pub(crate) fn record_stage(run: &Run, id: &str, stage: Stage) -> Result<(), Fail
     run.write(FILE, &StartedCutover { run: id.to_owned(), stage })
 }
 
-/// Before a phase that makes or loads items anew: what has been deleted since the cutover was opened would come back to life.
+/// Checks a phase that makes or loads items again: after the cutover was opened, it would bring
+/// deleted rows back.
 pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
     match run.read::<StartedCutover>(FILE)? {
         Some(StartedCutover { stage: Stage::DualWrites, .. }) => Err(FailureKind::Cutover.because(

@@ -1,4 +1,4 @@
-//! Both sides at once: what one is told of the other, and how a user changes over.
+//! Both sides: the replication between them, and the move of a user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,7 +17,8 @@ use crate::source::{Row, Table};
 use crate::transform::{Item, Options, items_of};
 use crate::{Failure, FailureKind};
 
-/// How many steps one call takes for a user before it gives up: others may be at work on the same one.
+/// How many steps one call takes for a user before it gives up: others may be at work on the same
+/// one.
 const STEPS_MAX: u32 = 1_000;
 
 /// How often somebody else may be in the way who tells the same user's changes.
@@ -43,7 +44,8 @@ pub struct Difference {
     pub partition: String,
     /// `SK`
     pub sort: String,
-    /// `missing`: it should be there; `unexpected`: it should not; `changed`: it has other attributes.
+    /// `missing`: it should be there; `unexpected`: it should not; `changed`: it has other
+    /// attributes.
     pub what: &'static str,
 }
 
@@ -62,7 +64,7 @@ impl Sides {
     /// Tells each side what the other has noted about a user. Gives how many changes were told.
     ///
     /// # Errors
-    /// When a side does not answer, or refuses a change; what was told stays told, and the rest waits.
+    /// If a side does not answer or refuses a change. Replicated changes stay; the others wait.
     pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
         Ok(self.replicate_to_dynamo(user).await? + self.replicate_to_postgres(user).await?)
     }
@@ -93,7 +95,8 @@ impl Sides {
         let mut writes = if item_writes::affects_all_items(entry.table, change, &self.options) {
             self.rewrite_all_items(&entry.user, change).await?
         } else {
-            // As they are now, which may be newer: then another change is on its way, and comes to the same.
+            // As they are now, which may be newer: then another change is on its way, and comes to
+            // the same.
             let (user, rows) = tokio::try_join!(
                 self.postgres.user(&entry.user),
                 self.postgres.related_rows(&entry.user, entry.table, change)
@@ -104,7 +107,8 @@ impl Sides {
             match self.dynamo.write(&entry.user, Fence::Replicated(entry.version), &writes).await? {
                 DynamoWrite::Written => return Ok(true),
                 DynamoWrite::Stale => return Ok(false),
-                // As the transformation does: who has it keeps it, and the other user is not found by it.
+                // As in the transformation, the holder keeps it, and the other user has no lookup
+                // item for it.
                 DynamoWrite::Taken(key) => {
                     if writes.puts.remove(&key).is_none() && !writes.deletes.remove(&key) {
                         return Err(
@@ -153,13 +157,15 @@ impl Sides {
         Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that nobody has")))
     }
 
-    /// Brings a user to a side, from whatever step somebody left them at. Gives whether anything was to be done.
+    /// Brings a user to a side, from whatever step somebody left them at. Gives whether anything
+    /// was to be done.
     ///
     /// # Errors
     /// When a side does not answer; begun again, it goes on.
     pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
         for step in 0..STEPS_MAX {
-            // Whatever comes of it, the ownerships are read again: somebody else may have been quicker.
+            // The ownerships are read again after any result, because another mover may have been
+            // faster.
             match self.ownerships(user).await?.next_step(goal) {
                 MoveStep::Done => return Ok(step > 0),
                 MoveStep::Close { side, epoch } => self.advance_epoch(side, user, epoch, None).await?,
@@ -181,7 +187,8 @@ impl Sides {
         .map(|_| ())
     }
 
-    /// Tells everything that waits on either side, users side by side. Gives how many changes were told.
+    /// Tells everything that waits on either side, users side by side. Gives how many changes were
+    /// told.
     ///
     /// # Errors
     /// As [`Sides::replicate`].
@@ -218,7 +225,8 @@ impl Sides {
                     Err(error) => failure = Some(error),
                 }
             }
-            // A change may wait for another user's: an address that one gives up and the other takes.
+            // A change may wait for another user's: an address that one gives up and the other
+            // takes.
             match failure {
                 Some(failure) if round == 0 => return Err(failure),
                 _ => told += round,
@@ -227,8 +235,8 @@ impl Sides {
         Ok(told)
     }
 
-    /// Compares a user's items with what PostgreSQL's rows come to. None when the two sides are not at the same change:
-    /// somebody writes just now.
+    /// Compares a user's items with what PostgreSQL's rows come to. None when the two sides are not
+    /// at the same change: somebody writes just now.
     ///
     /// # Errors
     /// When a side does not answer.
@@ -247,7 +255,8 @@ impl Sides {
             let what = match (expected.get(&key), found) {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item.attributes == found => continue,
-                // A marker that another user has: the address is in both profiles, and leads to one of them.
+                // A marker that another user has: the address is in both profiles, and leads to one
+                // of them.
                 (_, Some(found)) if !is_own && is_of_another(&found, user) => continue,
                 (Some(item), None) => {
                     if self.may_be_missing(user, item).await? {
@@ -265,7 +274,8 @@ impl Sides {
         Ok(is_level.then_some(differences))
     }
 
-    /// Whether an item of PostgreSQL's rows need not be there: it has expired, or is the login of two users and found the other one.
+    /// Whether an item of PostgreSQL's rows need not be there: it has expired, or is the login of
+    /// two users and found the other one.
     async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
         let ttl = item.attributes.get("TTL").and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
         if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
@@ -281,8 +291,8 @@ impl Sides {
         items.iter().any(|item| item.partition == key.partition && item.sort == key.sort)
     }
 
-    /// The row as PostgreSQL has it, and the others that become the same items; what it lacks of that version it is told first.
-    /// None when it is at another one.
+    /// The row in PostgreSQL, with the other rows that become the same items. Missing changes of
+    /// that version are replicated first. `None` if PostgreSQL has another version.
     pub(super) async fn rows_at(
         &self,
         row: &Row,
@@ -301,8 +311,9 @@ impl Sides {
         Ok(Some((same, others)))
     }
 
-    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. Before it PostgreSQL has the row as `before`, and `rows` beside it.
-    /// None when it has to be made in PostgreSQL: it is about everything of the user's, or too large to be told.
+    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. Before it
+    /// PostgreSQL has the row as `before`, and `rows` beside it. None when it has to be made in
+    /// PostgreSQL: it is about everything of the user's, or too large to be told.
     pub(super) async fn own_change(
         &self,
         row: &Row,

@@ -10,7 +10,8 @@ use crate::source::{Row, Table};
 use crate::transform::items_of;
 use crate::{Failure, FailureKind};
 
-/// How often a write checks which side owns the user. A user changes over in milliseconds; this is patience for some fifteen seconds.
+/// How often a write checks which side owns the user. A user changes over in milliseconds; this is
+/// patience for some fifteen seconds.
 const TRIES: u32 = 100;
 
 /// How long it waits in between, at most.
@@ -19,7 +20,8 @@ const WAIT_MAX: Duration = Duration::from_millis(200);
 /// Why a row was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The user is between two sides, and stays there: whoever moved them was killed. The same write succeeds once `cutover` has gone on.
+    /// The user is between two sides, and stays there: whoever moved them was killed. The same
+    /// write succeeds once `cutover` has gone on.
     #[error("user {0} is on the way from one side to the other")]
     Moving(String),
     /// Another user has the address, or the login at the provider.
@@ -28,14 +30,17 @@ pub enum WriteError {
     /// The row belongs to nobody, or cannot be carried over.
     #[error("the row cannot be written: {0}")]
     Refused(String),
-    /// A side did not answer, or refused. Whether the row was written is not known; writing it again does no harm.
+    /// A side did not answer, or refused. Whether the row was written is not known; writing it
+    /// again does no harm.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
 
 /// Writes rows to the side that owns the user, and tells the other one.
 ///
-/// It needs no lock and keeps no state but a guess: a writer that is killed anywhere leaves a whole change or none, and what it has not told, others do.
+/// It needs no lock, and its only state is a guess of the owning side. A writer that is killed at
+/// any point leaves a whole change or none. Changes that it did not replicate are replicated by
+/// others.
 #[derive(Debug, Clone)]
 pub struct Writer {
     sides: Sides,
@@ -55,7 +60,8 @@ impl Writer {
         self.write(row, false).await
     }
 
-    /// Removes a row; one that is not there is removed already. Of the row, what it is found by has to be right: its id, its user, and what is never changed.
+    /// Removes a row, whether it exists or not. The row's id, user and immutable columns must be
+    /// right, because they form the key.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -67,7 +73,7 @@ impl Writer {
         let Some(user) = row.user_id() else {
             return Err(WriteError::Refused(format!("a row of {} that is nobody's", row.table())));
         };
-        // Whoever is nobody yet begins in PostgreSQL, which also tells at once when it does not own the user.
+        // A new user begins in PostgreSQL, which also reports at once if it does not own the user.
         let mut side = Side::Postgres;
         let mut wait = Duration::from_millis(1);
         for _ in 0..TRIES {
@@ -76,7 +82,8 @@ impl Writer {
                 Side::Dynamo => self.write_dynamo(user, row, is_gone).await?,
             };
             if is_written {
-                // It is answered from here on. What cannot be told now is told by whoever writes next, or by the tool.
+                // It is answered from here on. What cannot be told now is told by whoever writes
+                // next, or by the tool.
                 let _ = self.replicate_if_dual(user).await;
                 return Ok(side);
             }
@@ -102,7 +109,8 @@ impl Writer {
         match taken? {
             PostgresWrite::Written => Ok(true),
             PostgresWrite::NotOwner => Ok(false),
-            // Of a user who has moved, perhaps their own row: one that PostgreSQL has not been told is gone.
+            // For a user who has moved, the conflicting row may be the user's own: PostgreSQL does
+            // not know yet that it is deleted.
             PostgresWrite::UniqueViolation
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
@@ -120,7 +128,8 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
-        // Removed already, by the same delete when it was last tried, or by somebody else's. A change of nothing is none to tell of.
+        // Removed already, by the same delete when it was last tried, or by somebody else's. A
+        // change of nothing is none to tell of.
         if is_gone && rows.0.is_none() {
             return Ok(true);
         }
@@ -133,7 +142,8 @@ impl Writer {
         }
         let change = self.sides.own_change(row, user, rows, is_gone, ownership.version + 1).await?;
         let Some((entry, mut writes)) = change else {
-            // A user who goes, or comes back, with all that is theirs: PostgreSQL knows what that is. Or a row that no item has room for.
+            // A user who is deleted or restored with all rows, which PostgreSQL knows; or a row
+            // that is too large for an item.
             self.sides.move_user(user, Side::Postgres).await?;
             return Ok(false);
         };
@@ -142,7 +152,8 @@ impl Writer {
             match self.sides.dynamo.write(user, Fence::Own(ownership, &entry), &writes).await? {
                 DynamoWrite::Written => return Ok(true),
                 DynamoWrite::Stale => return Ok(false),
-                // What was never this user's is left alone: an address that two had before the cutover, say.
+                // Items that never belonged to this user stay, such as an address that two users
+                // had before the cutover.
                 DynamoWrite::Taken(key) if writes.deletes.remove(&key) => {}
                 DynamoWrite::Taken(key) if self.sides.has(entry.before.as_ref(), &key) => {
                     drop(writes.puts.remove(&key))

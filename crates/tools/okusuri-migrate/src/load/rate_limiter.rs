@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// [A write unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
+/// [A write
+/// unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
 const UNIT_BYTES: usize = 1024;
 
 /// What an item of a file takes at most: its line, as JSON, is longer than the item.

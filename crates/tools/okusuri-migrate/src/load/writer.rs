@@ -1,4 +1,5 @@
-//! How items are put: new ones 25 at a time, and what is there already one by one, on the condition that it is not newer.
+//! Writes items: new ones 25 at a time, and existing ones one by one, on the condition that the
+//! stored item is not newer.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,8 @@ use store::{StoreError, Table, patient_backoff, unless_condition_failed};
 use crate::Failure;
 use crate::transform::{AS_OF, VERSION, key_of};
 
-/// [The most statements of a batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+/// [The most statements of a
+/// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
 pub(super) const ITEMS_MAX: usize = 25;
 
 /// What a batch may have together, bytes, far below the 16 MB of a request.
@@ -35,9 +37,9 @@ impl Item {
 pub(super) enum PutOutcome {
     /// Nothing had its key.
     New,
-    /// What had its key was of a migration too, not newer, and untouched since.
+    /// The stored item came from a migration, was not newer, and was not changed since.
     Known,
-    /// What has its key is newer.
+    /// The stored item is newer.
     Kept,
 }
 
@@ -73,10 +75,12 @@ impl Writer {
         Ok(puts)
     }
 
-    /// Tells of each item whether it is new. One whose key is taken is not put, and neither is one for which there was no capacity.
+    /// Tells of each item whether it is new. One whose key is taken is not put, and neither is one
+    /// for which there was no capacity.
     ///
-    /// An INSERT is what BatchWriteItem is not: each of a batch on the condition that nobody has its key, at the price of a plain put. A reply that is lost
-    /// leaves items for [`Writer::replace`], which puts them over themselves.
+    /// An INSERT is what BatchWriteItem is not: each of a batch on the condition that nobody has
+    /// its key, at the price of a plain put. A reply that is lost leaves items for
+    /// [`Writer::replace`], which puts them over themselves.
     async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
         let statements = items.iter().map(|item| {
             let (names, values): (Vec<_>, Vec<_>) = item.attributes.iter().unzip();
@@ -115,8 +119,9 @@ impl Writer {
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
         let mut request = self.table.put_item(item.attributes.clone())
             .return_values(ReturnValue::AllOld)
-            // Stops a back-fill from overwriting what is newer: an item that the application has made (it has no version), that it has changed
-            // since (`UpdatedAt` is no longer what was migrated), or that was migrated of a later state of its row.
+            // Stops a backfill from overwriting a newer item: one that the application created (it
+            // has no version), one that it changed since (`UpdatedAt` differs from the migrated
+            // value), or one that was migrated from a later state of its row.
             .condition_expression(
                 "attribute_not_exists(PK) OR (#version <= :version AND (attribute_not_exists(UpdatedAt) OR UpdatedAt = #asOf))",
             )

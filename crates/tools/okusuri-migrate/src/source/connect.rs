@@ -13,7 +13,8 @@ use crate::{Failure, FailureKind};
 /// Which database.
 #[derive(Debug, Clone, Args)]
 pub struct Server {
-    /// PostgreSQL, as an URL or as `host=... dbname=...`. Rather in the environment, where no list of processes shows its password.
+    /// PostgreSQL, as an URL or as `host=... dbname=...`. Rather in the environment, where no list
+    /// of processes shows its password.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub source: String,
     /// The schema that has the tables.
@@ -29,8 +30,9 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Opens a connection, whose session speaks UTC and ISO dates.
 ///
-/// With `sslmode=require` it is encrypted, and the server's certificate has to be one that this machine trusts, or that is in the file of
-/// `SSL_CERT_FILE`; with `prefer`, which is what counts when nothing is said, it is encrypted where the server offers it.
+/// With `sslmode=require` it is encrypted, and the server's certificate has to be one that this
+/// machine trusts, or that is in the file of `SSL_CERT_FILE`; with `prefer`, which is what counts
+/// when nothing is said, it is encrypted where the server offers it.
 ///
 /// # Errors
 /// `source-unreachable`.
@@ -42,7 +44,7 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
     let (client, connection) = config.connect(tls()?).await.map_err(unreachable)?;
-    // Ends with the client. What goes wrong with the connection, each request tells as well.
+    // The task ends with the client. Errors of the connection also appear in each request.
     tokio::spawn(connection);
     let settings =
         "SET timezone TO 'UTC'; SET datestyle TO 'ISO'; SET extra_float_digits TO 1; SET statement_timeout TO 0";
@@ -73,8 +75,8 @@ pub fn source_failure(error: tokio_postgres::Error) -> Failure {
 
 pub(super) use source_failure as unreadable;
 
-/// An error with its causes: that of tokio-postgres says little itself. Of what the server says, its DETAIL is left out: it may be a row,
-/// with an address or a session's token in it.
+/// An error with its causes: that of tokio-postgres says little itself. Of what the server says,
+/// its DETAIL is left out: it may be a row, with an address or a session's token in it.
 fn chain(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return format!("{}: {} ({})", said.severity(), said.message(), said.code().code());

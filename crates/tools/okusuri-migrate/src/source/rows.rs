@@ -1,4 +1,5 @@
-//! Rows as PostgreSQL tells them in JSON (`row_to_json`): the lines of an export, and what a trigger hands over.
+//! Rows as PostgreSQL tells them in JSON (`row_to_json`): the lines of an export, and what a
+//! trigger hands over.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -24,7 +25,8 @@ pub enum TimeError {
 }
 
 impl Time {
-    /// The moment. One without an offset is taken as the clock of `zone` showed it: the first of two, and behind a gap as far as it lies in it.
+    /// The moment. One without an offset is taken as the clock of `zone` showed it: the first of
+    /// two, and behind a gap as far as it lies in it.
     ///
     /// # Errors
     /// When it is none.
@@ -125,7 +127,8 @@ pub struct NotificationSetting {
     pub user_id: Option<String>,
     pub platform: Option<String>,
     pub is_enabled: Option<bool>,
-    /// JSON as text, in some versions a column of its own kind: as it came, so that it goes back into the same one.
+    /// JSON as text, in some versions a column of its own kind: as it came, so that it goes back
+    /// into the same one.
     pub subscription: Option<Value>,
     pub created_at: Option<Time>,
     pub updated_at: Option<Time>,

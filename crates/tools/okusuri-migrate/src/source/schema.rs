@@ -1,4 +1,4 @@
-//! Whether the source's tables are what this tool knows, column by column: what it does not know would be lost.
+//! Checks the source's tables column by column. An unknown column would be lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,8 @@ use super::Table;
 use super::connect::unreadable;
 use crate::{Failure, FailureKind};
 
-/// A column: its name, and the types that it may have, as `format_type` spells them up to a bracket.
+/// A column: its name, and the types that it may have, as `format_type` spells them up to a
+/// bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column(pub &'static str, pub &'static [&'static str]);
 
@@ -20,11 +21,12 @@ pub(super) const TIME: &[&str] = &["timestamp without time zone", "timestamp wit
 /// The columns of each table as found: name and type.
 pub type Columns = BTreeMap<Table, BTreeMap<String, String>>;
 
-/// Reads the tables' columns, and refuses what is missing, is of another type, or is unknown and not in `ignored` (`table.column`).
-/// Also gives the schema's tables that are left behind.
+/// Reads the tables' columns. Refuses a column that is missing, has another type, or is unknown and
+/// not in `ignored` (`table.column`). Also returns the schema's tables that are not migrated.
 ///
 /// # Errors
-/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`, each naming all that are.
+/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`,
+/// each naming all that are.
 pub async fn check_schema<C: GenericClient + Sync>(
     client: &C,
     schema: &str,

@@ -1,4 +1,4 @@
-//! What is known of all rows together: whose users go along, and which of two rows with one key does.
+//! Conflicts among all rows: the users who are migrated, and the winner of two rows with one key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use crate::source::Row;
 #[derive(Debug, Default)]
 pub(super) struct ConflictResolver {
     users: HashMap<String, UserStatus>,
-    /// Who has each key that a row stands or falls with, by its hash.
+    /// The holder of each key without which a row cannot be migrated, by its hash.
     holders: HashMap<u128, Holder>,
-    /// Who would like to have each other key: of those the best whose row stands has it.
+    /// The candidates for each other key. The best candidate with a migrated row gets it.
     claims: HashMap<u128, Vec<Claim>>,
     /// Rows whose fate is known: a table without its primary key may have the very same row twice.
     decided: HashSet<u128>,
@@ -28,7 +28,7 @@ enum UserStatus {
     Unverified,
 }
 
-/// By rank, and then by the row's own hash: so it is the same whoever came first.
+/// By rank, and then by the row's own hash, so the order of the rows does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Holder {
     rank: Rank,
@@ -94,7 +94,8 @@ impl ConflictResolver {
         claims.map(|claim| claim.holder).max().map(|holder| holder.row)
     }
 
-    /// What becomes of a row that could be carried over if it were alone; removes the items that it does not bring along.
+    /// What becomes of a row that could be carried over if it were alone; removes the items that it
+    /// does not bring along.
     pub(super) fn resolve(&mut self, row: &Row, line: &str, items: &mut Vec<Item>) -> RowOutcome {
         if let Some(reject) = self.of_user(row) {
             return RowOutcome::Rejected(reject);

@@ -10,13 +10,17 @@ use store::okusuri::rows::Row;
 
 use super::{Reason, Reject};
 
-/// The attribute that says how new the row was that an item was made of: microseconds since 1970 of its last change. What the application writes by itself has none.
+/// The attribute that says how new the row was that an item was made of: microseconds since 1970 of
+/// its last change. What the application writes by itself has none.
 pub const VERSION: &str = "MigratedVersion";
 
-/// The attribute with `UpdatedAt` as it was migrated: while both are equal, nobody else has written the item.
+/// The attribute with `UpdatedAt` as it was migrated: while both are equal, nobody else has written
+/// the item.
 pub const AS_OF: &str = "MigratedUpdatedAt";
 
-/// [The most bytes of an item](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items), its names included.
+/// [The most bytes of an
+/// item](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items),
+/// its names included.
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
 
 /// Which of two items with one key is carried over: the greater.
@@ -56,7 +60,8 @@ impl Item {
     pub(super) fn new<R: Row>(row: &R, at: Timestamp) -> Result<Self, Reject> {
         let version = at.as_microsecond();
         let key = row.key();
-        // A row of plain texts, numbers and times always is one; what cannot be an item is too large, or nothing.
+        // A row of plain texts, numbers and times always is one; what cannot be an item is too
+        // large, or nothing.
         let mut attributes =
             store::okusuri::item(row).map_err(|error| Reject::because(Reason::InvalidId, error.to_string()))?;
         if let Some(updated_at) = attributes.get("UpdatedAt").cloned() {
@@ -100,7 +105,8 @@ pub(crate) fn key_hash(partition: &str, sort: &str) -> u128 {
     hash(&[partition.as_bytes(), b"\0", sort.as_bytes()])
 }
 
-/// What stands for all that an item says: the same for the same attributes, however numbers are written and sets are ordered.
+/// What stands for all that an item says: the same for the same attributes, however numbers are
+/// written and sets are ordered.
 pub(crate) fn item_hash(attributes: &HashMap<String, AttributeValue>) -> u128 {
     let spelled: BTreeMap<_, _> = attributes.iter().map(|(name, value)| (name, spell(value))).collect();
     hash(&[serde_json::to_string(&spelled).unwrap_or_default().as_bytes()])
@@ -150,7 +156,9 @@ fn unspell(value: Spelling) -> AttributeValue {
     value.into()
 }
 
-/// [TransformArguments DynamoDB counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html), rounded up.
+/// [TransformArguments DynamoDB
+/// counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html),
+/// rounded up.
 fn size(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),

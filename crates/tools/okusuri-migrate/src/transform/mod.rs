@@ -1,4 +1,5 @@
-//! `okusuri-migrate transform`: rows become items, always the same of the same, in whatever order they come.
+//! `okusuri-migrate transform`: rows become items, always the same of the same, in whatever order
+//! they come.
 
 mod conflicts;
 mod item;
@@ -33,7 +34,7 @@ pub use reject::{Reason, Reject};
 /// The name of the manifest of the items: they count once it is there.
 pub const ITEMS: &str = "items.json";
 
-/// The name of the file of what is not carried over.
+/// The name of the file of rejected rows.
 pub const REJECTS: &str = "rejects.jsonl";
 
 /// How many files the items are in, by the hash of their key: each is sorted in memory.
@@ -46,24 +47,26 @@ pub struct Arguments {
     folder: RunFolderArgument,
     #[command(flatten)]
     transform: TransformArguments,
-    /// Makes the items once more in a run that has some; what was loaded of those is not removed.
+    /// Makes the items again in a run that has some. Items that were loaded are not removed.
     #[arg(long)]
     again: bool,
-    /// Tells what would be rejected; writes nothing.
+    /// Prints the rejects without writing anything.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// What is to be said of the rows that they do not say themselves.
+/// Facts about the rows that the rows do not contain.
 #[derive(Debug, Clone, Args)]
 pub struct TransformArguments {
     /// The zone of the clock by which times without one were written, mostly the server's: `UTC`.
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub source_zone: TimeZone,
-    /// The zone that the users live in: it makes a day of the moment of a log, and is what their profiles begin with.
+    /// The zone that the users live in: it makes a day of the moment of a log, and is what their
+    /// profiles begin with.
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub log_zone: TimeZone,
-    /// A file with the service's secret (`OkusuriKeySecret`), under which the tokens of logins elsewhere are encrypted.
+    /// A file with the service's secret (`OkusuriKeySecret`), under which the tokens of logins
+    /// elsewhere are encrypted.
     #[arg(long, value_name = "FILE", required_unless_present = "without_tokens")]
     pub key_file: Option<PathBuf>,
     /// Leaves the tokens of logins elsewhere behind; the logins themselves go along.
@@ -118,13 +121,14 @@ pub struct Options {
     pub source_zone: TimeZone,
     /// Where the users live: in which zone a log's moment is a date, and their profiles' zone.
     pub log_zone: TimeZone,
-    /// When the rows were read: what has expired by then is not carried over.
+    /// The time when the rows were read. Rows that had expired by then are not migrated.
     pub as_of: Timestamp,
     /// What encrypts the tokens of logins elsewhere; without it they are left behind.
     pub vault: Option<Vault>,
 }
 
-/// The items of a row, or why it has none. Knows only this row: whose user is gone, or which row is older than another of the same key, is for the caller to see.
+/// The items of a row, or why it has none. Knows only this row: whose user is gone, or which row is
+/// older than another of the same key, is for the caller to see.
 ///
 /// # Errors
 /// When the row cannot be carried over, or need not be.
@@ -132,13 +136,14 @@ pub fn items_of(row: &Row, options: &Options) -> Result<Vec<Item>, Reject> {
     rows::transform_row(row, options).map(|carried| carried.items)
 }
 
-/// Whether a user has proved to have the address. The logins of one who has not are left behind: somebody else may
-/// have registered the address and linked a login of their own, and would come in by it for ever.
+/// Whether the user's address is verified. The logins of an unverified user are not migrated:
+/// someone else may have registered the address and linked their own login, and could sign in with
+/// it for ever.
 pub(crate) fn is_verified(user: &source::User) -> bool {
     user.email_verified == Some(true)
 }
 
-/// What was made of an export.
+/// The items made from an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Items {
@@ -281,7 +286,7 @@ impl Transform<'_> {
     }
 }
 
-/// What is written; nothing on a dry run.
+/// The output files; none in a dry run.
 struct TransformOutput {
     /// The items unsorted, each behind the hash of its key.
     parts: Vec<LineWriter>,
@@ -350,7 +355,8 @@ impl TransformOutput {
             while let Some(line) = unsorted.next_line()? {
                 all.push(line.to_owned());
             }
-            // By the hash of their keys: who loads them in this order spreads them over all partitions.
+            // By the hash of their keys: who loads them in this order spreads them over all
+            // partitions.
             all.sort_unstable();
             let name = format!("{n:02x}");
             let mut sorted = LineWriter::create(run.path(&Items::file(&name)))?;

@@ -1,4 +1,4 @@
-//! What is not carried over, and why.
+//! Rows that are not migrated, with the reasons.
 
 /// Why a row, or one item of a row, is not carried over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,11 +11,13 @@ pub enum Reason {
     SingleUse,
     /// `password`: the hash of a password, with which nobody can sign in any more.
     Password,
-    /// `unverified-user`: a login of a user who never proved to have the address: somebody else may have linked it.
+    /// `unverified-user`: a login of a user who never proved to have the address: somebody else may
+    /// have linked it.
     UnverifiedUser,
     /// `orphan`: its user is not there, or was rejected.
     Orphan,
-    /// `duplicate-email`: another user has the same address once it is normalised; this one keeps it in the profile, but is not found by it.
+    /// `duplicate-email`: another user has the same address once it is normalised; this one keeps
+    /// it in the profile, but is not found by it.
     DuplicateEmail,
     /// `duplicate-log-of-day`: another log of the day is newer.
     DuplicateLogOfDay,

@@ -21,7 +21,8 @@ const URL_BYTES_MAX: usize = 2_048;
 /// The largest picture that lies in the table, bytes.
 const IMAGE_BYTES_MAX: usize = 256 * 1024;
 
-/// The longest id of a user at a provider ([OpenID Connect, 2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)).
+/// The longest id of a user at a provider ([OpenID Connect,
+/// 2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)).
 const SUBJECT_CHARS_MAX: usize = 255;
 
 /// What a row becomes.
@@ -143,7 +144,7 @@ fn user(row: &User, options: &Options, left_out: &mut Vec<Reject>) -> Result<Vec
         match Email::new(text) {
             Ok(email) => {
                 let owner = rows::EmailOwner { email: email.to_string(), user_id, created_at };
-                // Who has proved to have the address comes before who has not, and then who came first.
+                // Verified users come before unverified ones, then earlier users before later ones.
                 let rank = Rank(email_verified.into(), -created_at.as_microsecond());
                 items.push(Item::new(&owner, updated_at)?.ranked(rank, OnConflict::Item(Reason::DuplicateEmail)));
             }
@@ -343,7 +344,7 @@ fn notification_setting(
     };
     items.push(Item::new(&subscription, updated_at)?.ranked(rank, OnConflict::Row(Reason::Duplicate)));
     if is_enabled {
-        // The old application reminded everybody in the evening whom it could reach.
+        // The old application reminded every user with a subscription, in the evening.
         let id = UserId::new(user_id.clone()).map_err(|error| reject(Reason::InvalidId, error.to_string()))?;
         let due_at = next_due(REMINDER_TIME_DEFAULT, &options.log_zone, options.as_of);
         let reminder = rows::Reminder {

@@ -85,7 +85,8 @@ fn world() -> impl Strategy<Value = World> {
     tables.prop_map(|(users, logs, accounts, sessions, settings)| [users, logs, accounts, sessions, settings].concat())
 }
 
-/// What becomes of a world: the manifest of the items, the lines of its files, and the rejects in some fixed order.
+/// What becomes of a world: the manifest of the items, the lines of its files, and the rejects in
+/// some fixed order.
 fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
     let temp = tempfile::tempdir().unwrap();
     let run = Run::open(&RunFolderArgument { run: temp.path().join("run") }).unwrap();
