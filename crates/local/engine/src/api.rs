@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 /// The protocol's media type.
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 
-/// The checksum that AWS's clients compare a reply's body with.
+/// The checksum header. AWS clients verify it against the reply's body.
 pub(crate) const CRC32_HEADER: &str = "x-amz-crc32";
 
-/// An error as the API spells it.
+/// An API error: HTTP status and JSON body.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
@@ -26,43 +26,46 @@ impl ApiError {
         Self { status: StatusCode::BAD_REQUEST, body }
     }
 
-    /// The engine's own failure: a 500, which clients retry. What happened goes to the log, not to the caller.
+    /// An internal failure of the engine: a 500, which clients retry. The cause goes to the log
+    /// only.
     pub(crate) fn internal(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the engine could not answer");
         Self::internal_on_purpose()
     }
 
-    /// The same without a cause to log, for faults on purpose.
+    /// The same reply without a log entry, for injected faults.
     pub(crate) fn internal_on_purpose() -> Self {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, ..Self::new("InternalServerError", "Internal server error") }
     }
 
-    /// The request's members are not what the operation takes.
+    /// The request's parameters are invalid.
     pub(crate) fn validation(message: impl Into<String>) -> Self {
         Self::new("ValidationException", message)
     }
 
-    /// No such table, stream or shard.
+    /// The table, stream or shard does not exist.
     pub(crate) fn not_found(what: impl std::fmt::Display) -> Self {
         Self::new("ResourceNotFoundException", format!("Requested resource not found: {what}"))
     }
 
-    /// The caller may not do this; `sentence` says what.
+    /// The caller lacks the permission; `sentence` is the message to the caller.
     pub(crate) fn denied(sentence: String) -> Self {
         let mut error = Self::new("AccessDeniedException", "");
-        // Services that share one way of authorisation share its spelling, which is not that of DynamoDB's own errors.
+        // The services' shared authorization code has its own `__type` prefix, unlike DynamoDB's
+        // errors.
         error.body = json!({ "__type": "com.amazon.coral.service#AccessDeniedException", "Message": sentence });
         error
     }
 
-    /// A page of another site in a browser of this machine, or a name that is not this machine's: a 403.
+    /// A 403: the request comes from a web page of another site, or its `Host` is not this machine.
     pub(crate) fn foreign_page() -> Self {
-        let told =
-            "this DynamoDB takes requests of programs on this machine, to localhost or 127.0.0.1, and of no web page";
-        Self { status: StatusCode::FORBIDDEN, ..Self::denied(told.to_owned()) }
+        let message =
+            "this DynamoDB accepts only requests from programs on this machine, sent to localhost or 127.0.0.1";
+        Self { status: StatusCode::FORBIDDEN, ..Self::denied(message.to_owned()) }
     }
 
-    /// `TransactionCanceledException`; `reasons` has one entry per action, `None` for one without fault.
+    /// `TransactionCanceledException`; `reasons` has one entry per action, `None` if that action is
+    /// fine.
     pub(crate) fn transaction_cancelled(reasons: &[Option<(&str, &str)>]) -> Self {
         let codes: Vec<&str> = reasons.iter().map(|reason| reason.map_or("None", |(code, _)| code)).collect();
         let list: Vec<Value> = reasons

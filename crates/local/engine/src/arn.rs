@@ -1,19 +1,19 @@
-//! Amazon resource names and regions, and the emulator's own spelling of them.
+//! ARNs and regions, and their conversion from the emulator's form.
 
 use http::HeaderMap;
 
-/// The account in every ARN; the emulator's own.
+/// The account id in every ARN; the emulator uses the same.
 pub(crate) const ACCOUNT: &str = dynoxide::streams::LOCAL_ACCOUNT;
 
-/// The region of a caller that names none.
+/// The region when the caller's credential names none.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// The access key id of the caller that has signed: the first part of its credential's scope.
+/// The access key id of the caller: the first part of the signature's credential scope.
 pub(crate) fn caller(headers: &HeaderMap) -> Option<&str> {
     credential(headers)?.split('/').next()
 }
 
-/// The region that the caller signed for: the third part of its credential's scope.
+/// The region that the caller signed for: the third part of the credential scope.
 pub(crate) fn region(headers: &HeaderMap) -> &str {
     credential(headers)
         .and_then(|scope| scope.split('/').nth(2))
@@ -40,29 +40,30 @@ pub(crate) fn index(region: &str, table_name: &str, index: &str) -> String {
     format!("{}/index/{index}", table(region, table_name))
 }
 
-/// The ARN of a stream; `label` as [`stream_label`] gives it.
+/// The ARN of a stream; `label` is in the form of [`stream_label`].
 pub(crate) fn stream(region: &str, table_name: &str, label: &str) -> String {
     format!("{}/stream/{label}", table(region, table_name))
 }
 
-/// Table and label of a stream's ARN, in whatever region.
+/// Table and label of a stream's ARN; the region is ignored.
 pub(crate) fn parse_stream(arn: &str) -> Option<(&str, &str)> {
     let resource = arn.strip_prefix("arn:aws:dynamodb:")?.split_once(":table/")?.1;
     resource.split_once("/stream/")
 }
 
-/// The table of a `TableName` parameter, which may be the table's ARN.
+/// The table's name from a `TableName` parameter, which may also be the table's ARN.
 pub(crate) fn table_name(name_or_arn: &str) -> &str {
     name_or_arn.split_once(":table/").map_or(name_or_arn, |(_, name)| name)
 }
 
-/// AWS's spelling of a stream's label, `2025-10-02T10:30:00.000`, from the emulator's, seconds and nanoseconds.
+/// Converts the emulator's stream label (`seconds.nanoseconds`) to AWS's form,
+/// `2025-10-02T10:30:00.000`.
 pub(crate) fn stream_label(emulator_label: &str) -> Option<String> {
     let timestamp = jiff::Timestamp::from_microsecond(label_us(emulator_label)?).ok()?;
     Some(timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3f").to_string())
 }
 
-/// When a stream was made, microseconds since the epoch, from the emulator's label.
+/// The creation time of a stream, from the emulator's label, in microseconds since the epoch.
 pub(crate) fn label_us(emulator_label: &str) -> Option<i64> {
     let (seconds, nanoseconds) = emulator_label.split_once('.')?;
     let (seconds, nanoseconds) = (seconds.parse::<i64>().ok()?, nanoseconds.parse::<i64>().ok()?);
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_region_is_the_one_that_was_signed_for() {
+    fn the_region_comes_from_the_signature() {
         let mut headers = HeaderMap::new();
         assert_eq!(region(&headers), "us-east-1");
         let scope = "AWS4-HMAC-SHA256 Credential=local/20251002/eu-north-1/dynamodb/aws4_request, Signature=0";
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_named_as_aws_names_it() {
+    fn a_stream_arn_has_the_form_of_aws() {
         let label = stream_label("1759401000.000250000").unwrap_or_default();
         assert_eq!(label, "2025-10-02T10:30:00.000");
         let arn = stream("us-east-1", "qit-db-local", &label);

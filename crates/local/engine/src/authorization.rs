@@ -1,7 +1,8 @@
-//! What a request asks to be allowed, spelled as policies spell it, and whoever decides on it.
+//! Translates a request into the accesses that IAM policies name, and asks an [`Authorizer`].
 //!
-//! Sources: <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>,
-//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html>.
+//! Sources:
+//! <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>,
+//!  <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html>.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -15,30 +16,31 @@ use crate::database::Database;
 use crate::streams;
 use crate::throttle::{TableSchema, queried_key};
 
-/// Decides who may do what. The engine itself lets everybody do everything.
+/// Decides whether a caller may do an access. Without one, the engine allows every request.
 pub trait Authorizer: Debug + Send + Sync {
-    /// Whether requests of this caller, an access key id, are to be judged at all.
+    /// Whether requests of this caller (an access key id) are checked at all.
     fn applies_to(&self, caller: &str) -> bool;
 
-    /// Whether the caller may do this.
+    /// Checks whether the caller may do this.
     ///
     /// # Errors
-    /// The sentence that it is told in an `AccessDeniedException`.
+    ///  The message for the caller, sent in an `AccessDeniedException`.
     fn authorize(&self, caller: &str, access: &Access) -> Result<(), String>;
 }
 
-/// One thing that a request does: one action on one resource.
+/// One action on one resource. One request may need several accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// `dynamodb:PutItem`. A transaction is as many accesses as it has parts, each under the name of its part.
+    /// `dynamodb:PutItem`. A transaction needs one access for each of its actions.
     pub action: String,
-    /// The ARN of the table, index or stream; `*` for an action that names none.
+    /// The ARN of the table, index or stream; `*` if the action names none.
     pub resource: String,
-    /// `dynamodb:LeadingKeys`: the partition keys that the request names, each once; none for a scan.
+    /// `dynamodb:LeadingKeys`: the partition keys that the request names, without duplicates. Empty
+    /// for a scan.
     pub leading_keys: Vec<String>,
 }
 
-/// What tables look like, remembered: each request asks for it.
+/// A cache of table schemas: every checked request needs one.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache(Mutex<HashMap<String, Arc<TableSchema>>>);
 
@@ -53,7 +55,7 @@ impl SchemaCache {
         Some(schema)
     }
 
-    /// Forgets all of them when `operation` may have changed one.
+    /// Clears the cache if `operation` may change a schema.
     pub(crate) fn changed_by(&self, operation: &str) {
         if matches!(operation, "CreateTable" | "UpdateTable" | "DeleteTable") {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -61,7 +63,7 @@ impl SchemaCache {
     }
 }
 
-/// Everything that `call` does. Waits for SQLite the first time that a table is named.
+/// All accesses that `call` needs. Reads SQLite the first time that a table is named.
 pub(crate) fn accesses(database: &Database, schemas: &SchemaCache, call: &Call) -> Vec<Access> {
     let request: Value = serde_json::from_slice(&call.body).unwrap_or_default();
     let reader = Reader { database, schemas, region: arn::region(&call.headers) };
@@ -82,7 +84,7 @@ pub(crate) fn accesses(database: &Database, schemas: &SchemaCache, call: &Call) 
     }
 }
 
-/// The action that authorises a part of a transaction.
+/// The action that permits one action of a transaction.
 fn part_action(name: &str) -> &str {
     match name {
         "Get" => "GetItem",
@@ -101,7 +103,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A request, or a part of one, that has `Item` or `Key`.
+    /// A request, or one entry of a request, that has `Item` or `Key`.
     fn item(&self, action: &str, request: &Value) -> Access {
         let table = table_name(request);
         self.access(action, arn::table(self.region, table), self.keys(table, [request]))
@@ -109,7 +111,7 @@ impl Reader<'_> {
 
     fn batch(&self, action: &str, table: &str, parts: &Value) -> Access {
         let table = arn::table_name(table);
-        // A read lists keys; a write lists maps of one request each.
+        // `BatchGetItem` lists keys. `BatchWriteItem` lists objects with one request each.
         let keys = match parts["Keys"].as_array() {
             Some(keys) => {
                 let parts: Vec<Value> = keys.iter().map(|key| serde_json::json!({ "Key": key })).collect();
@@ -142,7 +144,7 @@ impl Reader<'_> {
         self.access(operation, resource, Vec::new())
     }
 
-    /// `Scan`, and what concerns tables and not items.
+    /// `Scan`, and the operations on whole tables.
     fn table(&self, operation: &str, request: &Value) -> Access {
         let table = table_name(request);
         let resource = if table.is_empty() { "*".to_owned() } else { self.table_or_index(table, request) };
@@ -156,7 +158,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The partition keys of what is put or named by key, each once.
+    /// The partition keys in the `Key` or `Item` of each request, without duplicates.
     fn keys<'v>(&self, table: &str, requests: impl IntoIterator<Item = &'v Value>) -> Vec<String> {
         let Some(schema) = self.schemas.of(self.database, table) else { return Vec::new() };
         let Some(name) = schema.partition_key(None) else { return Vec::new() };
@@ -176,7 +178,7 @@ fn table_name(request: &Value) -> &str {
     arn::table_name(request["TableName"].as_str().unwrap_or_default())
 }
 
-/// A key's value as a condition sees it.
+/// A key's value as a policy condition compares it.
 fn text(value: &Value) -> Option<String> {
     ["S", "N", "B"].iter().find_map(|kind| value[kind].as_str()).map(str::to_owned)
 }

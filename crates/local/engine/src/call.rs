@@ -3,10 +3,10 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Uri};
 
-/// A request to the table or the streams API, read whole.
+/// A request to the table API or the streams API, with its whole body.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// `PutItem`; empty when the request names none.
+    /// Such as `PutItem`; empty if the request names none.
     pub(crate) operation: String,
     pub(crate) method: Method,
     pub(crate) uri: Uri,

@@ -1,7 +1,8 @@
-//! The database file: opening it, the index that its stream table lacks, and the second connection that reads streams.
+//! The database file: opens it, adds an index to the stream table, and opens a second connection
+//! for reading streams.
 //!
-//! This leans on the emulator's private schema, which is why its version is pinned and [`Database::open`] refuses a
-//! stream table with other columns.
+//! This depends on the emulator's private schema. Therefore the emulator's version is pinned, and
+//! [`Database::open`] rejects a stream table with other columns.
 
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use crate::streams::Streams;
 use crate::{EngineError, Storage};
 
-/// The columns of the emulator's stream table, in order, as its version 3.2.0 makes them.
+/// The columns of the emulator's stream table in order, as version 3.2.0 creates them.
 const STREAM_TABLE_COLUMNS: [&str; 11] = [
     "id",
     "table_name",
@@ -29,24 +30,25 @@ const STREAM_TABLE_COLUMNS: [&str; 11] = [
     "event_id",
 ];
 
-/// Without it, each write to a table with a stream reads all of the stream's records for the next sequence number.
+/// Without this index, each write to a table with a stream scans all of the stream's records to
+/// find the next sequence number.
 const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS _tidemark_stream_order
     ON _stream_records(table_name, CAST(sequence_number AS INTEGER))";
 
-/// How long the second connection waits while the emulator writes.
+/// How long the second connection waits for the emulator's write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where Linux keeps files in memory.
+/// Linux keeps files in this folder in memory.
 const MEMORY_FOLDER: &str = "/dev/shm";
 
-/// How the folders of [`Storage::Memory`] are called; the process's id follows.
+/// The folder names of [`Storage::Memory`] begin with this; the process id follows.
 const FOLDER_PREFIX: &str = "tidemark-";
 
 /// The open database.
 pub(crate) struct Database {
     /// The emulator's handle.
     pub(crate) tables: dynoxide::Database,
-    /// The streams, through a connection of their own: readers do not wait for writers.
+    /// The streams, on their own connection, so that readers do not wait for writers.
     pub(crate) streams: Streams,
 }
 
@@ -57,13 +59,15 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens or makes the database. The folder, that of [`Storage::Memory`], is deleted when it is dropped.
+    /// Opens or creates the database. The folder is returned for [`Storage::Memory`] only; dropping
+    /// it deletes it.
     pub(crate) fn open(storage: &Storage, stream_shards: u16) -> Result<(Self, Option<TempDir>), EngineError> {
         let (path, folder) = place(storage)?;
         let text = path.to_str().ok_or_else(|| EngineError::Database(format!("{} is not UTF-8", path.display())))?;
         let tables = dynoxide::Database::new(text).map_err(refused)?;
-        // In memory nothing outlives the process, so nothing waits for the disk. In a file the write-ahead log is
-        // synced at checkpoints only: that survives a crash of the process, at many times the speed of a sync per write.
+        // `Memory` does not outlive the process, so no write is synced to disk. `File` syncs the
+        // write-ahead log at checkpoints only: no loss when the process crashes, and much faster
+        // than a sync per write.
         match storage {
             Storage::Memory => tables.enable_bulk_loading().map_err(refused)?,
             Storage::File(_) => tables.disable_bulk_loading().map_err(refused)?,
@@ -75,7 +79,7 @@ impl Database {
         Ok((Self { tables, streams }, folder))
     }
 
-    /// Deletes expired items and trims the streams. Gives the number of items deleted.
+    /// Deletes expired items and trims the streams. Returns the number of deleted items.
     pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
         let expired = self.tables.sweep_ttl().map_err(refused)?;
         self.streams.trim()?;
@@ -106,7 +110,8 @@ fn place(storage: &Storage) -> Result<(PathBuf, Option<TempDir>), EngineError> {
     }
 }
 
-/// Gives the file to its owner alone, with the journals that a kill has left: SQLite gives new ones the mode of the file.
+/// Restricts the file and the journals that a killed process left to their owner. SQLite gives new
+/// journals the mode of the file.
 fn keep_private(path: &Path) -> std::io::Result<()> {
     let owner_alone = Permissions::from_mode(0o600);
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
@@ -122,7 +127,7 @@ fn keep_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Deletes what engines in memory have left whose process was killed; it would take up memory until the next boot.
+/// Deletes the in-memory databases of killed processes, which would use memory until the next boot.
 fn remove_abandoned(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -132,7 +137,8 @@ fn remove_abandoned(parent: &Path) {
             continue;
         };
         if !Path::new("/proc").join(process).exists() {
-            // Another engine that starts now may be faster; then there is nothing left to delete.
+            // Another engine that starts now may delete the folder first; then this fails, which is
+            // fine.
             if let Err(error) = std::fs::remove_dir_all(entry.path()) {
                 tracing::debug!(%error, "could not delete an abandoned folder");
             }
@@ -165,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// The emulator's statement for the next sequence number, run by every write to a table with a stream.
+    /// The emulator runs this statement at every write to a table with a stream.
     const NEXT_SEQUENCE_NUMBER: &str =
         "SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1 FROM _stream_records WHERE table_name = ?1";
 
@@ -203,10 +209,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_has_left_in_memory_is_deleted() {
+    fn the_memory_folder_of_a_killed_process_is_deleted() {
         let parent = tempfile::tempdir().unwrap();
         let folder = |process: &str| parent.path().join(format!("{FOLDER_PREFIX}{process}-abc"));
-        // Process ids end far below this one.
+        // Process ids are far below this number.
         let (own, dead) = (folder(&std::process::id().to_string()), folder("4294967295"));
         for folder in [&own, &dead, &folder("foreign")] {
             std::fs::create_dir(folder).unwrap();
@@ -216,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_database_is_its_owners_alone_also_one_that_was_everybodys() {
+    fn only_the_owner_can_read_a_database_even_one_that_was_public() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data").join("db.sqlite");
         let storage = Storage::File(path.clone());
@@ -231,14 +237,14 @@ mod tests {
                 let mode = std::fs::metadata(name).unwrap().permissions().mode();
                 assert_eq!(mode & 0o777, 0o600, "{} after {was:?}", name.display());
             }
-            // A journal outlives a process that is killed.
+            // The journal of a killed process remains.
             std::mem::forget(database);
         }
         assert_eq!(std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]
-    fn a_stream_table_of_another_shape_is_refused() {
+    fn a_stream_table_with_other_columns_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let storage = Storage::File(folder.path().join("db.sqlite"));
         drop(Database::open(&storage, 1).unwrap());

@@ -1,4 +1,5 @@
-//! The emulator's own server, on a thread and a runtime of its own: its handlers block on one mutex, and must not hold up ours.
+//! The emulator's server, on its own thread and runtime. Its handlers block on one mutex and must
+//! not block the proxy's runtime.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::thread::JoinHandle;
@@ -6,13 +7,13 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// Threads that answer requests. They take turns on one mutex; the second parses while the first holds it.
+/// Threads that answer requests. They share one mutex; the second parses while the first holds it.
 const WORKERS: usize = 2;
 
-/// How long the runtime waits for a request that is under way when it stops.
+/// How long the runtime waits for running requests when it stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// The running emulator; the default is one that has stopped. Dropping it stops it.
+/// The running emulator; the default value is a stopped one. Dropping it stops it.
 #[derive(Debug, Default)]
 pub(crate) struct Emulator {
     addr: Option<SocketAddr>,
@@ -43,7 +44,7 @@ impl Emulator {
         Ok(Self { addr: Some(addr), stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) fn addr(&self) -> SocketAddr {
         self.addr.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
     }
@@ -57,8 +58,9 @@ impl Emulator {
     }
 }
 
-/// One of 16 million loopback addresses. The emulator lets every web page in, and only the proxy is guarded: a page would have to
-/// find this address and its port first. Where a system has 127.0.0.1 alone (macOS), only the port is to be found.
+/// One of 16 million loopback addresses. The emulator accepts requests of every web page, and only
+/// the proxy checks the origin. A hostile page would have to find this address and its port. On a
+/// system that has only 127.0.0.1 (macOS), it would have to find the port only.
 fn secret_address() -> Ipv4Addr {
     Ipv4Addr::new(127, fastrand::u8(1..255), fastrand::u8(..), fastrand::u8(1..255))
 }
@@ -69,7 +71,7 @@ async fn serve(
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
     let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
-    // The proxy's idle connections would hold a graceful end open, so the end of the signal is the end of serving.
+    // A graceful shutdown would wait for the proxy's idle connections, so serving stops at once.
     tokio::select! {
         served = dynoxide::server::serve_with_shutdown(listener, tables, std::future::pending()) => served,
         _ = stopped => Ok(()),

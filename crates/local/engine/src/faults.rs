@@ -1,6 +1,7 @@
-//! Faults on purpose: what DynamoDB does on a bad day, at will and repeatable.
+//! Injected faults: DynamoDB's failures, on demand and repeatable.
 //!
-//! All are off until [`Faults::set`]. Chance comes from a seeded generator, so that a run can be replayed.
+//! All are off until [`Faults::set`]. Probabilities use a seeded generator, so that a run can be
+//! repeated.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,17 +9,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// When a fault strikes: the next so many times, and beyond that by chance.
+/// When a fault is injected: the next `next` times, after that with `probability`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chance {
-    /// The next so many times for certain; each strike counts it down.
+    /// The fault is injected this many times for certain; each time counts it down.
     pub next: u32,
-    /// Otherwise with this probability, 0 to 1.
+    /// The probability after that, 0 to 1.
     pub probability: f64,
 }
 
-/// What the caller of a failed request gets to see.
+/// How a failed request looks to its caller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureReply {
@@ -27,30 +28,32 @@ pub enum FailureReply {
     InternalServerError,
     /// The connection closes in the middle of the reply.
     ConnectionClosed,
-    /// A 400 with `ThrottlingException`, as from a partition that is too hot. For requests that fail before they are applied.
+    /// A 400 with `ThrottlingException`, as for a hot partition. Realistic only for
+    /// [`EngineFaults::fail_before`].
     Throttled,
 }
 
-/// The faults of the database. Names of operations are the API's (`PutItem`, `GetRecords`); `*` is each of them.
+/// The faults of the database. The keys are names of API operations (`PutItem`, `GetRecords`); `*`
+/// stands for all others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineFaults {
-    /// Throttle at DynamoDB's limits for one partition key: 1,000 write units and 3,000 read units a second, in the
-    /// table and in each index that a write reaches.
+    /// Throttle at DynamoDB's limits for one partition key: 1,000 write units and 3,000 read units
+    /// a second, in the table and in each index that a write reaches.
     pub throttle: bool,
     /// `TransactWriteItems` and `TransactGetItems` are cancelled with `TransactionConflict`.
     pub transaction_conflicts: Chance,
     /// The request fails and has not been applied.
     pub fail_before: BTreeMap<String, Chance>,
-    /// The request is applied, and its reply is lost.
+    /// The request is applied, and then its reply is lost.
     pub fail_after: BTreeMap<String, Chance>,
-    /// How the two above look to the caller.
+    /// How the two faults above look to the caller.
     pub failure_reply: FailureReply,
-    /// Each request waits so long first, milliseconds.
+    /// Delay before each request, milliseconds.
     pub delay_ms: u64,
 }
 
-/// The faults in force, shared by whoever sets them and the proxy, which makes them happen.
+/// The active faults, shared by the proxy and the callers that set them.
 #[derive(Debug)]
 pub struct Faults {
     state: Mutex<State>,
@@ -71,23 +74,24 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// What is in force now, with what is left of each countdown.
+    /// The active faults, with the remaining count of each countdown.
     #[must_use]
     pub fn get(&self) -> EngineFaults {
         self.lock().faults.clone()
     }
 
-    /// Replaces all of them.
+    /// Replaces all faults.
     pub fn set(&self, faults: EngineFaults) {
         self.lock().faults = faults;
     }
 
-    /// Makes chance begin anew from `seed`; it begins from 0.
+    /// Restarts the random generator from `seed`; the initial seed is 0.
     pub fn reseed(&self, seed: u64) {
         self.lock().rng = fastrand::Rng::with_seed(seed);
     }
 
-    /// How often each fault has struck since the start: `fail_before`, `fail_after`, `throttle`, `transaction_conflicts`.
+    /// How often each fault was injected since the start: `fail_before`, `fail_after`, `throttle`,
+    /// `transaction_conflicts`.
     #[must_use]
     pub fn injected(&self) -> BTreeMap<&'static str, u64> {
         self.lock().injected.clone()
@@ -105,23 +109,23 @@ impl Faults {
         *self.lock().injected.entry("throttle").or_default() += 1;
     }
 
-    /// The reply that takes the place of carrying out `operation`, if it is to fail.
+    /// The failure that replaces the execution of `operation`, if one is due.
     pub(crate) fn fails_before(&self, operation: &str) -> Option<FailureReply> {
-        self.strikes("fail_before", |faults| chance_of(&mut faults.fail_before, operation))
+        self.due_failure("fail_before", |faults| chance_of(&mut faults.fail_before, operation))
     }
 
-    /// The reply that takes the place of the one that `operation` earned, if that is to be lost.
+    /// The failure that replaces the reply to `operation`, if one is due.
     pub(crate) fn fails_after(&self, operation: &str) -> Option<FailureReply> {
-        self.strikes("fail_after", |faults| chance_of(&mut faults.fail_after, operation))
+        self.due_failure("fail_after", |faults| chance_of(&mut faults.fail_after, operation))
     }
 
-    /// Which of a transaction's `actions` conflicts, if it is to.
+    /// The index of the action that conflicts, if a conflict is due.
     pub(crate) fn conflicts(&self, actions: usize) -> Option<usize> {
-        self.strikes("transaction_conflicts", |faults| Some(&mut faults.transaction_conflicts))?;
+        self.due_failure("transaction_conflicts", |faults| Some(&mut faults.transaction_conflicts))?;
         Some(self.lock().rng.usize(..actions.max(1)))
     }
 
-    fn strikes(
+    fn due_failure(
         &self,
         kind: &'static str,
         chance: impl FnOnce(&mut EngineFaults) -> Option<&mut Chance>,
@@ -157,16 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_strikes_the_next_so_many_times_and_then_rests() {
+    fn a_fault_is_injected_the_given_number_of_times() {
         let faults = Faults::default();
         faults.set(failing("PutItem", Chance { next: 2, probability: 0.0 }));
-        let strikes: Vec<bool> = (0..4).map(|_| faults.fails_before("PutItem").is_some()).collect();
-        assert_eq!(strikes, [true, true, false, false]);
+        let injected: Vec<bool> = (0..4).map(|_| faults.fails_before("PutItem").is_some()).collect();
+        assert_eq!(injected, [true, true, false, false]);
         assert_eq!(faults.injected()["fail_before"], 2);
     }
 
     #[test]
-    fn an_operation_with_a_chance_of_its_own_does_not_take_the_common_one() {
+    fn an_operation_with_its_own_chance_ignores_the_common_one() {
         let faults = Faults::default();
         let mut plan = failing("*", Chance { next: 1, probability: 0.0 });
         plan.fail_before.insert("GetItem".to_owned(), Chance::default());
@@ -176,20 +180,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_replays_the_same_strikes() {
+    fn the_same_seed_repeats_the_same_faults() {
         let run = || {
             let faults = Faults::default();
             faults.reseed(7);
             faults.set(failing("PutItem", Chance { next: 0, probability: 0.5 }));
             (0..64).map(|_| faults.fails_before("PutItem").is_some()).collect::<Vec<_>>()
         };
-        let strikes = run();
-        assert_eq!(strikes, run());
-        assert!(strikes.contains(&true) && strikes.contains(&false));
+        let injected = run();
+        assert_eq!(injected, run());
+        assert!(injected.contains(&true) && injected.contains(&false));
     }
 
     #[test]
-    fn an_unknown_fault_is_refused() {
+    fn an_unknown_fault_is_rejected() {
         assert!(serde_json::from_str::<EngineFaults>(r#"{"throtle": true}"#).is_err());
     }
 }

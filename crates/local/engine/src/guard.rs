@@ -1,21 +1,25 @@
-//! Tells programs and a server's own pages from pages of other sites: a browser lets any site send requests to this machine.
+//! Rejects requests from pages of other sites: a browser lets any site send requests to this
+//! machine.
 //!
-//! Sources: <https://fetch.spec.whatwg.org/#origin-header>, <https://www.w3.org/TR/fetch-metadata/>.
+//! Sources: <https://fetch.spec.whatwg.org/#origin-header>,
+//! <https://www.w3.org/TR/fetch-metadata/>.
 
 use http::header::{HOST, ORIGIN};
 use http::uri::{Authority, Uri};
 use http::{HeaderMap, HeaderValue};
 
-/// Whether a request may come in: it calls this machine by a name of this machine, and it does not come from another site's page.
+/// Whether to accept a request: it names this machine as its host, and no page of another site sent
+/// it.
 ///
-/// A `Host` of another name is DNS rebinding: a site whose name leads to this machine. Programs send no `Origin`; a page sends
-/// its own, which is the server's address only for the server's pages. A browser sends a simple `GET` without an `Origin`, and says
-/// in `Sec-Fetch-Site` that another site asks.
+/// A foreign `Host` means DNS rebinding: a site's name resolves to this machine. Programs send no
+/// `Origin`. A page sends its own origin, which equals the server's address only for the server's
+/// pages. For a simple `GET`, a browser sends no `Origin`; then `Sec-Fetch-Site` tells whether
+/// another site sent it.
 #[must_use]
 pub fn admits(uri: &Uri, headers: &HeaderMap) -> bool {
     let names = || headers.get_all(HOST).iter().map(HeaderValue::as_bytes).chain(uri.authority().map(bytes));
     let own = |origin: &HeaderValue| names().any(|name| is_origin_of(origin.as_bytes(), name));
-    headers.get_all(ORIGIN).iter().all(own) && !asked_by_another_site(headers) && names().all(is_loopback)
+    headers.get_all(ORIGIN).iter().all(own) && !sent_by_another_site(headers) && names().all(is_loopback)
 }
 
 fn bytes(authority: &Authority) -> &[u8] {
@@ -26,8 +30,9 @@ fn is_origin_of(origin: &[u8], host: &[u8]) -> bool {
     origin.strip_prefix(b"http://").is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
-/// Following a link from another site shows a page to the person and to nobody else, so that stays possible.
-fn asked_by_another_site(headers: &HeaderMap) -> bool {
+/// A person may still follow a link from another site: the answer is shown to the person, and the
+/// other site cannot read it.
+fn sent_by_another_site(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
     let follows_a_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
     let same_site = is("sec-fetch-site", "same-origin") || is("sec-fetch-site", "none");
@@ -55,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_taken_for_it() {
+    fn only_names_of_this_machine_are_accepted() {
         for host in ["localhost", "localhost:3000", "LocalHost:3000", "127.0.0.1:3000", "127.1.2.3", "[::1]:3000"] {
             assert!(admitted(&[("host", host)]), "{host}");
         }
@@ -74,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_needs_no_origin_and_a_page_needs_the_servers() {
+    fn a_program_needs_no_origin_and_a_page_needs_the_origin_of_the_server() {
         assert!(admitted(&[("host", "127.0.0.1:3000")]));
         assert!(admitted(&[("host", "127.0.0.1:3000"), ("origin", "http://127.0.0.1:3000")]));
         for origin in [
@@ -97,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn another_site_may_link_here_and_do_nothing_else() {
+    fn another_site_may_only_link_to_a_page() {
         let asks = |site, mode, dest| {
             admitted(&[
                 ("host", "localhost:3000"),

@@ -1,12 +1,12 @@
-//! What DynamoDB does in the background: expired items are deleted, stream records older than a day are trimmed.
+//! DynamoDB's background work: deletes expired items, and trims stream records older than a day.
 
 use std::sync::Weak;
 use std::time::Duration;
 
 use crate::proxy::Proxy;
 
-/// How often. AWS deletes expired items within a few days; here it is prompt enough to watch, and rare enough that
-/// reading every table with a TTL costs nothing.
+/// Interval of the sweeps. AWS deletes expired items within a few days. A minute is short enough to
+/// watch, and long enough that reading every table with a TTL costs little.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Runs until the proxy is gone.
@@ -18,7 +18,7 @@ pub(crate) async fn run(proxy: Weak<Proxy>) {
             Ok(Ok(0)) => {}
             Ok(Ok(expired)) => tracing::info!(expired, "deleted expired items"),
             Ok(Err(error)) => tracing::warn!(%error, "could not sweep"),
-            Err(error) => tracing::warn!(%error, "the sweep ended badly"),
+            Err(error) => tracing::warn!(%error, "the sweep panicked"),
         }
     }
 }

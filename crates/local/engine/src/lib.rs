@@ -1,8 +1,15 @@
-//! A DynamoDB for one machine: `dynoxide`, an embedded emulator, behind a proxy that closes its gaps.
+//! A DynamoDB for one machine: the embedded emulator `dynoxide` behind a proxy that fills its gaps.
 //!
-//! The emulator answers the table API. The proxy answers the streams API itself, straight from the emulator's stream
-//! table (several shards, open ends, trimming), knows point-in-time recovery settings, gives ARNs the caller's region,
-//! can misbehave on purpose (see [`Faults`]), and asks a [`Authorizer`] who may do what. Nothing here knows the suite's tables or functions.
+//! The emulator answers the table API. The proxy:
+//!
+//! - answers the streams API from the emulator's stream table (several shards, open shards,
+//!   trimming),
+//! - stores the settings of point-in-time recovery,
+//! - puts the caller's region into ARNs,
+//! - injects faults (see [`Faults`]),
+//! - asks an [`Authorizer`] for permission.
+//!
+//! The engine does not know the suite's tables or functions.
 
 mod api;
 mod arn;
@@ -41,71 +48,72 @@ use crate::database::Database;
 use crate::emulator::Emulator;
 use crate::proxy::Proxy;
 
-/// How long [`Engine::shutdown`] lets requests finish that are under way.
+/// How long [`Engine::shutdown`] waits for running requests.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// Where the tables live.
+/// The place of the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Storage {
-    /// In a temporary folder, in memory where the system has a memory file system; gone with the engine.
+    /// A temporary folder, in memory if the system has a memory file system. It is deleted with the
+    /// engine.
     Memory,
-    /// In this SQLite file; its folder is made when missing. A crash of the process loses nothing that was answered, a
-    /// power cut may lose the last moments.
+    /// This SQLite file; its folder is created if missing. A crash of the process loses no answered
+    /// write; a power failure may lose the last moments.
     File(PathBuf),
 }
 
-/// What [`Engine::start`] is told.
+/// The options of [`Engine::start`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where the tables live.
+    /// The place of the tables.
     pub storage: Storage,
-    /// Where the API is served; port 0 takes a free one.
+    /// The address of the API; port 0 picks a free port.
     pub listen: SocketAddr,
-    /// Shards that a new stream begins with, 1 to 1,000. A stream that exists keeps the shards it has.
+    /// Shards of a new stream, 1 to 1,000. An existing stream keeps its shards.
     pub stream_shards: u16,
 }
 
 impl Default for Options {
-    /// In memory, on a free port of the loopback interface, one shard a stream.
+    /// In memory, on a free port of the loopback interface, with one shard per stream.
     fn default() -> Self {
         Self { storage: Storage::Memory, listen: SocketAddr::from(([127, 0, 0, 1], 0)), stream_shards: 1 }
     }
 }
 
-/// Why the engine did not start, or a control request to it was not carried out.
+/// Why the engine did not start, or why a control call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The address cannot be served, most often because another process holds the port.
+    /// The address is not available, most often because another process holds the port.
     #[error("cannot listen on {address}")]
     Listen {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The data folder cannot be made, or a thread cannot be started.
+    /// The data folder cannot be created, or a thread cannot be started.
     #[error("cannot prepare the data folder")]
     Io(#[from] std::io::Error),
-    /// The database file is not one that this version can use.
+    /// This version cannot use the database file.
     #[error("cannot use the database: {0}")]
     Database(String),
-    /// SQLite refused.
+    /// SQLite returned an error.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
-    /// More or fewer initial shards than a stream can have.
-    #[error("a stream begins with 1 to {max} shards, not {0}", max = streams::SHARDS_MAX)]
+    /// The number of initial shards is out of range.
+    #[error("a stream can start with 1 to {max} shards, not {0}", max = streams::SHARDS_MAX)]
     StreamShards(u16),
-    /// The table has no stream, or the shard is not an open shard of it.
+    /// The table has no stream, or the stream has no open shard with this id.
     #[error("table {table} has no open shard {shard_id}")]
     NoOpenShard {
         /// The table's name.
         table: String,
-        /// The shard asked for.
+        /// The requested shard.
         shard_id: String,
     },
 }
 
-/// A running engine. Dropping it stops it too, without waiting for requests under way.
+/// A running engine. Dropping it also stops it, without waiting for running requests.
 #[derive(Debug)]
 pub struct Engine {
     addr: SocketAddr,
@@ -114,15 +122,17 @@ pub struct Engine {
     serving: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
     emulator: Emulator,
-    /// Of [`Storage::Memory`]; here and not with the database, which a request that outlives the engine still holds.
+    /// The folder of [`Storage::Memory`]. It is not part of the database, because a request that
+    /// outlives the engine still holds the database.
     _folder: Option<TempDir>,
 }
 
 impl Engine {
-    /// Opens the database and serves it; when this returns, requests are answered.
+    /// Opens the database and serves it. Requests are answered as soon as this returns.
     ///
     /// # Errors
-    /// When the address is taken, the folder cannot be made, or the file is not a database of this version.
+    ///  When the address is in use, the folder cannot be created, or this version cannot use the
+    /// file.
     pub async fn start(options: Options) -> Result<Self, EngineError> {
         if !(1..=streams::SHARDS_MAX).contains(&options.stream_shards) {
             return Err(EngineError::StreamShards(options.stream_shards));
@@ -135,7 +145,7 @@ impl Engine {
         let proxy = Arc::new(Proxy::new(database, emulator.addr()));
         let (stop_proxy, stopped) = oneshot::channel();
         let serving = tokio::spawn(proxy::serve(listener, Arc::clone(&proxy), async {
-            // A sender that is dropped stops the proxy like one that is used.
+            // Dropping the sender also stops the proxy.
             let _ = stopped.await;
         }));
         let housekeeping = tokio::spawn(housekeeping::run(Arc::downgrade(&proxy)));
@@ -148,19 +158,19 @@ impl Engine {
         format!("http://{}", self.addr)
     }
 
-    /// The address that is served, with the port that was taken.
+    /// The served address, with the actual port.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The faults in force, to read and to set.
+    /// The injected faults, to read and to set.
     #[must_use]
     pub fn faults(&self) -> &Arc<Faults> {
         &self.proxy.faults
     }
 
-    /// Has `authorizer` decide, from now on, on the requests of the callers that it knows. The first authorizer stays.
+    /// Makes `authorizer` check the callers that it knows. Only the first call takes effect.
     pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
         self.proxy.authorizer.get_or_init(|| authorizer);
     }
@@ -171,25 +181,27 @@ impl Engine {
         &self.proxy.throttle.clock
     }
 
-    /// Changes after each write to `table`, so that a reader of its stream can wait instead of asking. A write whose client
-    /// hung up may be missed: ask from time to time all the same.
+    /// The receiver changes after each write to `table`, so that a stream reader can wait instead
+    /// of polling. A write whose client disconnected may be missed, so a reader must still poll
+    /// from time to time.
     #[must_use]
     pub fn subscribe_to_writes(&self, table: &str) -> watch::Receiver<()> {
         self.proxy.writes.subscribe(table)
     }
 
-    /// Meters requests from now on: what they consume, and which are throttled.
+    /// Starts metering the consumed capacity and the throttled requests.
     #[must_use]
     pub fn meter(&self) -> Arc<Meter> {
         self.proxy.meter.switch_on();
         Arc::clone(&self.proxy.meter)
     }
 
-    /// Closes an open shard of a table's stream and opens its children: one for [`ShardChange::Roll`], as AWS does every few hours, two halves for
-    /// [`ShardChange::Split`], as it does under load. Gives the children's ids.
+    /// Closes an open shard and opens its children. [`ShardChange::Roll`] opens one child, as AWS
+    /// does every few hours. [`ShardChange::Split`] opens two, as AWS does under load. Returns the
+    /// ids of the children.
     ///
     /// # Errors
-    /// [`EngineError::NoOpenShard`], or SQLite's refusal.
+    ///  [`EngineError::NoOpenShard`], or an error of SQLite.
     pub async fn change_shard(
         &self,
         table: &str,
@@ -200,16 +212,17 @@ impl Engine {
         blocking(move || proxy.change_shard(&table, &shard_id, change)).await?
     }
 
-    /// Deletes expired items and trims streams now; it happens by itself every minute. Gives the number of items deleted.
+    /// Deletes expired items and trims streams now; this also runs every minute. Returns the number
+    /// of deleted items.
     ///
     /// # Errors
-    /// When the database refuses.
+    ///  When the database fails.
     pub async fn sweep(&self) -> Result<usize, EngineError> {
         let proxy = Arc::clone(&self.proxy);
         blocking(move || proxy.sweep()).await?
     }
 
-    /// Stops serving, lets requests under way finish for two seconds, and closes the database.
+    /// Stops serving, gives running requests two seconds to finish, and closes the database.
     pub async fn shutdown(mut self) {
         self.housekeeping.abort();
         self.stop_proxy.take();
@@ -217,9 +230,9 @@ impl Engine {
             self.serving.abort();
         }
         let emulator = std::mem::take(&mut self.emulator);
-        // The emulator's thread ends within its own grace, so waiting for it is bounded.
+        // The emulator's thread has its own deadline, so this wait is bounded.
         if tokio::task::spawn_blocking(move || emulator.stop()).await.is_err() {
-            tracing::warn!("the emulator's thread ended badly");
+            tracing::warn!("stopping the emulator panicked");
         }
     }
 }
@@ -231,7 +244,7 @@ impl Drop for Engine {
     }
 }
 
-/// Runs what waits for SQLite off the caller's runtime threads.
+/// Runs blocking SQLite work outside the caller's runtime threads.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, std::io::Error> {
     tokio::task::spawn_blocking(work).await.map_err(std::io::Error::other)
 }

@@ -1,6 +1,8 @@
-//! What requests consume, by table and index: asked of the emulator with each request, and taken out of the reply again.
+//! Meters the consumed capacity by table and index. The meter adds `ReturnConsumedCapacity` to each
+//! request and removes the numbers from the reply.
 //!
-//! Off until somebody wants to know. Requests that ask for themselves keep their answer; PartiQL is not metered.
+//! Off until [`crate::Engine::meter`] is called. A request that already has the parameter passes
+//! unchanged and is not metered. PartiQL is not metered.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,24 +16,24 @@ use serde_json::value::RawValue;
 
 use crate::call::Call;
 
-/// The member that asks.
-const ASKING: &str = "ReturnConsumedCapacity";
+/// The request's parameter.
+const PARAMETER: &str = "ReturnConsumedCapacity";
 
-/// The member that answers.
+/// The reply's member.
 const ANSWER: &str = "ConsumedCapacity";
 
-/// What one table, or one of its indexes, has taken since the meter was switched on.
+/// The usage of one table or index since the meter was switched on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Read capacity units.
     pub read_units: f64,
     /// Write capacity units.
     pub write_units: f64,
-    /// Requests, and parts of batches, that were throttled; of an index they are counted with its table.
+    /// Throttled requests and throttled entries of batches; those of an index count for its table.
     pub throttled: u64,
 }
 
-/// A table's name, and the index's when it is about one.
+/// A table's name, and the index's name for an index.
 pub type TableOrIndex = (String, Option<String>);
 
 /// The usage of one database.
@@ -41,7 +43,7 @@ pub struct Meter {
     used: Mutex<BTreeMap<TableOrIndex, Usage>>,
 }
 
-/// How a request is metered.
+/// Whether a request counts as reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MeteredKind {
     Reads,
@@ -71,13 +73,13 @@ impl Meter {
         self.on.store(true, Ordering::Relaxed);
     }
 
-    /// What each table and index has taken since the meter was switched on.
+    /// The usage of each table and index since the meter was switched on.
     #[must_use]
     pub fn used(&self) -> BTreeMap<TableOrIndex, Usage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes the call ask for what it consumes, where it is to be metered and does not ask already.
+    /// Adds the parameter to a call that is to be metered and does not have it.
     pub(crate) fn request_capacity(&self, call: &mut Call) -> Option<MeteredKind> {
         if !self.on.load(Ordering::Relaxed) {
             return None;
@@ -89,15 +91,16 @@ impl Meter {
         };
         let rest = call.body.strip_prefix(b"{")?;
         let has_members = rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'"');
-        // A text that only speaks of the member goes unmetered, which is better than a member twice.
-        if !has_members || call.body.windows(ASKING.len()).any(|window| window == ASKING.as_bytes()) {
+        // A body that contains the parameter's name anywhere is not metered: that is better than a
+        // duplicate parameter.
+        if !has_members || call.body.windows(PARAMETER.len()).any(|window| window == PARAMETER.as_bytes()) {
             return None;
         }
-        call.body = Bytes::from([format!("{{\"{ASKING}\":\"INDEXES\",").as_bytes(), rest].concat());
+        call.body = Bytes::from([format!("{{\"{PARAMETER}\":\"INDEXES\",").as_bytes(), rest].concat());
         Some(metered)
     }
 
-    /// Notes what a reply says, and gives the reply without it.
+    /// Records the numbers of a reply and removes them from it.
     pub(crate) fn record_reply(&self, metered: MeteredKind, body: Bytes) -> Bytes {
         let Ok(mut members) = serde_json::from_slice::<BTreeMap<Cow<'_, str>, &RawValue>>(&body) else { return body };
         let Some(answer) = members.remove(ANSWER) else { return body };
@@ -107,12 +110,12 @@ impl Meter {
             serde_json::from_str(answer.get()).map(|one| vec![one])
         };
         for consumed in one_or_many.unwrap_or_default() {
-            self.note(metered, consumed);
+            self.record(metered, consumed);
         }
         serde_json::to_vec(&members).map_or(body.clone(), Bytes::from)
     }
 
-    /// Notes that so many parts of a request were throttled.
+    /// Counts throttled entries of a request.
     pub(crate) fn throttled(&self, body: &[u8], parts: usize) {
         if !self.on.load(Ordering::Relaxed) || parts == 0 {
             return;
@@ -122,7 +125,7 @@ impl Meter {
         used.entry((table, None)).or_default().throttled += parts as u64;
     }
 
-    fn note(&self, metered: MeteredKind, consumed: Consumed) {
+    fn record(&self, metered: MeteredKind, consumed: Consumed) {
         let table_units = consumed.table.map_or(consumed.capacity_units, |table| table.capacity_units);
         let indexes =
             consumed.global_secondary_indexes.into_iter().map(|(name, units)| (Some(name), units.capacity_units));
@@ -137,7 +140,7 @@ impl Meter {
     }
 }
 
-/// The table that a request is about; of several, the first.
+/// The table of a request; of several tables, the first.
 fn first_table(request: &Value) -> Option<String> {
     if let Some(name) = request["TableName"].as_str() {
         return Some(name.to_owned());
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_asks_once_it_is_metered_and_is_else_left_as_it_is() {
+    fn only_a_metered_call_gets_the_parameter() {
         let put = r#"{"TableName": "t", "Item": {}}"#;
         let mut asking = call("PutItem", put);
         assert_eq!(meter().request_capacity(&mut asking), Some(MeteredKind::Writes));
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_noted_by_table_and_index_and_comes_without_what_nobody_asked_for() {
+    fn a_reply_is_recorded_by_table_and_index_and_loses_the_added_member() {
         let meter = meter();
         let reply = r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3.0,"Table":{"CapacityUnits":2.0},
             "GlobalSecondaryIndexes":{"i":{"CapacityUnits":1.0}}},"Attributes":{"n":{"N":"1.50"}}}"#;
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_says_nothing_of_it_is_passed_on_as_it_is() {
+    fn a_reply_without_consumed_capacity_passes_unchanged() {
         for reply in ["{}", "no JSON", r#"{"Item":{}}"#] {
             assert_eq!(meter().record_reply(MeteredKind::Reads, Bytes::from(reply)), reply);
         }

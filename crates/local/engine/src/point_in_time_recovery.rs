@@ -1,4 +1,4 @@
-//! Point-in-time recovery: the setting is kept and shown; there is nothing here to restore to.
+//! Point-in-time recovery: stores and shows the setting. The engine makes no backups.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 use crate::api::ApiError;
 use crate::arn;
 
-/// Our table: the tables whose recovery is on. A table that is made anew has a new id, and begins without.
+/// The engine's own table: the tables with recovery switched on. A recreated table has a new id,
+/// and therefore starts with recovery off.
 pub(crate) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_recovery (
     table_id TEXT PRIMARY KEY,
     enabled_at INTEGER NOT NULL,
     period_days INTEGER NOT NULL
 )";
 
-/// How long a backup is kept unless the request says otherwise: AWS's default and limit.
+/// The retention of backups, days: AWS's default and maximum.
 const PERIOD_DAYS_MAX: i64 = 35;
 
 #[derive(Deserialize)]
@@ -37,7 +38,7 @@ pub(crate) fn answers(operation: &str) -> bool {
     matches!(operation, "DescribeContinuousBackups" | "UpdateContinuousBackups")
 }
 
-/// Answers either operation; the second carries a specification. Waits for SQLite.
+/// Answers either operation; `UpdateContinuousBackups` carries a specification. Blocks on SQLite.
 pub(crate) fn answer(connection: &Connection, operation: &str, body: &[u8]) -> Result<String, ApiError> {
     let request: Request =
         serde_json::from_slice(body).map_err(|error| ApiError::new("SerializationException", error.to_string()))?;

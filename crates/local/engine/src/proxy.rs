@@ -1,4 +1,5 @@
-//! The proxy: every request comes here, is answered here or passed to the emulator, and fails here when it is to fail.
+//! The proxy: receives every request, injects faults, and answers the request or forwards it to the
+//! emulator.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -27,16 +28,16 @@ use crate::throttle::{AdmittedCall, Throttle};
 use crate::write_notifier::WriteNotifier;
 use crate::{EngineError, ShardChange, arn, guard, point_in_time_recovery, streams, tables};
 
-/// DynamoDB's limit of a request.
+/// DynamoDB's maximum size of a request.
 const REQUEST_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What the proxy works with.
+/// The state of the proxy.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     pub(crate) database: Database,
     pub(crate) faults: Arc<Faults>,
     pub(crate) throttle: Throttle,
-    /// Who decides on callers, once somebody does.
+    /// Checks the callers that it knows; empty until [`crate::Engine::set_authorizer`].
     pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
     schemas: SchemaCache,
     pub(crate) meter: Arc<Meter>,
@@ -45,12 +46,12 @@ pub(crate) struct Proxy {
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-/// Serves until `stop` ends.
+/// Serves until `stop` completes.
 pub(crate) async fn serve(listener: TcpListener, proxy: Arc<Proxy>, stop: impl Future<Output = ()> + Send + 'static) {
     let router = Router::new().fallback(answer).with_state(proxy);
     let listener = listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "replies may be delayed");
+            tracing::debug!(%error, "could not set TCP_NODELAY: replies may be delayed");
         }
     });
     if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop).await {
@@ -83,7 +84,7 @@ async fn answer(State(proxy): State<Arc<Proxy>>, request: Request<Body>) -> Resp
 }
 
 impl Proxy {
-    /// A proxy of the emulator that listens on `emulator`.
+    /// A proxy for the emulator that listens on the address `emulator`.
     pub(crate) fn new(database: Database, emulator: SocketAddr) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -92,7 +93,7 @@ impl Proxy {
         Self { database, faults, throttle, meter, authorizer, schemas, writes, emulator, client }
     }
 
-    /// Deletes expired items and trims the streams. Gives the number of items deleted.
+    /// Deletes expired items and trims the streams. Returns the number of deleted items.
     pub(crate) fn sweep(&self) -> Result<usize, EngineError> {
         let deleted = self.database.sweep()?;
         if deleted > 0 {
@@ -113,7 +114,7 @@ impl Proxy {
         Ok(children)
     }
 
-    /// Asks the authorizer, if there is one that knows the caller.
+    /// Asks the authorizer, if there is one and it knows the caller.
     async fn authorize(self: &Arc<Self>, call: &Call) -> Result<(), ApiError> {
         self.schemas.changed_by(&call.operation);
         let Some(authorizer) = self.authorizer.get() else { return Ok(()) };
@@ -129,7 +130,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Carries the call out, unless a fault comes in between.
+    /// Executes the call, unless a fault replaces it.
     async fn execute_with_faults(self: &Arc<Self>, call: Call) -> Response {
         let delay = self.faults.delay();
         if !delay.is_zero() {
@@ -145,7 +146,7 @@ impl Proxy {
         };
         match self.faults.fails_after(&operation) {
             Some(reply) => {
-                // The reply is complete before it is thrown away: the request has been applied.
+                // Reads the reply to its end first, so that the request is fully applied.
                 drop(response.into_body().collect().await);
                 failure(reply)
             }
@@ -153,7 +154,7 @@ impl Proxy {
         }
     }
 
-    /// The cancellation of a transaction that is to conflict.
+    /// The cancellation of a transaction, if a conflict is due.
     fn injected_conflict(&self, call: &Call) -> Option<ApiError> {
         if !matches!(call.operation.as_str(), "TransactWriteItems" | "TransactGetItems") {
             return None;
@@ -185,7 +186,7 @@ impl Proxy {
         }
     }
 
-    /// Carries the call out within the limits of its partition keys.
+    /// Executes the call within the limits of its partition keys.
     async fn throttled(self: &Arc<Self>, call: Call, region: String) -> Result<Response, ApiError> {
         let (proxy, request) = (Arc::clone(self), call.body.clone());
         let throttled = tokio::task::spawn_blocking(move || {
@@ -220,13 +221,14 @@ impl Proxy {
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
-    /// Passes the call to the emulator, and its reply back as it is, except for ARNs in table descriptions.
+    /// Forwards the call to the emulator. The reply is unchanged, except for ARNs in table
+    /// descriptions.
     async fn forward(&self, call: Call) -> Result<Response, ApiError> {
-        // Dropped at the end, also when the caller has hung up by then: the write may have been done.
+        // Notifies when dropped, even if the caller disconnected: the write may have been applied.
         let _notice = self.writes.notify_when_done(&call);
         let Call { operation, method, uri, mut headers, body } = call;
         let region = tables::describes_a_table(&operation).then(|| arn::region(&headers).to_owned());
-        // What concerns one connection is said anew on the other.
+        // These headers belong to one connection; the client sets its own.
         for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::EXPECT, header::CONTENT_LENGTH] {
             headers.remove(name);
         }
@@ -242,7 +244,7 @@ impl Proxy {
     }
 }
 
-/// The response with another body.
+/// The response with an edited body.
 async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result<Response, ApiError> {
     let (mut parts, body) = response.into_parts();
     let body = edit(body.collect().await.map_err(ApiError::internal)?.to_bytes());
@@ -250,7 +252,7 @@ async fn edited(response: Response, edit: impl FnOnce(Bytes) -> Bytes) -> Result
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
-/// Corrects the headers that describe a body that has been replaced.
+/// Sets the headers that describe the body.
 fn replaced(headers: &mut HeaderMap, body: &[u8]) {
     headers.insert(api::CRC32_HEADER, api::checksum(body));
     headers.insert(header::CONTENT_LENGTH, body.len().into());
@@ -270,7 +272,7 @@ fn failure(reply: FailureReply) -> Response {
     }
 }
 
-/// Answers with what `work`, which waits for SQLite, gives.
+/// Answers with the result of blocking SQLite work.
 async fn blocking(work: impl FnOnce() -> Result<String, ApiError> + Send + 'static) -> Result<Response, ApiError> {
     let body = tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)??;
     Ok(api::reply(StatusCode::OK, Bytes::from(body)))

@@ -1,15 +1,15 @@
-//! Table descriptions: the emulator's ARNs and stream labels in AWS's spelling.
+//! Table descriptions: converts the emulator's ARNs and stream labels to AWS's form.
 
 use serde_json::Value;
 
 use crate::arn;
 
-/// Whether an operation answers with a table's description.
+/// Whether the operation's reply contains a table description.
 pub(crate) fn describes_a_table(operation: &str) -> bool {
     matches!(operation, "CreateTable" | "DescribeTable" | "UpdateTable" | "DeleteTable")
 }
 
-/// The reply `body` with `region` in place of the emulator's own, and streams labelled as AWS does.
+/// The reply `body` with the caller's region and AWS's stream labels.
 pub(crate) fn in_region(body: &[u8], region: &str) -> Option<String> {
     let mut answer: Value = serde_json::from_slice(body).ok()?;
     for member in ["Table", "TableDescription"] {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_names_the_callers_region_and_a_stream_as_aws_does() {
+    fn a_description_has_the_region_of_the_caller_and_the_stream_label_of_aws() {
         let body = r#"{"Table":{"TableName":"t-1","TableArn":"arn:aws:dynamodb:dynoxide:000000000000:table/t-1",
             "LatestStreamLabel":"1759401000.000250000"}}"#;
         let answer: Value =

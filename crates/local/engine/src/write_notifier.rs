@@ -1,4 +1,4 @@
-//! Tells readers of streams when there may be something to read.
+//! Notifies stream readers when a table was written.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use tokio::sync::watch;
 use crate::arn;
 use crate::call::Call;
 
-/// Who waits for writes, by table.
+/// The senders by table. Each table with a subscriber has one.
 #[derive(Debug, Default)]
 pub(crate) struct WriteNotifier(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Tells of a call's writes when it is dropped.
+/// Notifies the subscribers of a call's tables when it is dropped.
 #[must_use]
 pub(crate) struct NotifyOnDrop<'a> {
     writes: &'a WriteNotifier,
@@ -28,7 +28,7 @@ enum Tables {
     Any,
 }
 
-/// Where the operations that write name their tables.
+/// The members in which write operations name their tables.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct TableNames<'a> {
@@ -48,20 +48,20 @@ struct TransactAction<'a> {
 }
 
 impl WriteNotifier {
-    /// Changes after each write to `table`.
+    /// The receiver changes after each write to `table`.
     pub(crate) fn subscribe(&self, table: &str) -> watch::Receiver<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(table.to_owned()).or_default().subscribe()
     }
 
-    /// Tells everybody.
+    /// Notifies all subscribers.
     pub(crate) fn notify_all(&self) {
         self.notify(&Tables::Any);
     }
 
-    /// Tells of what `call` writes once it is done.
+    /// Notifies the subscribers of `call`'s tables when the returned value is dropped.
     pub(crate) fn notify_when_done(&self, call: &Call) -> NotifyOnDrop<'_> {
-        let nobody_waits = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        let tables = if nobody_waits { Tables::These(Vec::new()) } else { written_tables(call) };
+        let no_subscribers = self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let tables = if no_subscribers { Tables::These(Vec::new()) } else { written_tables(call) };
         NotifyOnDrop { writes: self, tables }
     }
 
@@ -82,7 +82,8 @@ impl Drop for NotifyOnDrop<'_> {
     }
 }
 
-/// The tables that a call writes to. What is not known to read or to name them, PartiQL for one, may write to any.
+/// The tables that a call writes to. An unknown operation, or one that names no table (such as
+/// PartiQL), may write to any table.
 fn written_tables(call: &Call) -> Tables {
     let operation = call.operation.as_str();
     let reads = matches!(operation, "Query" | "Scan" | "BatchGetItem" | "TransactGetItems");
@@ -135,11 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_for_a_table_are_told_when_the_call_is_done_or_given_up() {
+    fn subscribers_of_a_table_are_notified_when_the_call_ends_or_is_dropped() {
         let writes = WriteNotifier::default();
         let (mut a, mut b) = (writes.subscribe("a"), writes.subscribe("b"));
         let notice = writes.notify_when_done(&call("PutItem", &json!({ "TableName": "a" })));
-        assert!(!a.has_changed().unwrap(), "nothing is written_tables yet");
+        assert!(!a.has_changed().unwrap(), "nothing is written yet");
         drop(notice);
         assert!(a.has_changed().unwrap() && !b.has_changed().unwrap());
         a.mark_unchanged();

@@ -1,4 +1,4 @@
-//! Who may do what is asked before anything happens, request by request, in the words of policies.
+//! Each request is authorized before it has an effect, with the names that IAM policies use.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,7 +9,7 @@ use common::{Wire, item, start};
 use serde_json::{Value, json};
 use tidemark_engine::{Access, Authorizer, Engine};
 
-/// Writes down what it is asked, and refuses whatever has the leading key `forbidden`.
+/// Records each check, and refuses every access with the leading key `forbidden`.
 #[derive(Debug, Default)]
 struct RecordingAuthorizer(Mutex<Vec<(String, String, Vec<String>)>>);
 
@@ -39,7 +39,7 @@ fn key(pk: &str) -> Value {
 }
 
 #[tokio::test]
-async fn each_request_is_told_as_its_action_its_resource_and_its_partition_keys() {
+async fn each_request_is_checked_by_action_resource_and_partition_keys() {
     let (_engine, wire, authorizer) = engine_with_authorizer().await;
     let table = "clicks";
     let put = |pk: &str| json!({ "Put": { "TableName": table, "Item": item(pk, "9", 1) } });
@@ -91,7 +91,7 @@ async fn each_request_is_told_as_its_action_its_resource_and_its_partition_keys(
 }
 
 #[tokio::test]
-async fn reading_a_stream_is_an_access_to_that_stream() {
+async fn reading_a_stream_is_checked_against_that_stream() {
     let (_engine, wire, authorizer) = engine_with_authorizer().await;
     let shard = common::id(&wire.shards().await[0]).to_owned();
     wire.read(&shard, "TRIM_HORIZON", None).await;
@@ -105,7 +105,7 @@ async fn reading_a_stream_is_an_access_to_that_stream() {
 }
 
 #[tokio::test]
-async fn what_is_refused_does_not_happen_and_a_transaction_is_refused_whole() {
+async fn a_refused_request_has_no_effect_and_a_transaction_is_refused_as_a_whole() {
     let (_engine, wire, _authorizer) = engine_with_authorizer().await;
     let put = |pk: &str| json!({ "Put": { "TableName": "clicks", "Item": item(pk, "1", 1) } });
     let (name, answer) =

@@ -1,4 +1,4 @@
-//! Faults over the wire, and what the emulator promises that the suite builds on.
+//! Faults over the wire, and the emulator behaviour that the suite depends on.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -66,7 +66,8 @@ async fn a_conflicting_transaction_is_cancelled_and_not_applied() {
     wire.ok("TransactWriteItems", two_puts()).await;
 }
 
-/// Writes nine seconds' worth of one index partition at once, each item under a key of its own.
+/// Writes nine seconds' worth of units to one index partition at once, with a different key for
+/// each item.
 async fn overspend(wire: &Wire, name: &str) {
     let put = |number: u32| {
         let mut item = item(&format!("{name}-{number}"), "1", number);
@@ -100,7 +101,7 @@ async fn a_hot_index_partition_throttles_the_writes_of_all_keys_in_it() {
 }
 
 #[tokio::test]
-async fn a_query_that_is_watched_looks_like_one_that_is_not() {
+async fn throttling_does_not_change_the_reply_of_a_query() {
     let (engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let query = json!({ "TableName": "clicks", "KeyConditionExpression": "#p=:p", "ExpressionAttributeNames": { "#p": "pk" },
@@ -111,7 +112,7 @@ async fn a_query_that_is_watched_looks_like_one_that_is_not() {
 }
 
 #[tokio::test]
-async fn a_failed_condition_gives_back_the_item_that_stood_in_the_way() {
+async fn a_failed_condition_returns_the_existing_item() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let put = json!({ "TableName": "clicks", "Item": item("a", "1", 2), "ConditionExpression": "attribute_not_exists(pk)",
@@ -123,7 +124,7 @@ async fn a_failed_condition_gives_back_the_item_that_stood_in_the_way() {
     assert_eq!((&reason["Code"], &reason["Item"]), (&json!("ConditionalCheckFailed"), &item("a", "1", 1)));
 }
 
-/// The units of a reply: in the table and in its index.
+/// The units of a reply: of the table and of its index.
 fn indexes(answer: &Value) -> (f64, f64) {
     let capacity = if answer["ConsumedCapacity"].is_array() {
         &answer["ConsumedCapacity"][0]
@@ -143,7 +144,7 @@ async fn consumed_capacity_follows_the_rules_of_aws() {
     assert_eq!(indexes(&wire.ok("PutItem", put).await), (1.0, 1.0), "one for the table, one for the index");
     let update = json!({ "TableName": "clicks", "Key": { "pk": { "S": "a" }, "sk": { "S": "1" } }, "UpdateExpression": "ADD #v :one",
         "ExpressionAttributeNames": { "#v": "value" }, "ExpressionAttributeValues": { ":one": { "N": "1" } }, "ReturnConsumedCapacity": "INDEXES" });
-    assert_eq!(indexes(&wire.ok("UpdateItem", update).await), (1.0, 1.0), "the index's copy is written once");
+    assert_eq!(indexes(&wire.ok("UpdateItem", update).await), (1.0, 1.0), "the index entry is written once");
     let transaction = json!({ "TransactItems": [{ "Put": { "TableName": "clicks", "Item": item("t", "1", 1) } }], "ReturnConsumedCapacity": "INDEXES" });
     let transacted = indexes(&wire.ok("TransactWriteItems", transaction).await);
     assert_eq!(transacted, (2.0, 1.0), "twice for the table, once for the index");
@@ -156,7 +157,7 @@ async fn consumed_capacity_follows_the_rules_of_aws() {
 }
 
 #[tokio::test]
-async fn an_update_pays_for_its_index_entry_once_and_for_one_that_moves_twice() {
+async fn an_update_pays_once_for_its_index_entry_and_twice_if_the_entry_moves() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let set = |name: &str, value: Value| {
@@ -169,15 +170,15 @@ async fn an_update_pays_for_its_index_entry_once_and_for_one_that_moves_twice() 
         indexes(&wire.ok("UpdateItem", request).await)
     };
     assert_eq!(update("value", json!({ "N": "2" })).await, (1.0, 1.0));
-    assert_eq!(update("day", json!({ "S": "d2" })).await, (1.0, 2.0), "one entry goes and another comes");
+    assert_eq!(update("day", json!({ "S": "d2" })).await, (1.0, 2.0), "one entry is deleted and another is added");
     let transaction = json!({ "TransactItems": [{ "Update": set("value", json!({ "N": "3" })) }], "ReturnConsumedCapacity": "INDEXES" });
     assert_eq!(indexes(&wire.ok("TransactWriteItems", transaction).await), (2.0, 1.0));
-    assert_eq!(update("value", json!({ "S": "x".repeat(1_100) })).await, (2.0, 2.0), "by the kilobyte begun");
-    assert_eq!(update("value", json!({ "N": "4" })).await, (2.0, 2.0), "by the larger of before and after");
+    assert_eq!(update("value", json!({ "S": "x".repeat(1_100) })).await, (2.0, 2.0), "rounded up to whole kilobytes");
+    assert_eq!(update("value", json!({ "N": "4" })).await, (2.0, 2.0), "by the larger of the old and the new item");
 }
 
 #[tokio::test]
-async fn reads_pay_by_four_kilobytes_and_half_when_they_need_not_be_consistent() {
+async fn a_read_costs_a_unit_per_4_kb_and_half_when_eventually_consistent() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "1", 1).await;
     let key = |pk: &str| json!({ "pk": { "S": pk }, "sk": { "S": "1" } });
@@ -188,15 +189,11 @@ async fn reads_pay_by_four_kilobytes_and_half_when_they_need_not_be_consistent()
     assert_eq!((get(false).await, get(true).await), (0.5, 1.0));
     let keys = json!({ "clicks": { "Keys": [key("a"), key("none"), key("neither")] } });
     let batch = json!({ "RequestItems": keys, "ReturnConsumedCapacity": "INDEXES" });
-    assert_eq!(
-        indexes(&wire.ok("BatchGetItem", batch).await).0,
-        1.5,
-        "looking for an item that is not there costs as well"
-    );
+    assert_eq!(indexes(&wire.ok("BatchGetItem", batch).await).0, 1.5, "a read that finds no item also costs");
 }
 
 #[tokio::test]
-async fn the_engine_says_which_address_is_taken() {
+async fn the_error_names_the_address_in_use() {
     let (engine, wire) = start(1).await;
     assert_eq!(wire.shards().await.iter().map(id).count(), 1);
     let options = tidemark_engine::Options { listen: engine.addr(), ..tidemark_engine::Options::default() };

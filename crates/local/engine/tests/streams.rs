@@ -12,7 +12,7 @@ use tidemark_engine::{EngineError, ShardChange};
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
 #[tokio::test]
-async fn a_stream_is_described_as_aws_describes_it() {
+async fn a_stream_description_has_the_form_of_aws() {
     let (_engine, wire) = start(1).await;
     let arn = wire.stream_arn().await;
     assert!(arn.starts_with("arn:aws:dynamodb:eu-west-3:000000000000:table/clicks/stream/20"), "{arn}");
@@ -64,7 +64,7 @@ async fn each_key_stays_in_one_of_several_shards_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_reader_begins_where_it_says() {
+async fn a_reader_starts_at_its_iterator_position() {
     let (_engine, wire) = start(1).await;
     for number in 0..5 {
         wire.put("a", &number.to_string(), 1).await;
@@ -105,11 +105,11 @@ async fn a_page_holds_at_most_1000_records_and_1_mb() {
         wire.ok("PutItem", json!({ "TableName": "clicks", "Item": item })).await;
     }
     let (_, page) = wire.streams("GetRecords", json!({ "ShardIterator": latest["ShardIterator"] })).await;
-    assert_eq!(page["Records"].as_array().unwrap().len(), 3, "four of 300 kB pass a megabyte");
+    assert_eq!(page["Records"].as_array().unwrap().len(), 3, "four records of 300 kB exceed a megabyte");
 }
 
 #[tokio::test]
-async fn a_closed_shard_ends_and_its_children_go_on() {
+async fn a_closed_shard_ends_and_its_children_continue_it() {
     let (engine, wire) = start(1).await;
     wire.put("a", "before", 1).await;
     let parent = id(&wire.shards().await[0]).to_owned();
@@ -119,7 +119,7 @@ async fn a_closed_shard_ends_and_its_children_go_on() {
         wire.put(&format!("user-{number}"), "after", 1).await;
     }
     let (records, ended) = wire.read(&parent, "TRIM_HORIZON", None).await;
-    assert!(ended && records.len() == 1, "the parent holds what came before, and ends");
+    assert!(ended && records.len() == 1, "the parent holds the earlier records, and ends");
     let shards = wire.shards().await;
     assert!(shards[0]["SequenceNumberRange"]["EndingSequenceNumber"].is_string(), "{shards:?}");
     let mut after = 0;
@@ -167,7 +167,7 @@ async fn an_expired_item_is_removed_by_dynamodb_itself() {
 }
 
 #[tokio::test]
-async fn a_table_made_anew_has_a_stream_of_its_own() {
+async fn a_recreated_table_has_a_new_stream() {
     let (_engine, wire) = start(1).await;
     wire.put("a", "old", 1).await;
     let old = wire.stream_arn().await;
@@ -225,7 +225,7 @@ async fn records_older_than_a_day_are_trimmed() {
     }
     let shard = id(&wire.shards().await[0]).to_owned();
     let old = numbers(&wire, &shard).await[0].clone();
-    // The clock cannot be turned forward, so the records are turned back.
+    // The clock cannot be moved forward, so the test makes the records older.
     let database = rusqlite::Connection::open(&file).unwrap();
     database
         .execute_batch(&format!(
@@ -235,9 +235,9 @@ async fn records_older_than_a_day_are_trimmed() {
         ))
         .unwrap();
     let kept = || database.query_row("SELECT COUNT(*) FROM _stream_records", [], |row| row.get::<_, i64>(0)).unwrap();
-    assert!(numbers(&wire, &shard).await.is_empty(), "old records are out of sight at once");
+    assert!(numbers(&wire, &shard).await.is_empty(), "old records are hidden at once");
     wire.put("a", "new", 1).await;
-    assert_eq!((engine.sweep().await.unwrap(), kept()), (0, 1), "and gone with the next sweep");
+    assert_eq!((engine.sweep().await.unwrap(), kept()), (0, 1), "and deleted by the next sweep");
     let turned_back = old.parse::<i128>().unwrap() - i128::from(DAY_US) - 1_000_000;
     let (_, answer) = wire.iterator(&shard, "AFTER_SEQUENCE_NUMBER", Some(&turned_back.to_string())).await;
     assert!(answer["__type"].as_str().unwrap().ends_with("TrimmedDataAccessException"), "{answer}");

@@ -1,6 +1,7 @@
-//! A Lambda function that does what its event says: the tests' counterpart on the other side of the Runtime API.
+//! A Lambda function for tests: its event tells it what to do.
 //!
-//! A stream event is recorded as one line of the file `RECORDING`; a record whose new image says `poison` fails it.
+//! It records each stream event as one line of the file `RECORDING`. A record whose new image has
+//! `poison` makes the invocation fail; a record with `stumble` is reported as a failure.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -55,11 +56,11 @@ fn stream(event: &Value) -> Result<Value, Error> {
     let records = event.get("Records").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let is = |record: &Value, what: &str| record.pointer(&format!("/dynamodb/NewImage/{what}")).is_some();
     if records.iter().any(|record| is(record, "poison")) {
-        return Err("a poisonous record".into());
+        return Err("a poison record".into());
     }
-    let stumbled = records.iter().filter(|record| is(record, "stumble"));
+    let reported = records.iter().filter(|record| is(record, "stumble"));
     let failures: Vec<Value> =
-        stumbled.map(|record| json!({ "itemIdentifier": record.pointer("/dynamodb/SequenceNumber") })).collect();
+        reported.map(|record| json!({ "itemIdentifier": record.pointer("/dynamodb/SequenceNumber") })).collect();
     let mut state = event.get("state").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     let counted = state.get("count").and_then(Value::as_u64).unwrap_or_default();
     state.insert("count".to_owned(), json!(counted + records.len() as u64));

@@ -1,7 +1,7 @@
-//! A Lambda function behind a WebSocket API that does what its messages say. It finds the management API as any function does,
-//! by the SDK's own variable.
+//! A Lambda function behind a WebSocket API for tests: its messages tell it what to do. As any
+//! function, it finds the management API by the SDK's environment variable.
 //!
-//! Each event is recorded as one line of the file `RECORDING`.
+//! It records each event as one line of the file `RECORDING`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ async fn handle(client: &Client, event: Value) -> Result<Value, Error> {
     let context = &event["requestContext"];
     let body = event["body"].as_str().map(serde_json::from_str::<Value>).and_then(Result::ok);
     let orders = body.as_ref().unwrap_or(&event["queryStringParameters"]);
-    let told = match orders["do"].as_str() {
+    let answer = match orders["do"].as_str() {
         Some("refuse") => return Ok(json!({ "statusCode": orders["status"] })),
         Some("choose") => {
             return Ok(json!({ "statusCode": 200, "headers": { "Sec-WebSocket-Protocol": orders["protocol"] } }));
@@ -39,7 +39,7 @@ async fn handle(client: &Client, event: Value) -> Result<Value, Error> {
         Some("fail") => return Err("told to fail".into()),
         Some("nothing") => return Ok(Value::Null),
         Some("wait") => {
-            // Until the test makes the file; the function's timeout is the bound.
+            // Waits until the test creates the file, or until the function's timeout.
             while !Path::new(orders["file"].as_str().unwrap_or_default()).exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -54,11 +54,11 @@ async fn handle(client: &Client, event: Value) -> Result<Value, Error> {
         }
         _ => json!(context["connectionId"]),
     };
-    let body = told.as_str().map_or_else(|| told.to_string(), str::to_owned);
+    let body = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
     Ok(json!({ "statusCode": 200, "body": body }))
 }
 
-/// Sends the text to all at once; what became of each.
+/// Sends the text to all connections at once, and returns each result.
 async fn say(client: &Client, orders: &Value) -> Value {
     let text = orders["text"].as_str().unwrap_or_default();
     let to = orders["to"].as_array().map(Vec::as_slice).unwrap_or_default();

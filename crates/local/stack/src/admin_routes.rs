@@ -1,4 +1,5 @@
-//! The stack's own routes below `/_local`: health, metrics, faults, and what functions needed of their roles. Only this machine may use them.
+//! The stack's own routes below `/_local`: health, metrics, environment, faults, and the use of IAM
+//! policies. Only this machine may call them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -20,55 +21,55 @@ use crate::policies::Policies;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::WebSocketServer;
 
-/// What the stack tells about itself.
+/// The addresses that the stack serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Addresses {
-    /// The HTTP APIs, the pages, the Invoke API: `http://127.0.0.1:3000`.
+    /// The HTTP APIs, the pages and the Invoke API: `http://127.0.0.1:3000`.
     pub http: String,
-    /// The same for others on the network; `None`: only this machine is let in.
+    /// The same for other machines on the network; `None` if only this machine can connect.
     pub network: Option<String>,
-    /// The WebSocket API, where there is one: `ws://127.0.0.1:3000/ws`.
+    /// The WebSocket API, if the template has one: `ws://127.0.0.1:3000/ws`.
     pub sockets: Option<String>,
     /// DynamoDB and its streams.
     pub dynamodb: String,
 }
 
-/// What the admin routes look at.
+/// The state that the admin routes show and change.
 #[derive(Debug)]
 pub struct AdminState {
     /// The addresses.
     pub addresses: Addresses,
-    /// Where the data lies; `None`: nowhere.
+    /// The data folder; `None` if the stack stores nothing on disk.
     pub data: Option<PathBuf>,
     /// The functions.
     pub functions: Arc<Functions>,
-    /// The WebSocket API, where there is one.
+    /// The WebSocket API, if the template has one.
     pub sockets: Option<Arc<WebSocketServer>>,
-    /// What all of it did lately.
+    /// The recent metrics of all parts.
     pub metrics: Arc<Metrics>,
-    /// What waits for a person.
+    /// The items that wait for a person.
     pub waiting: WaitingItems,
-    /// The faults between stack and functions, and between stack and clients.
+    /// The faults between the stack and functions, and between the stack and clients.
     pub faults: Arc<Faults>,
-    /// What functions may do, and have done.
+    /// The functions' permissions and their use.
     pub policies: Arc<Policies>,
-    /// The faults of the embedded engine; `None` when the stack runs on another one.
+    /// The faults of the embedded engine; `None` if the stack runs on another engine.
     pub engine_faults: Option<Arc<engine::Faults>>,
-    /// The mappings, once they run: then the stack is up.
+    /// The mappings; set once they run, when the stack is up.
     pub mappings: OnceLock<Vec<Mapping>>,
 }
 
-/// Every fault that can be set.
+/// All faults that can be set.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct AllFaults {
-    /// `null` on an engine that is not embedded.
+    /// `null` if the engine is not embedded.
     engine: Option<EngineFaults>,
     functions: FunctionFaults,
     sockets: SocketFaults,
 }
 
-/// The routes.
+/// The admin routes.
 pub(crate) fn router(admin: Arc<AdminState>) -> Router {
     Router::new()
         .route("/_local/health", get(health))
@@ -107,7 +108,8 @@ async fn health(State(admin): State<Arc<AdminState>>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// What the stack did in the last quarter of an hour: see [`metrics`]; and what waits for a person now.
+/// The metrics of the last quarter of an hour (see [`metrics`]), and the items that wait for a
+/// person now.
 async fn recent_metrics(State(admin): State<Arc<AdminState>>) -> Response {
     let metrics = &admin.metrics;
     let function = |pool: &Arc<Pool>| {
@@ -152,13 +154,14 @@ async fn recent_metrics(State(admin): State<Arc<AdminState>>) -> Response {
     .into_response()
 }
 
-/// The functions' variables, a line each: what an `--env-file` of `cargo lambda watch` takes.
+/// The functions' variables, one per line: the `--env-file` of `cargo lambda watch`.
 async fn environment(State(admin): State<Arc<AdminState>>) -> String {
     let variables = admin.functions.environment().into_iter();
     variables.map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
-/// For each function what its role refused, and how often each of its grants was needed.
+/// For each function: the requests that its role refused, and how often each of its grants was
+/// used.
 async fn policies(State(admin): State<Arc<AdminState>>) -> Response {
     Json(json!({ "functions": admin.policies.usage() })).into_response()
 }
@@ -169,7 +172,7 @@ async fn faults(State(admin): State<Arc<AdminState>>) -> Response {
     Json(AllFaults { engine, functions, sockets }).into_response()
 }
 
-/// Replaces all faults; what is left out is off.
+/// Replaces all faults; a fault that the request omits is switched off.
 async fn set_faults(State(admin): State<Arc<AdminState>>, body: String) -> Response {
     let wanted: AllFaults = match serde_json::from_str(&body) {
         Ok(wanted) => wanted,
@@ -179,7 +182,7 @@ async fn set_faults(State(admin): State<Arc<AdminState>>, body: String) -> Respo
         (Some(engine), wanted) => engine.set(wanted.clone().unwrap_or_default()),
         (None, None) => {}
         (None, Some(_)) => {
-            let message = "the stack runs on another engine: it has only the faults of functions";
+            let message = "the stack runs on another DynamoDB: only faults of functions and connections can be set";
             return (StatusCode::BAD_REQUEST, Json(json!({ "message": message }))).into_response();
         }
     }

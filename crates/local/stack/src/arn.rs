@@ -1,24 +1,25 @@
-//! The account that this machine plays, and the names of what it runs.
+//! The account id, the region, and the ARNs of the local stack.
 
 /// The account id in every ARN of the local stack.
 pub(crate) const ACCOUNT: &str = "000000000000";
 
-/// The region when the environment names none.
+/// The region of the local stack, and the default when the environment names none.
 pub(crate) const REGION: &str = "us-east-1";
 
-/// How ARNs of a service without regions begin: `arn:aws:iam::000000000000`.
+/// The beginning of ARNs of a global service: `arn:aws:iam::000000000000`.
 #[must_use]
 pub(crate) fn of_account(service: &str) -> String {
     format!("arn:aws:{service}::{ACCOUNT}")
 }
 
-/// How ARNs of a service begin: `arn:aws:ses:us-east-1:000000000000`.
+/// The beginning of ARNs of a regional service: `arn:aws:ses:us-east-1:000000000000`.
 #[must_use]
 pub(crate) fn of_region(service: &str) -> String {
     format!("arn:aws:{service}:{REGION}:{ACCOUNT}")
 }
 
-/// A resource of DynamoDB as this account's own, by which roles name it: another engine puts a region and an account of its own into ARNs.
+/// Converts a DynamoDB ARN to this account and region, as roles name it. Another engine puts its
+/// own region and account into ARNs.
 #[must_use]
 pub(crate) fn of_here(arn: &str) -> String {
     let resource = arn.splitn(6, ':').nth(5).unwrap_or(arn);
@@ -37,7 +38,7 @@ pub(crate) fn rule(function: &str, event: &str) -> String {
     format!("{}:rule/{function}-{event}", of_region("events"))
 }
 
-/// The domain of a WebSocket API, as API Gateway names it.
+/// The domain name of a WebSocket API in API Gateway's form.
 #[must_use]
 pub(crate) fn socket_domain(api: &str) -> String {
     format!("{api}.execute-api.{REGION}.amazonaws.com")
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_of_another_engine_is_the_same_stream_here() {
+    fn the_stream_arn_of_another_engine_gets_the_account_and_region_of_the_stack() {
         let other = "arn:aws:dynamodb:ddblocal:000000000001:table/clicks/stream/2026-11-22T12:55:18.253";
         let own = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2026-11-22T12:55:18.253";
         assert_eq!([of_here(other), of_here(own)], [own, own]);

@@ -1,4 +1,5 @@
-//! What the stack prints when it is up: where everything is. The last line begins with `ready`.
+//! The text that the stack prints when it is up: functions and addresses. The last line begins with
+//! `ready`.
 
 use crate::mail;
 use crate::secrets::TokenSource;
@@ -16,24 +17,24 @@ pub fn text(running: &RunningStack) -> String {
         lines.push(format!("              {network}/  (for others on the network)"));
     }
     if running.pages.is_none() {
-        lines.push("              (no page: the folder of --web-dir is missing; `make page` builds it)".to_owned());
+        lines.push("              (no page: the folder of --web-dir is missing; build it with `make page`)".to_owned());
     }
     if let Some(sockets) = &addresses.sockets {
-        lines.push(format!("sockets       {sockets}"));
+        lines.push(format!("WebSocket API {sockets}"));
     }
     lines.push(format!("health        {}/_local/health", addresses.http));
     lines.push(format!("mail          {}{}", addresses.http, mail::PAGE));
     lines.push(format!("DynamoDB      {}  (any AWS client; any region and credentials)", addresses.dynamodb));
     lines.push(match &running.admin.data {
         Some(data) => format!("data          {}", data.display()),
-        None => "data          nowhere (--in-memory)".to_owned(),
+        None => "data          in memory only (--in-memory)".to_owned(),
     });
     lines.extend(running.secrets.tokens().iter().map(|(flag, from)| {
         let name = flag.replace('-', " ");
         match from {
-            TokenSource::Generated(token) => format!("{name:14}  {token}  (made just now)"),
+            TokenSource::Generated(token) => format!("{name:14}  {token}  (generated now)"),
             TokenSource::FromFile(path) => format!("{name:14}  in {}", path.display()),
-            TokenSource::Given => format!("{name:14}  as given"),
+            TokenSource::Given => format!("{name:14}  set by flag or environment"),
         }
     }));
     lines.push(String::new());
@@ -49,11 +50,15 @@ fn functions(stack: &Stack) -> Vec<String> {
         lines.extend(function.routes.iter().map(|route| format!("  {}", route.route_key)));
         let sockets = stack.web_socket_api.iter().flat_map(|api| &api.routes);
         let sockets = sockets.filter(|route| route.function == function.logical_id);
-        lines.extend(sockets.map(|route| format!("  socket {}", route.route_key)));
+        lines.extend(sockets.map(|route| format!("  WebSocket {}", route.route_key)));
         for mapping in &function.stream_mappings {
             let table = stack.tables.iter().find(|table| table.logical_id == mapping.table);
             let table = table.map_or(mapping.table.as_str(), |table| table.name.as_str());
-            lines.push(format!("  stream of {table}, up to {} a batch{}", mapping.batch_size, suffix(mapping.enabled)));
+            lines.push(format!(
+                "  stream of {table}, up to {} records per batch{}",
+                mapping.batch_size,
+                suffix(mapping.enabled)
+            ));
         }
         let schedules = function.schedules.iter();
         lines.extend(schedules.map(|schedule| format!("  {}{}", schedule.expression, suffix(schedule.enabled))));
@@ -73,7 +78,7 @@ mod tests {
     use crate::stack::{Route, Schedule, WebSocketApi, WebSocketRoute};
 
     #[test]
-    fn each_function_is_listed_with_what_leads_to_it() {
+    fn each_function_is_listed_with_its_routes_and_triggers() {
         let function = Function {
             logical_id: "F".to_owned(),
             name: "f".to_owned(),
@@ -109,7 +114,7 @@ mod tests {
         let stack = Stack { functions: vec![function], web_socket_api: Some(sockets), ..Stack::default() };
         assert_eq!(
             functions(&stack),
-            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  socket $connect", "  rate(1 hour) (disabled)"]
+            ["stats-reader  (256 MB, 10 s)", "  GET /stats/total", "  WebSocket $connect", "  rate(1 hour) (disabled)"]
         );
     }
 }

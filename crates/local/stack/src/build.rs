@@ -1,4 +1,5 @@
-//! Builds the functions' binaries, all in one call of cargo, in the profile of the stack's own binary.
+//! Builds the functions' binaries, all in one call of cargo, in the profile of the stack's own
+//! binary.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,17 +9,17 @@ use std::process::Stdio;
 use serde::Deserialize;
 use tokio::process::Command;
 
-/// Why there are no binaries.
+/// Why the build gave no binaries.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// Cargo cannot be run.
     #[error("cannot run cargo")]
     Cargo(#[source] std::io::Error),
-    /// A function does not compile; cargo has said why on standard error.
-    #[error("the functions do not build: cargo's own messages are above")]
+    /// A function does not compile; cargo printed the reason to standard error.
+    #[error("the functions do not build: see cargo's messages above")]
     Failed,
-    /// Cargo built no such binary.
-    #[error("cargo built no binary `{0}`: the template's Metadata.BuildProperties.Binary names it")]
+    /// Cargo built no binary of this name.
+    #[error("cargo built no binary `{0}`, which the template names in Metadata.BuildProperties.Binary")]
     Missing(String),
 }
 
@@ -35,7 +36,7 @@ struct Target {
     name: String,
 }
 
-/// Builds these binaries of the workspace at `workspace`, and tells where each lies.
+/// Builds these binaries of the workspace at `workspace`, and returns the path of each.
 ///
 /// # Errors
 /// [`BuildError`].
@@ -54,7 +55,7 @@ pub async fn build(
     }
     command.current_dir(workspace).args(["build", "--message-format=json-render-diagnostics", "--profile", profile]);
     command.args(binaries.iter().flat_map(|binary| ["--bin", binary]));
-    // Progress and compiler messages go straight to the terminal.
+    // Cargo's progress and compiler messages go to the terminal.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
     let child = command.spawn().map_err(BuildError::Cargo)?;
     let output = child.wait_with_output().await.map_err(BuildError::Cargo)?;
@@ -68,8 +69,9 @@ pub async fn build(
     }
 }
 
-/// Whether `cargo run` sets this variable for the program that it starts. A build script may depend on one, as `ring`'s does on
-/// `CARGO_PKG_NAME`: cargo would run it again, and compile all that depends on it.
+/// Whether `cargo run` sets this variable for its program. Build scripts may depend on such a
+/// variable, for example `ring`'s on `CARGO_PKG_NAME`. If it were passed on, cargo would run the
+/// script again and recompile every crate that depends on it.
 fn is_of_outer_cargo(name: &OsStr) -> bool {
     let prefixes =
         ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_RUSTC_CURRENT_"];

@@ -7,19 +7,21 @@ use clap::Parser;
 
 use crate::websocket_api::ConnectionLimits;
 
-/// Runs template.yaml on this machine: tables, functions, HTTP and WebSocket API, stream mappings and schedules, without Docker or AWS.
+/// Runs template.yaml on this machine, without Docker or AWS: tables, functions, HTTP and WebSocket
+/// API, stream mappings and schedules.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "tidemark-local", version)]
 pub struct Options {
-    /// Address to serve the HTTP API, the page and the WebSocket API on; 0.0.0.0 lets others on the network in.
+    /// Address of the HTTP API, the page and the WebSocket API; 0.0.0.0 lets other machines on the
+    /// network connect.
     #[arg(long, env = "TIDEMARK_HOST", default_value_t = Ipv4Addr::LOCALHOST)]
     pub host: Ipv4Addr,
 
-    /// Port of the HTTP API, the page, the WebSocket API and the Invoke API; 0 takes a free one.
+    /// Port of the HTTP API, the page, the WebSocket API and the Invoke API; 0 picks a free port.
     #[arg(long, env = "TIDEMARK_PORT", default_value_t = 3000)]
     pub port: u16,
 
-    /// Port of DynamoDB and its streams; 0 takes a free one.
+    /// Port of DynamoDB and its streams; 0 picks a free port.
     #[arg(long, env = "TIDEMARK_DYNAMODB_PORT", default_value_t = 8000)]
     pub dynamodb_port: u16,
 
@@ -27,26 +29,27 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_DATA_DIR", default_value = ".local")]
     pub data_dir: PathBuf,
 
-    /// Keep nothing.
+    /// Keep no data after the stack stops.
     #[arg(long, env = "TIDEMARK_IN_MEMORY", value_parser = clap::builder::FalseyValueParser::new())]
     pub in_memory: bool,
 
-    /// URL of another DynamoDB (DynamoDB Local, ScyllaDB Alternator, the real service) instead of the embedded one.
+    /// URL of another DynamoDB (DynamoDB Local, ScyllaDB Alternator, the real service) instead of
+    /// the embedded one.
     #[arg(long, env = "TIDEMARK_DYNAMODB_URL", value_name = "URL")]
     pub dynamodb_url: Option<String>,
 
-    /// The staff's token, for shop and journal; made and printed when absent.
+    /// Staff token, for the shop and the journal; generated and printed if absent.
     #[arg(long, env = "TIDEMARK_STAFF_TOKEN", hide_env_values = true)]
     pub staff_token: Option<String>,
-    /// The operator's token, for people's clicks; made and printed when absent.
+    /// Operator token, for users' clicks; generated and printed if absent.
     #[arg(long, env = "TIDEMARK_OPERATOR_TOKEN", hide_env_values = true)]
     pub operator_token: Option<String>,
-    /// The token of the health administration, for Okusuri; made and printed when absent.
+    /// Token of the health administration, for Okusuri; generated and printed if absent.
     #[arg(long, env = "TIDEMARK_HEALTH_TOKEN", hide_env_values = true)]
     pub health_token: Option<String>,
 
-    /// Addresses that are not public and that functions may call all the same, as 127.0.0.1:9443, separated by commas: a push
-    /// service or an OpenID provider on this machine.
+    /// Non-public addresses that functions may call, for example 127.0.0.1:9443 for a push service
+    /// or an OpenID provider on this machine; separated by commas.
     #[arg(long, env = "TIDEMARK_OUTBOUND_ALLOW", value_name = "ADDRESSES")]
     pub outbound_allow: Option<String>,
 
@@ -54,31 +57,32 @@ pub struct Options {
     #[arg(long, env = "TIDEMARK_TEMPLATE", default_value = "template.yaml")]
     pub template: PathBuf,
 
-    /// A parameter of the template.
+    /// A parameter of the template, NAME=VALUE.
     #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub parameters: Vec<(String, String)>,
 
-    /// Folder of static pages, relative to the template; served where no route but `$default` matches.
+    /// Folder of static pages, relative to the template; served if no route other than `$default`
+    /// matches.
     #[arg(long, env = "TIDEMARK_WEB_DIR", default_value = "web/dist")]
     pub web_dir: PathBuf,
 
-    /// Do not build the functions: take their binaries as they are.
+    /// Do not build the functions: use the existing binaries.
     #[arg(long, env = "TIDEMARK_NO_BUILD", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_build: bool,
 
-    /// Folder of the functions' binaries with --no-build; by default the one of this binary.
+    /// Folder of the functions' binaries with --no-build; by default the folder of this binary.
     #[arg(long, env = "TIDEMARK_BIN_DIR", requires = "no_build")]
     pub bin_dir: Option<PathBuf>,
 
-    /// Cargo's profile for the functions; by default the one of this binary.
+    /// Cargo profile for building the functions; by default the profile of this binary.
     #[arg(long, env = "TIDEMARK_PROFILE", default_value = if cfg!(debug_assertions) { "dev" } else { "release" })]
     pub profile: String,
 
-    /// Shards that the stream of a new table begins with.
+    /// Number of shards of a new table's stream.
     #[arg(long, env = "TIDEMARK_STREAM_SHARDS", default_value_t = 1)]
     pub stream_shards: u16,
 
-    /// ConnectionLimits of a WebSocket connection.
+    /// Limits of a WebSocket connection.
     #[command(flatten)]
     pub sockets: ConnectionLimits,
 }

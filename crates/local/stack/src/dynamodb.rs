@@ -1,4 +1,4 @@
-//! Clients of the DynamoDB that the stack runs on, embedded or not.
+//! Clients of the stack's DynamoDB, embedded or not.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedHttpClient};
@@ -8,10 +8,10 @@ use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 
 use crate::arn;
 
-/// Tries of one request to DynamoDB before its caller decides.
+/// Tries of one request to DynamoDB before the caller gets the error.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// Who calls DynamoDB, and where.
+/// Region and credentials for calls to DynamoDB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// `AWS_REGION`.
@@ -22,13 +22,14 @@ pub struct Identity {
     pub secret_access_key: String,
     /// `AWS_SESSION_TOKEN`.
     pub session_token: Option<String>,
-    /// Whether each function calls with a key of its own. The embedded engine tells functions apart by it; DynamoDB Local keeps
-    /// the tables of each key apart, and refuses a key with a dash.
+    /// Whether each function has its own access key. The embedded engine recognizes functions by
+    /// their key. DynamoDB Local stores separate tables for each key, and rejects a key with a
+    /// dash.
     pub by_function: bool,
 }
 
 impl Identity {
-    /// The identity for the embedded engine, which takes anybody.
+    /// The identity for the embedded engine, which accepts any credentials.
     #[must_use]
     pub fn local() -> Self {
         Self {
@@ -40,7 +41,7 @@ impl Identity {
         }
     }
 
-    /// As whom a function calls.
+    /// The identity of a function.
     #[must_use]
     pub fn of_function(&self, binary: &str) -> Self {
         let mut identity = self.clone();
@@ -50,7 +51,8 @@ impl Identity {
         identity
     }
 
-    /// The identity of this process's environment, for an engine elsewhere, with [`Identity::local`] in place of what is unset.
+    /// The identity from this process's environment, for another engine. Unset variables are taken
+    /// from [`Identity::local`].
     #[must_use]
     pub fn from_env() -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
@@ -70,7 +72,7 @@ impl Identity {
     }
 }
 
-/// The configuration of either client: their types differ, their settings do not.
+/// The configuration of both clients: their types differ, their settings are the same.
 macro_rules! config {
     ($service:ident, $url:expr, $identity:expr) => {
         $service::Config::builder()
@@ -96,7 +98,8 @@ pub fn streams_client(url: &str, identity: &Identity) -> aws_sdk_dynamodbstreams
     aws_sdk_dynamodbstreams::Client::from_conf(config!(aws_sdk_dynamodbstreams, url, identity))
 }
 
-/// Plain HTTP for the engine on this machine: reading the system's certificates would cost start-up time for nothing.
+/// Plain HTTP for an engine on this machine: loading the system's certificates would slow the
+/// start.
 fn http_client(url: &str) -> SharedHttpClient {
     if url.starts_with("https:") {
         Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
@@ -110,10 +113,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_have_keys_of_their_own_on_the_embedded_engine_and_one_key_elsewhere() {
+    fn each_function_has_its_own_key_only_on_the_embedded_engine() {
         assert_eq!(Identity::local().of_function("click-writer").access_key_id, "click-writer");
         let elsewhere = Identity { by_function: false, ..Identity::local() };
         assert_eq!(elsewhere.of_function("click-writer"), elsewhere);
-        assert!(!Identity::from_env().by_function, "also when the environment names no key");
+        assert!(!Identity::from_env().by_function, "even if the environment names no key");
     }
 }

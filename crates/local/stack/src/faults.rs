@@ -1,6 +1,6 @@
-//! Faults on purpose: what a curious person or a test can make go wrong between the stack and a function or a client.
+//! Injected faults between the stack and its functions, and between the stack and its clients.
 //!
-//! All are off until `PUT /_local/faults` or a caller in this process sets them.
+//! All are off until `PUT /_local/faults`, or a caller in this process, sets them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FunctionFaults {
-    /// Only this function (its binary's or its own name); absent: all.
+    /// Only this function, named by its binary or its own name; absent: all functions.
     pub function: Option<String>,
     /// The instance is killed before it sees the request.
     pub kill_before: Chance,
-    /// The instance is killed after it has answered, and the answer is lost.
+    /// The instance is killed after its response, and the response is lost.
     pub kill_after: Chance,
-    /// A batch that a stream mapping has delivered is delivered once more.
+    /// A batch of a stream mapping is delivered twice.
     pub deliver_twice: Chance,
-    /// Each request waits so long before it is delivered, milliseconds.
+    /// Delay before each request is delivered, milliseconds.
     pub delay_ms: u64,
 }
 
@@ -29,13 +29,14 @@ pub struct FunctionFaults {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SocketFaults {
-    /// A connection breaks, without a close frame, as a message comes in or goes out.
+    /// A connection breaks without a close frame when a message is received or sent.
     pub cut: Chance,
-    /// Each message of a client waits up to so long before its function sees it, milliseconds: messages overtake each other.
+    /// The longest random delay before a client's message reaches its function, milliseconds.
+    /// Messages may overtake each other.
     pub delay_ms_max: u64,
 }
 
-/// The faults in force, shared by everything that can make them happen.
+/// The active faults, shared by all parts that inject them.
 #[derive(Debug)]
 pub struct Faults {
     state: Mutex<State>,
@@ -56,7 +57,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// No faults yet; chance follows `seed`, so that a run can be repeated.
+    /// No faults yet. `seed` starts the random generator, so that a run can be repeated.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
@@ -64,53 +65,54 @@ impl Faults {
         Self { state: Mutex::new(State { functions, sockets, rng, injected: BTreeMap::new() }) }
     }
 
-    /// How often each fault has struck since the start: `kill_before`, `kill_after`, `deliver_twice`, `cut`.
+    /// How often each fault was injected since the start: `kill_before`, `kill_after`,
+    /// `deliver_twice`, `cut`.
     #[must_use]
     pub fn injected(&self) -> BTreeMap<&'static str, u64> {
         self.lock().injected.clone()
     }
 
-    /// What is in force now among functions.
+    /// The active faults of functions.
     #[must_use]
     pub fn get(&self) -> FunctionFaults {
         self.lock().functions.clone()
     }
 
-    /// Replaces all of functions.
+    /// Replaces the faults of functions.
     pub fn set(&self, faults: FunctionFaults) {
         self.lock().functions = faults;
     }
 
-    /// What is in force now among connections.
+    /// The active faults of connections.
     #[must_use]
     pub fn sockets(&self) -> SocketFaults {
         self.lock().sockets.clone()
     }
 
-    /// Replaces all of connections.
+    /// Replaces the faults of connections.
     pub fn set_sockets(&self, faults: SocketFaults) {
         self.lock().sockets = faults;
     }
 
-    /// Whether the instance of `names` is to be killed before its request.
+    /// Whether to kill the instance of the function `names` before its request.
     #[must_use]
     pub fn kills_before(&self, names: [&str; 2]) -> bool {
-        self.strikes("kill_before", names, |faults| &mut faults.kill_before)
+        self.is_due("kill_before", names, |faults| &mut faults.kill_before)
     }
 
-    /// Whether the instance of `names` is to be killed after its request.
+    /// Whether to kill the instance of the function `names` after its request.
     #[must_use]
     pub fn kills_after(&self, names: [&str; 2]) -> bool {
-        self.strikes("kill_after", names, |faults| &mut faults.kill_after)
+        self.is_due("kill_after", names, |faults| &mut faults.kill_after)
     }
 
-    /// Whether a batch for `names` is to be delivered twice.
+    /// Whether to deliver a batch of the function `names` twice.
     #[must_use]
     pub fn delivers_twice(&self, names: [&str; 2]) -> bool {
-        self.strikes("deliver_twice", names, |faults| &mut faults.deliver_twice)
+        self.is_due("deliver_twice", names, |faults| &mut faults.deliver_twice)
     }
 
-    /// How long a request for `names` waits.
+    /// The delay of a request for the function `names`.
     #[must_use]
     pub fn delay(&self, names: [&str; 2]) -> Duration {
         let state = self.lock();
@@ -118,27 +120,27 @@ impl Faults {
         if concerned { Duration::from_millis(state.functions.delay_ms) } else { Duration::ZERO }
     }
 
-    /// Whether a connection is to break at this message.
+    /// Whether to cut the connection at this message.
     #[must_use]
     pub fn cuts_connection(&self) -> bool {
         let State { sockets, rng, injected, .. } = &mut *self.lock();
-        let cuts = strikes(&mut sockets.cut, rng);
+        let cuts = occurs(&mut sockets.cut, rng);
         *injected.entry("cut").or_default() += u64::from(cuts);
         cuts
     }
 
-    /// How long a client's message waits.
+    /// The delay of a client's message.
     #[must_use]
     pub fn message_delay(&self) -> Duration {
         let State { sockets, rng, .. } = &mut *self.lock();
         Duration::from_millis(if sockets.delay_ms_max == 0 { 0 } else { rng.u64(..=sockets.delay_ms_max) })
     }
 
-    fn strikes(&self, kind: &'static str, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
+    fn is_due(&self, kind: &'static str, names: [&str; 2], fault: fn(&mut FunctionFaults) -> &mut Chance) -> bool {
         let State { functions, rng, injected, .. } = &mut *self.lock();
-        let strikes = concerns(functions, names) && strikes(fault(functions), rng);
-        *injected.entry(kind).or_default() += u64::from(strikes);
-        strikes
+        let due = concerns(functions, names) && occurs(fault(functions), rng);
+        *injected.entry(kind).or_default() += u64::from(due);
+        due
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -146,7 +148,7 @@ impl Faults {
     }
 }
 
-fn strikes(chance: &mut Chance, rng: &mut fastrand::Rng) -> bool {
+fn occurs(chance: &mut Chance, rng: &mut fastrand::Rng) -> bool {
     if chance.next > 0 {
         chance.next -= 1;
         return true;
@@ -163,16 +165,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_strikes_the_next_so_many_times_and_then_rests() {
+    fn a_fault_is_injected_the_given_number_of_times() {
         let faults = Faults::default();
         faults.set(FunctionFaults { kill_before: Chance { next: 2, probability: 0.0 }, ..FunctionFaults::default() });
-        let strikes: Vec<bool> = (0..4).map(|_| faults.kills_before(["a", "b"])).collect();
-        assert_eq!(strikes, [true, true, false, false]);
+        let injected: Vec<bool> = (0..4).map(|_| faults.kills_before(["a", "b"])).collect();
+        assert_eq!(injected, [true, true, false, false]);
         assert_eq!(faults.injected()["kill_before"], 2);
     }
 
     #[test]
-    fn a_fault_of_one_function_leaves_the_others_alone() {
+    fn a_fault_of_one_function_does_not_affect_the_others() {
         let faults = Faults::default();
         let certain = Chance { next: 0, probability: 1.0 };
         faults.set(FunctionFaults {
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_waits_a_random_time_up_to_the_longest() {
+    fn a_message_waits_a_random_time_up_to_the_maximum() {
         let faults = Faults::default();
         assert_eq!(faults.message_delay(), Duration::ZERO);
         faults.set_sockets(SocketFaults { delay_ms_max: 5, ..SocketFaults::default() });
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_fault_is_refused() {
+    fn an_unknown_fault_is_rejected() {
         let parsed = serde_json::from_str::<FunctionFaults>(r#"{"kil_before": {"next": 1}}"#);
         assert!(parsed.is_err());
     }

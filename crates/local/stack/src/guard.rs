@@ -1,4 +1,4 @@
-//! Keeps the stack's own routes for programs on this machine and for the stack's own pages.
+//! Restricts the stack's own routes to programs on this machine and the stack's own pages.
 
 use std::net::SocketAddr;
 
@@ -9,12 +9,12 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde_json::json;
 
-/// Turns away callers from the network, and what [`engine::guard`] turns away.
+/// Rejects callers from the network, and requests that [`engine::guard`] rejects.
 pub(crate) fn from_this_machine(router: Router) -> Router {
     own_pages_only(router).layer(middleware::from_fn(only_from_here))
 }
 
-/// Turns away pages of other sites, for a server that listens on loopback alone.
+/// Rejects pages of other sites; for a server that listens on loopback only.
 pub(crate) fn own_pages_only(router: Router) -> Router {
     router.layer(middleware::from_fn(no_other_site))
 }

@@ -1,4 +1,5 @@
-//! Lambda's Invoke API, so that `aws lambda invoke` and `cargo lambda invoke` work against the stack.
+//! Lambda's Invoke API, so that `aws lambda invoke` and `cargo lambda invoke` work against the
+//! stack.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html>.
 
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::arn;
 use crate::functions::{Functions, InvokeError, PAYLOAD_BYTES_MAX};
 
-/// The largest payload of an asynchronous invocation: 1 MB.
+/// Maximum payload of an asynchronous invocation: 1 MB.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub(crate) const EVENT_PAYLOAD_BYTES_MAX: usize = 1024 * 1024;
@@ -54,7 +55,7 @@ async fn invoke(
             return StatusCode::ACCEPTED.into_response();
         }
         Some(_) => {
-            let message = "InvocationType is one of RequestResponse, Event and DryRun";
+            let message = "InvocationType must be RequestResponse, Event or DryRun";
             return error(StatusCode::BAD_REQUEST, "InvalidParameterValueException", message);
         }
     }

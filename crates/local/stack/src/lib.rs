@@ -1,8 +1,10 @@
-//! Runs a SAM template on one machine: tables, functions, HTTP and WebSocket APIs, stream mappings and schedules, with no Docker or AWS.
+//! Runs a SAM template on one machine, without Docker or AWS: tables, functions, HTTP and WebSocket
+//! APIs, stream mappings and schedules.
 //!
-//! The way through the code: [`template`] reads the template into a [`stack::Stack`], and [`startup::RunningStack`] brings its
-//! parts up. A request goes from `http_api` to `functions`, a message from `websocket_api` to `functions`, a record from
-//! the table through `event_source_mapping` to `functions`. Functions are unmodified binaries: nothing here knows what they do.
+//! [`template`] reads the template into a [`stack::Stack`], and [`startup::RunningStack`] starts
+//! its parts. A request goes from `http_api` to `functions`, a message from `websocket_api` to
+//! `functions`, and a record from the table through `event_source_mapping` to `functions`.
+//! Functions are unmodified binaries: the stack does not depend on their code.
 
 #![warn(unreachable_pub)]
 

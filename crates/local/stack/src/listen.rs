@@ -1,4 +1,4 @@
-//! Listening: on this machine alone, or on the network as well.
+//! Opens the ports: on this machine only, or on the network as well.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
@@ -9,10 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::start_error::StartError;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// The sockets to serve on, and their port. The functions call from this machine, so its own address is always among them.
+/// The sockets to serve on, and their port. The loopback address is always among them, because the
+/// functions call it.
 ///
 /// # Errors
 /// [`StartError::Host`] and [`StartError::Port`].
@@ -35,13 +36,14 @@ pub(crate) fn bind_all(host: Ipv4Addr, port: u16) -> Result<(Vec<TcpSocket>, u16
 
 fn bind(host: Ipv4Addr, port: u16) -> std::io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
-    // A port whose connections of a moment ago are still fading is free.
+    // Otherwise old connections in TIME_WAIT would block the port after a restart.
     socket.set_reuseaddr(true)?;
     socket.bind((host, port).into())?;
     Ok(socket)
 }
 
-/// The address by which others on the network reach what listens on `host`; `None` when they do not.
+/// The address by which other machines on the network reach a server on `host`; `None` if they
+/// cannot.
 #[must_use]
 pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
     if host.is_loopback() {
@@ -50,8 +52,8 @@ pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
     if !host.is_unspecified() {
         return Some(host);
     }
-    // The way to anywhere outside leads through the right interface; nothing is sent to find it. The address is one of those
-    // that stand for examples.
+    // Connecting a UDP socket selects the outgoing interface and sends nothing. The address is
+    // reserved for documentation.
     let outside = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     outside.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     match outside.local_addr().ok()?.ip() {
@@ -63,13 +65,13 @@ pub(crate) fn network_address(host: Ipv4Addr) -> Option<Ipv4Addr> {
 /// Serves until `stop`.
 ///
 /// # Errors
-/// The system's, when the socket cannot listen.
+/// When the socket cannot listen.
 pub(crate) fn serve(
     socket: TcpSocket,
     router: Router,
     stop: CancellationToken,
 ) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
+    // Without TCP_NODELAY, Nagle's algorithm delays each small response by up to 40 ms.
     let listener = socket.listen(BACKLOG)?.tap_io(|stream| drop(stream.set_nodelay(true)));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     Ok(async move {

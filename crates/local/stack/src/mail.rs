@@ -1,6 +1,7 @@
-//! The part of SES v2 that functions use: what they send is shown instead, in the log and on a page, and reaches nobody.
+//! The part of SES v2 that functions use. Mails are not sent: they are shown in the log and on a
+//! page.
 //!
-//! Mails are kept in memory, as in a window that one looks through: the newest, and nothing after a stop.
+//! Only the newest mails are kept, in memory; a restart removes them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,33 +20,34 @@ use uuid::Uuid;
 use crate::arn;
 use crate::policies::{FROM_ADDRESS, Policies, Request};
 
-/// Where the endpoint lies on the stack's port.
+/// The path of the endpoint on the stack's port.
 pub const PATH: &str = "/_local/ses";
 
-/// Where mails are shown.
+/// The path of the page that shows the mails.
 pub const PAGE: &str = "/_local/mail";
 
-/// The most mails that are kept.
+/// Maximum number of mails that are kept.
 const KEPT_MAX: usize = 200;
 
-/// SES takes at most 50 recipients. Source: <https://docs.aws.amazon.com/ses/latest/dg/quotas.html>.
+/// SES takes at most 50 recipients. Source:
+/// <https://docs.aws.amazon.com/ses/latest/dg/quotas.html>.
 const RECIPIENTS_MAX: usize = 50;
 
-/// Every mail of a stack, the newest last.
+/// All kept mails of a stack, the newest last.
 #[derive(Debug, Default)]
 pub struct Mails(Mutex<VecDeque<Mail>>);
 
-/// One mail as it was sent.
+/// A sent mail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mail {
-    /// What the sender was told.
+    /// The id that the sender received.
     pub message_id: String,
-    /// When.
+    /// The time of sending.
     pub sent_at: Timestamp,
     /// `FromEmailAddress`.
     pub from: String,
-    /// `Destination`, all of it.
+    /// All recipients of `Destination`.
     pub to: Vec<String>,
     /// The subject.
     pub subject: String,
@@ -99,13 +101,13 @@ struct Part {
 }
 
 impl SendEmail {
-    /// The mail, or what SES would say about it.
+    /// Converts the request to a mail, or returns SES's error message.
     fn mail(self, message_id: String, sent_at: Timestamp) -> Result<Mail, &'static str> {
         let Destination { to_addresses, cc_addresses, bcc_addresses } = self.destination;
         let to = [to_addresses, cc_addresses, bcc_addresses].concat();
         let from = self.from_email_address.unwrap_or_default();
         let Some(Simple { subject, body }) = self.content.simple else {
-            return Err("the local stack sends only Content.Simple");
+            return Err("the local stack supports only Content.Simple");
         };
         if to.is_empty() {
             return Err("Missing destination.");
@@ -130,7 +132,7 @@ impl Mails {
         mails.push_back(mail);
     }
 
-    /// The newest first.
+    /// All kept mails, the newest first.
     #[must_use]
     pub fn newest_first(&self) -> Vec<Mail> {
         let mails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +140,7 @@ impl Mails {
     }
 }
 
-/// The endpoint, and the page.
+/// The endpoint and the page.
 pub fn router(mails: Arc<Mails>, policies: Arc<Policies>) -> Router {
     let sending = post(send).with_state((Arc::clone(&mails), policies));
     let showing = get(show).with_state(mails);
@@ -154,7 +156,8 @@ async fn send(
     let mail = mail.and_then(|mail| mail.mail(Uuid::now_v7().to_string(), Timestamp::now()).map_err(str::to_owned));
     match mail {
         Ok(mail) => {
-            // The identity that SES has verified is the address, or its domain: here, always the address.
+            // On AWS the identity is the verified address or its domain; here it is always the
+            // address.
             let resource = format!("{}:identity/{}", arn::of_region("ses"), mail.from);
             let context = BTreeMap::from([(FROM_ADDRESS, vec![mail.from.clone()])]);
             let asked = Request { action: "ses:SendEmail".to_owned(), resource, context };
@@ -181,14 +184,14 @@ async fn show(State(mails): State<Arc<Mails>>, headers: HeaderMap) -> Response {
     if accept.contains("application/json") {
         return Json(json!({ "items": mails })).into_response();
     }
-    // What a mail brings along may neither run nor load anything, here as in a mail program.
+    // Content of a mail must neither run scripts nor load anything, as in a mail program.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; sandbox allow-same-origin";
     ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page(&mails))).into_response()
 }
 
 fn page(mails: &[Mail]) -> String {
     let shown: String = match mails {
-        [] => "<p>No mail yet. What a function sends is shown here, and reaches nobody.</p>".to_owned(),
+        [] => "<p>No mail yet. Mails that functions send appear here; they are not delivered.</p>".to_owned(),
         mails => mails.iter().map(article).collect(),
     };
     format!(
@@ -220,7 +223,7 @@ fn article(mail: &Mail) -> String {
     )
 }
 
-/// As text or an attribute's value in HTML.
+/// Escapes text for HTML content or an attribute's value.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
@@ -254,14 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_in_another_form_is_refused_and_not_shown_empty() {
+    fn a_mail_in_another_form_is_rejected() {
         let mut raw = request("a@b.c", &["a@b.c"]);
         raw["Content"] = json!({ "Raw": { "Data": "" } });
-        assert_eq!(read(raw), Err("the local stack sends only Content.Simple"));
+        assert_eq!(read(raw), Err("the local stack supports only Content.Simple"));
     }
 
     #[test]
-    fn the_newest_200_are_kept_and_the_newest_comes_first() {
+    fn the_newest_200_are_kept_newest_first() {
         let mails = Mails::default();
         for number in 0..=KEPT_MAX {
             let mut mail = read(request("a@b.c", &["a@b.c"])).expect("a mail");
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mail_says_is_text_on_the_page() {
+    fn the_content_of_a_mail_is_escaped_on_the_page() {
         let mut mail = read(request("a@b.c", &["a@b.c"])).expect("a mail");
         (mail.subject, mail.text) = ("<script>1</script>".to_owned(), Some("</pre><b>&".to_owned()));
         mail.html = Some("<p title=\"x\">hello</p>\"><script>2</script>".to_owned());

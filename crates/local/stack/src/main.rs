@@ -11,7 +11,7 @@ use tidemark_local::startup::RunningStack;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// The engine warns of every error response, also of those that its caller expects.
+/// The emulator warns about every error response, also about expected ones.
 const LOG: &str = "info,dynoxide=error";
 
 #[tokio::main]
@@ -52,7 +52,7 @@ async fn run() -> anyhow::Result<()> {
     tracing::info!("stopping");
     tokio::select! {
         () = running.stop() => {}
-        // Asked twice: not politely any more. The instances end with this process.
+        // A second Ctrl-C ends the process at once; the instances end with it.
         _ = interrupt.recv() => {}
     }
     Ok(())

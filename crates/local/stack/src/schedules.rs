@@ -1,6 +1,7 @@
-//! Schedules: `rate(...)` and `cron(...)` in EventBridge's dialect, UTC.
+//! Schedules: `rate(...)` and `cron(...)` in EventBridge's syntax, UTC.
 //!
-//! Source: <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html>.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,30 +20,30 @@ use crate::arn;
 use crate::functions::{Functions, Pool};
 use crate::stack::Schedule;
 
-/// A clock that is set, or a laptop that slept, is noticed after this long.
+/// The longest sleep. A change of the clock, or a laptop's sleep, is noticed after this time.
 const NAP_MAX: Duration = Duration::from_secs(30);
 
-/// When a schedule fires.
+/// The times of a schedule.
 #[derive(Debug, Clone)]
 pub(crate) enum Expression {
-    /// Every so often, counted from the start of the stack.
+    /// At this interval, counted from the start of the stack.
     Rate(SignedDuration),
     /// At these times.
     Cron(Box<Cron>),
 }
 
-/// An expression that EventBridge would refuse.
+/// An expression that EventBridge would reject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{expression}` is no schedule expression: {problem}")]
+#[error("`{expression}` is not a schedule expression: {problem}")]
 pub struct ExpressionError {
-    /// What was given.
+    /// The expression.
     pub expression: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
 impl Expression {
-    /// Reads `rate(5 minutes)` or `cron(0 3 * * ? *)`.
+    /// Parses `rate(5 minutes)` or `cron(0 3 * * ? *)`.
     ///
     /// # Errors
     /// [`ExpressionError`].
@@ -56,7 +57,7 @@ impl Expression {
         parse_cron(cron).map_err(wrong)
     }
 
-    /// The first time after `now`; `None` when there is none any more.
+    /// The first time after `now`; `None` if there is none.
     #[must_use]
     pub(crate) fn next_after(&self, now: Timestamp) -> Option<Timestamp> {
         match self {
@@ -72,13 +73,14 @@ impl Expression {
 
 fn parse_rate(rate: &str) -> Result<Expression, &'static str> {
     let (value, unit) = rate.trim().split_once(' ').ok_or("a rate has a value and a unit")?;
-    let value: u32 = value.parse().ok().filter(|value| *value > 0).ok_or("the value of a rate is a positive number")?;
-    // EventBridge refuses `1 minutes` and `5 minute` as well.
+    let value: u32 =
+        value.parse().ok().filter(|value| *value > 0).ok_or("the value of a rate must be a positive number")?;
+    // EventBridge also rejects `1 minutes` and `5 minute`.
     let unit_s = match (value, unit.trim()) {
         (1, "minute") | (2.., "minutes") => 60,
         (1, "hour") | (2.., "hours") => 60 * 60,
         (1, "day") | (2.., "days") => 24 * 60 * 60,
-        _ => return Err("the unit is minute, hour or day, and in the plural for more than one"),
+        _ => return Err("the unit must be minute, hour or day, in the plural for a value above 1"),
     };
     Ok(Expression::Rate(SignedDuration::from_secs(i64::from(value) * unit_s)))
 }
@@ -86,17 +88,17 @@ fn parse_rate(rate: &str) -> Result<Expression, &'static str> {
 fn parse_cron(cron: &str) -> Result<Expression, String> {
     let fields: Vec<&str> = cron.split_whitespace().collect();
     let [_, _, day_of_month, _, day_of_week, _] = fields.as_slice() else {
-        return Err("six fields: minutes, hours, day of month, month, day of week, year".to_owned());
+        return Err("expected six fields: minutes, hours, day of month, month, day of week, year".to_owned());
     };
     if (*day_of_month == "?") == (*day_of_week == "?") {
-        return Err("one of day of month and day of week is `?`, the other is not".to_owned());
+        return Err("exactly one of day of month and day of week must be `?`".to_owned());
     }
     let parser = CronParser::builder().seconds(Seconds::Required).year(Year::Required).alternative_weekdays(true);
     let parser = parser.sloppy_ranges(true).build();
     parser.parse(&format!("0 {cron}")).map(|cron| Expression::Cron(Box::new(cron))).map_err(|error| error.to_string())
 }
 
-/// Schedules that run.
+/// The running schedules.
 #[derive(Debug, Default)]
 pub(crate) struct Schedules {
     tasks: TaskTracker,
@@ -107,13 +109,13 @@ impl Schedules {
     /// Starts every enabled schedule of every function.
     ///
     /// # Errors
-    /// The first expression that is none.
+    /// The first invalid expression.
     pub(crate) fn start(functions: &Arc<Functions>) -> Result<Self, ExpressionError> {
         let schedules = Self::default();
         for pool in functions.all() {
             for schedule in pool.function().schedules.iter().filter(|schedule| schedule.enabled) {
                 let expression = Expression::parse(&schedule.expression)?;
-                let task = keep(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions));
+                let task = run(expression, schedule.clone(), Arc::clone(pool), Arc::clone(functions));
                 schedules.tasks.spawn(schedules.stop.clone().run_until_cancelled_owned(task));
             }
         }
@@ -121,14 +123,14 @@ impl Schedules {
         Ok(schedules)
     }
 
-    /// Stops all of them.
+    /// Stops all schedules.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         self.tasks.wait().await;
     }
 }
 
-async fn keep(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>) {
+async fn run(expression: Expression, schedule: Schedule, pool: Arc<Pool>, functions: Arc<Functions>) {
     let mut due = expression.next_after(Timestamp::now());
     while let Some(time) = due {
         let now = Timestamp::now();
@@ -138,12 +140,12 @@ async fn keep(expression: Expression, schedule: Schedule, pool: Arc<Pool>, funct
             continue;
         }
         functions.invoke_event(&pool, event(&schedule, pool.names()[0], time).into());
-        // From now, not from then: times that were slept through are not made up for.
+        // Counted from now: invocations that were missed during sleep are skipped.
         due = expression.next_after(now);
     }
 }
 
-/// The template's `Input`, or EventBridge's own event.
+/// The template's `Input`, or EventBridge's default event.
 fn event(schedule: &Schedule, function: &str, time: Timestamp) -> String {
     if let Some(input) = &schedule.input {
         return input.to_string();
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_eventbridge_refuses_is_refused() {
+    fn expressions_that_eventbridge_rejects_are_rejected() {
         for expression in [
             "5 minutes",
             "rate(5 minute)",
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_is_the_input_or_eventbridges_own() {
+    fn the_event_is_the_input_or_the_default_event_of_eventbridge() {
         let input = Some(json!({"table": "clicks"}));
         let mut schedule = Schedule { event_id: "Nightly".to_owned(), expression: String::new(), input, enabled: true };
         let time = "2025-10-02T10:30:00.9Z".parse().expect("a time");

@@ -1,7 +1,8 @@
-//! The part of Secrets Manager that functions use, with values made on first use and kept in the data folder.
+//! The part of Secrets Manager that functions use. Values are generated on first use and stored in
+//! the data folder.
 //!
-//! Values come from the system's source of randomness. They are printed nowhere, except the tokens when they were made:
-//! the person who starts the stack is the one to know them.
+//! Values come from the system's random number generator. They are never printed, except a token at
+//! the start that generates it, for the person who starts the stack.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,13 +22,14 @@ use crate::policies::{Policies, Request};
 use crate::private_files;
 use crate::stack::Secret;
 
-/// Where the endpoint lies on the stack's port.
+/// The path of the endpoint on the stack's port.
 pub const PATH: &str = "/_local/secretsmanager";
 
-/// The fewest characters of a secret that functions take: `SECRET_CHARS_MIN` of `lambda-kit`, which this crate does not know.
+/// Minimum length of a secret that functions accept: `SECRET_CHARS_MIN` of `lambda-kit`, on which
+/// this crate does not depend.
 const SECRET_CHARS_MIN: usize = 20;
 
-/// The secrets that people have to know: each with the flag that sets it, without its dashes.
+/// The secrets that people need: each with the name of the flag that sets it.
 pub const TOKENS: [(&str, &str); 3] = [
     ("StaffTokenSecret", "staff-token"),
     ("OperatorTokenSecret", "operator-token"),
@@ -43,19 +45,19 @@ pub struct Secrets {
     tokens: Vec<(&'static str, TokenSource)>,
 }
 
-/// Where a token of this start comes from.
+/// The origin of a token in this start.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TokenSource {
-    /// The command line or the environment gave it.
+    /// The command line or the environment.
     Given,
-    /// It was made now: the one time that it is shown.
+    /// Generated in this start, the only one that shows it.
     Generated(String),
-    /// It lies in this file since an earlier start.
+    /// This file, written by an earlier start.
     FromFile(PathBuf),
 }
 
 impl std::fmt::Debug for TokenSource {
-    /// Without the value, which belongs in no log.
+    /// Omits the value, so that it never appears in a log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Given => "Given",
@@ -72,7 +74,7 @@ struct Stored {
 }
 
 impl std::fmt::Debug for Stored {
-    /// Without the value, which belongs in no log.
+    /// Omits the value, so that it never appears in a log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stored").field("secret", &self.secret).finish_non_exhaustive()
     }
@@ -86,20 +88,20 @@ pub enum SecretsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Its functions would not start.
+    /// The value is too short; its functions would not start.
     #[error("{0} has fewer than {SECRET_CHARS_MIN} characters")]
     TooShort(String),
-    /// The system gives no random numbers.
-    #[error("no random numbers from the system: {0}")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers: {0}")]
     Random(getrandom::Error),
 }
 
 impl Secrets {
-    /// Reads the values from `data`, and makes those that are missing. A token in `given`, by the name of its flag, takes
-    /// the place of its value and is kept nowhere; without `data`, no value is kept.
+    /// Reads the values from `data`, and generates missing ones. A token in `given`, by the name of
+    /// its flag, replaces the stored value and is not stored. Without `data`, no value is stored.
     ///
     /// # Errors
     /// [`SecretsError`].
@@ -125,13 +127,13 @@ impl Secrets {
         Ok(Self { by_id, tokens })
     }
 
-    /// Where the tokens come from, each by the name of its flag.
+    /// The origin of each token, by the name of its flag.
     #[must_use]
     pub fn tokens(&self) -> &[(&'static str, TokenSource)] {
         &self.tokens
     }
 
-    /// By name, by ARN, or by an ARN without its random suffix.
+    /// Finds a secret by name, by ARN, or by an ARN without its random suffix.
     fn get(&self, id: &str) -> Option<&Stored> {
         let partial =
             || self.by_id.values().find(|stored| stored.secret.arn.rsplit_once('-').is_some_and(|(arn, _)| arn == id));
@@ -139,7 +141,7 @@ impl Secrets {
     }
 }
 
-/// The endpoint: `POST` with `X-Amz-Target`, as every client of the service sends it.
+/// The endpoint: `POST` with `X-Amz-Target`, as all clients of the service send it.
 pub fn router(secrets: Arc<Secrets>, policies: Arc<Policies>) -> Router {
     Router::new().route(PATH, post(call)).route(&format!("{PATH}/"), post(call)).with_state((secrets, policies))
 }
@@ -178,12 +180,12 @@ async fn call(
             "CreatedDate": created,
             "VersionIdsToStages": { VERSION_ID: ["AWSCURRENT"] },
         }),
-        _ => return error("UnknownOperationException", "the local stack answers GetSecretValue and DescribeSecret"),
+        _ => return error("UnknownOperationException", "the local stack supports GetSecretValue and DescribeSecret"),
     };
     ([("content-type", "application/x-amz-json-1.1")], answer.to_string()).into_response()
 }
 
-/// The one version that a local secret has.
+/// The version id of every local secret.
 const VERSION_ID: &str = "00000000-0000-4000-8000-000000000001";
 
 fn error(kind: &str, message: &str) -> Response {
@@ -209,7 +211,7 @@ fn read_or_generate(secret: &Secret, folder: Option<&Path>) -> Result<(String, T
     Ok((value, made))
 }
 
-/// Where the value is to be changed.
+/// The setting or file in which the value can be changed.
 fn setting(secret: &Secret, flag: Option<&str>, from: &TokenSource) -> String {
     match (from, flag) {
         (TokenSource::Given, Some(flag)) => {
@@ -220,9 +222,9 @@ fn setting(secret: &Secret, flag: Option<&str>, from: &TokenSource) -> String {
     }
 }
 
-/// So many letters and digits, each as likely as the other.
+/// A random string of letters and digits, each equally likely.
 fn random(length: usize) -> Result<String, SecretsError> {
-    // Bytes beyond the last whole multiple would favour the first characters.
+    // Bytes above the last whole multiple would make the first characters more likely.
     let fair = u8::try_from(256 - 256 % CHARACTERS.len()).unwrap_or(u8::MAX);
     let mut value = String::with_capacity(length);
     while value.len() < length {
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_made_once_and_kept_for_its_owner_alone() {
+    fn a_value_is_generated_once_and_only_its_owner_can_read_it() {
         let data = tempfile::tempdir().expect("a folder");
         let secrets = [secret("StaffTokenSecret"), secret("CursorKeySecret")];
         let first = Secrets::open(&secrets, Some(data.path()), &[]).expect("opened");
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_given_wins_and_is_not_kept() {
+    fn a_given_token_replaces_the_stored_one_and_is_not_stored() {
         let data = tempfile::tempdir().expect("a folder");
         let token = "the token that was given";
         let given = [("health-token", "another one of that length"), ("staff-token", token)];
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_could_be_guessed_is_refused_by_the_name_of_its_setting() {
+    fn a_short_token_is_rejected_with_the_name_of_its_setting() {
         let data = tempfile::tempdir().expect("a folder");
         let secrets = [secret("HealthTokenSecret")];
         let refused = |data: Option<&Path>, given: &[(&str, &str)]| {

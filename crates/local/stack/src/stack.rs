@@ -1,25 +1,27 @@
-//! What a template declares, resolved: the model between the template reader, which makes it, and the parts that run it.
+//! The resolved content of a template: the model between the template reader and the parts that run
+//! it.
 //!
-//! Nothing here knows YAML, sockets or processes. Durations and sizes are already checked against the limits of the AWS
-//! service that they belong to.
+//! It is independent of YAML, sockets and processes. Durations and sizes are already checked
+//! against the limits of their AWS services.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Everything that a template asks this machine to run.
+/// All parts of a template that this machine runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
     /// `AWS::DynamoDB::Table`.
     pub tables: Vec<Table>,
     /// `AWS::Serverless::Function`.
     pub functions: Vec<Function>,
-    /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the implicit one.
+    /// `AWS::Serverless::HttpApi`; a function with HTTP events and no `ApiId` belongs to the
+    /// implicit API.
     pub http_apis: Vec<HttpApi>,
     /// `AWS::ApiGatewayV2::Api` with its parts.
     pub web_socket_api: Option<WebSocketApi>,
     /// `AWS::SecretsManager::Secret`.
     pub secrets: Vec<Secret>,
-    /// `AWS::SQS::Queue`: only as destinations of failed batches.
+    /// `AWS::SQS::Queue`: supported only as a destination of failed batches.
     pub queues: Vec<Queue>,
     /// `AWS::IAM::Role`.
     pub roles: Vec<Role>,
@@ -32,9 +34,9 @@ pub struct Table {
     pub logical_id: String,
     /// `TableName`, resolved.
     pub name: String,
-    /// The body of a `CreateTable` request: CloudFormation spells these properties as the API does.
+    /// The body of a `CreateTable` request: CloudFormation and the API use the same property names.
     pub create_table: serde_json::Value,
-    /// The attribute of `TimeToLiveSpecification`, when enabled. Epoch seconds.
+    /// The attribute of `TimeToLiveSpecification`, if enabled. Epoch seconds.
     pub ttl_attribute: Option<String>,
     /// `PointInTimeRecoverySpecification`.
     pub point_in_time_recovery: bool,
@@ -45,13 +47,13 @@ pub struct Table {
 /// Items of a table that wait for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// What they are called together.
+    /// The name of these items together.
     pub name: String,
     /// The name of the partition key.
     pub partition_key: String,
-    /// The partition that they lie in.
+    /// The partition that contains them.
     pub partition: String,
-    /// The attribute that an item has once it waits no more.
+    /// The attribute that marks an item as done.
     pub until: String,
     /// The command that shows them.
     pub command: String,
@@ -74,7 +76,7 @@ pub struct Function {
     pub timeout: Duration,
     /// `ReservedConcurrentExecutions`.
     pub reserved_concurrency: Option<u32>,
-    /// `Role`: the ARN of a role of the template. `None` for a function that is held to nothing here.
+    /// `Role`: the ARN of a role of the template. `None`: the function may do everything here.
     pub role: Option<String>,
     /// `HttpApi` events.
     pub routes: Vec<Route>,
@@ -84,7 +86,7 @@ pub struct Function {
     pub schedules: Vec<Schedule>,
 }
 
-/// One route of an HTTP API, leading to the function that holds it.
+/// One route of an HTTP API; its function contains it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
     /// Logical id of the API; `None` is the implicit one.
@@ -100,7 +102,7 @@ pub struct HttpApi {
     pub logical_id: String,
     /// `CorsConfiguration`.
     pub cors: Option<Cors>,
-    /// `DefaultRouteSettings`: steady requests per second and burst.
+    /// `DefaultRouteSettings`: steady requests per second, and burst.
     pub throttle: Option<Throttle>,
 }
 
@@ -109,28 +111,31 @@ pub struct HttpApi {
 pub struct WebSocketApi {
     /// The key under `Resources`.
     pub logical_id: String,
-    /// `RouteSelectionExpression`: the names that lead to a message's route key, `["action"]` for `$request.body.action`.
+    /// `RouteSelectionExpression`: the path to the route key in a message, `["action"]` for
+    /// `$request.body.action`.
     pub selection: Vec<String>,
     /// `StageName`, resolved.
     pub stage: String,
     /// `DefaultRouteSettings` of the stage.
     pub throttle: Option<Throttle>,
-    /// Its routes, each with its own key.
+    /// Its routes, with unique keys.
     pub routes: Vec<WebSocketRoute>,
 }
 
 /// One route of a WebSocket API with its integration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WebSocketRoute {
-    /// `$connect`, `$disconnect`, `$default`, or what a message says where the API's selection leads.
+    /// `$connect`, `$disconnect`, `$default`, or the value in a message at the API's selection
+    /// path.
     pub route_key: String,
     /// Logical id of the function.
     pub function: String,
     /// `TimeoutInMillis` of the integration.
     pub timeout: Duration,
-    /// The body of the function's answer goes back to the client: the route selects a response, and has one.
+    /// Whether the body of the function's response is sent to the client: the route selects a
+    /// response and has one.
     pub responds: bool,
-    /// `RouteSettings` of the stage for this route, in place of the default ones.
+    /// `RouteSettings` of the stage for this route; they replace the default ones.
     pub throttle: Option<Throttle>,
 }
 
@@ -156,14 +161,14 @@ pub struct Cors {
 pub struct Throttle {
     /// Tokens added per second.
     pub rate_per_s: f64,
-    /// Tokens that the bucket holds.
+    /// Maximum number of tokens.
     pub burst: u32,
 }
 
 /// A Lambda event source mapping on a DynamoDB stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamMapping {
-    /// The event's key under `Events`; with the function's logical id it names the mapping.
+    /// The event's key under `Events`; with the function's logical id it forms the mapping's name.
     pub event_id: String,
     /// Logical id of the table whose stream is read.
     pub table: String,
@@ -173,9 +178,10 @@ pub struct StreamMapping {
     pub batch_size: usize,
     /// `MaximumBatchingWindowInSeconds`.
     pub batching_window: Duration,
-    /// `TumblingWindowInSeconds`; zero: none, and then no `shardId` or `state` in the event.
+    /// `TumblingWindowInSeconds`; zero: no window, and the event has no `shardId` or `state`.
     pub tumbling_window: Duration,
-    /// `FilterCriteria.Filters[].Pattern`: a record passes when any matches; none set: all pass.
+    /// `FilterCriteria.Filters[].Pattern`: a record passes if one of them matches, or if there are
+    /// none.
     pub filters: Vec<serde_json::Value>,
     /// `BisectBatchOnFunctionError`.
     pub bisect_on_error: bool,
@@ -183,7 +189,7 @@ pub struct StreamMapping {
     pub report_batch_item_failures: bool,
     /// `MaximumRetryAttempts`; `None`: until the record expires.
     pub retry_attempts_max: Option<u32>,
-    /// `MaximumRecordAgeInSeconds`; `None`: as long as the stream keeps it.
+    /// `MaximumRecordAgeInSeconds`; `None`: as long as the stream keeps the record.
     pub record_age_max: Option<Duration>,
     /// `ParallelizationFactor`, 1 to 10.
     pub parallelization_factor: u32,
@@ -193,12 +199,12 @@ pub struct StreamMapping {
     pub enabled: bool,
 }
 
-/// Where a mapping without a checkpoint begins.
+/// The position of a mapping without a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartingPosition {
-    /// The oldest record that the stream keeps.
+    /// The oldest record of the stream.
     TrimHorizon,
-    /// Only what comes after.
+    /// Only later records.
     Latest,
 }
 
@@ -207,22 +213,22 @@ pub enum StartingPosition {
 pub struct Schedule {
     /// The event's key under `Events`.
     pub event_id: String,
-    /// `rate(5 minutes)` or `cron(0 3 * * ? *)`, checked when the template is read. UTC.
+    /// `rate(5 minutes)` or `cron(0 3 * * ? *)` in UTC; checked when the template is read.
     pub expression: String,
-    /// `Input`, when given: the event; otherwise EventBridge's own.
+    /// `Input`: the event. `None`: EventBridge's default event.
     pub input: Option<serde_json::Value>,
     /// `Enabled` or `State`.
     pub enabled: bool,
 }
 
-/// A secret; its value is made on first use and kept in the data folder.
+/// A secret; its value is generated on first use and stored in the data folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Secret {
     /// The key under `Resources`.
     pub logical_id: String,
     /// `Name`, resolved.
     pub name: String,
-    /// What `Ref` gives, and `GetSecretValue` takes.
+    /// The ARN: the value of `Ref`, accepted by `GetSecretValue`.
     pub arn: String,
     /// `GenerateSecretString.PasswordLength`, 1 to 4096.
     pub length: usize,
@@ -235,27 +241,28 @@ pub struct Queue {
     pub logical_id: String,
     /// `QueueName`, resolved.
     pub name: String,
-    /// What `GetAtt Arn` gives.
+    /// The ARN, as `GetAtt Arn` returns it.
     pub arn: String,
 }
 
-/// A role with all that its policies allow, those of its own and the managed ones.
+/// A role with the statements of its own and its managed policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     /// The key under `Resources`.
     pub logical_id: String,
     /// `RoleName`, resolved.
     pub name: String,
-    /// What `GetAtt Arn` gives.
+    /// The ARN, as `GetAtt Arn` returns it.
     pub arn: String,
-    /// What it may do.
+    /// Its permissions.
     pub statements: Vec<Statement>,
 }
 
 /// An `Allow` statement of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// The policy that it stands in: `ClickWriterRole: store-clicks`, or a managed policy's logical id.
+    /// The policy that contains it: `ClickWriterRole: store-clicks`, or a managed policy's logical
+    /// id.
     pub policy: String,
     /// Its line in the template.
     pub line: usize,
@@ -263,11 +270,11 @@ pub struct Statement {
     pub actions: Vec<String>,
     /// `Resource`, resolved; `*` stands for any text.
     pub resources: Vec<String>,
-    /// `Condition`: all of them have to hold.
+    /// `Condition`: all of them must hold.
     pub conditions: Vec<Condition>,
 }
 
-/// What a statement asks of one condition key.
+/// A condition on one condition key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// `dynamodb:LeadingKeys`.
@@ -276,14 +283,14 @@ pub struct Condition {
     pub quantifier: Option<Quantifier>,
     /// The operator.
     pub test: Test,
-    /// What a value is compared with.
+    /// The values to compare with.
     pub values: Vec<String>,
 }
 
-/// How many of a key's values have to pass.
+/// How many of a key's values must pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantifier {
-    /// `ForAllValues`: also when there is none.
+    /// `ForAllValues`: holds without values too.
     All,
     /// `ForAnyValue`.
     Any,
@@ -300,6 +307,6 @@ pub enum Test {
     Like,
     /// `StringNotLike`.
     NotLike,
-    /// `Null`: `true` wants the key absent, `false` present.
+    /// `Null`: `true` requires the key to be absent, `false` to be present.
     Null,
 }

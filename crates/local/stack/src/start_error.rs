@@ -1,5 +1,5 @@
-//! Why a stack does not come up, in words that say what to do about it. A text leaves its cause to `source`, as everywhere here:
-//! the start prints the whole chain.
+//! Why a stack does not start, with messages that say how to fix it. A message omits its cause,
+//! which is in `source`: the start prints the whole chain.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -16,67 +16,67 @@ use crate::tables::TableError;
 use crate::template::TemplateError;
 use crate::websocket_api;
 
-/// Why a stack does not come up.
+/// Why a stack does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The template is not there.
+    /// The template does not exist or cannot be read.
     #[error("cannot read {path}")]
     Template {
-        /// Where it was looked for.
+        /// The path of the template.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The template is not understood.
+    /// The template is invalid.
     #[error("{path}", path = .path.display())]
     InvalidTemplate {
         /// The template.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its problems.
         source: TemplateError,
     },
-    /// The port of the HTTP API is taken.
-    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 takes a free one)")]
+    /// The port of the HTTP API is in use.
+    #[error("port {port} is in use (--port / TIDEMARK_PORT sets another, 0 picks a free port)")]
     Port {
         /// The port.
         port: u16,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// This machine has no such address.
-    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 takes all)")]
+    /// This machine does not have the address.
+    #[error("cannot listen on {host} (--host / TIDEMARK_HOST sets another, 0.0.0.0 is every address)")]
     Host {
         /// The address.
         host: Ipv4Addr,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The port of DynamoDB is taken.
-    #[error("port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 takes a free one)")]
+    /// The port of DynamoDB is in use.
+    #[error("port {port} is in use (--dynamodb-port / TIDEMARK_DYNAMODB_PORT sets another, 0 picks a free port)")]
     DynamodbPort {
         /// The port.
         port: u16,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The data folder cannot be used.
-    #[error("data folder {path}", path = .path.display())]
+    #[error("cannot use the data folder {path}", path = .path.display())]
     Data {
         /// The folder.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Another stack uses the data folder.
     #[error("data folder {} is in use by another stack (--data-dir / TIDEMARK_DATA_DIR sets another)", .0.display())]
     DataInUse(PathBuf),
     /// The embedded engine does not start.
-    #[error("DynamoDB")]
+    #[error("cannot start DynamoDB")]
     Engine(#[source] EngineError),
     /// The functions do not build.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A secret cannot be kept.
+    /// A secret cannot be stored.
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     /// A route cannot be served.
@@ -85,21 +85,21 @@ pub enum StartError {
     /// A route of the WebSocket API cannot be served.
     #[error(transparent)]
     SocketRoute(#[from] websocket_api::WebSocketRouteError),
-    /// A table cannot be made.
+    /// A table cannot be created.
     #[error(transparent)]
     Table(#[from] TableError),
     /// A function does not start.
     #[error(transparent)]
     Function(#[from] FunctionStartError),
-    /// A mapping is refused.
+    /// A mapping does not start.
     #[error("{mapping}")]
     Mapping {
-        /// Its name.
+        /// The mapping's name.
         mapping: String,
-        /// Why.
+        /// The reason.
         source: MappingError,
     },
-    /// A mapping's table is not there, or has no stream.
+    /// The table of a mapping does not exist or has no stream.
     #[error("{mapping}: the table {table} has no stream")]
     NoStream {
         /// The mapping's name.
@@ -107,7 +107,7 @@ pub enum StartError {
         /// The table's logical id.
         table: String,
     },
-    /// A schedule is refused.
+    /// A schedule expression is invalid.
     #[error(transparent)]
     Schedule(#[from] ExpressionError),
 }

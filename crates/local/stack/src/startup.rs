@@ -1,4 +1,4 @@
-//! Brings a stack up, in order, and down again.
+//! Starts a stack in order, and stops it.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -40,22 +40,22 @@ use crate::template;
 use crate::waiting_items::WaitingItems;
 use crate::websocket_api::{self, WebSocketServer};
 
-/// How long requests under way may take when the stack stops.
+/// How long to wait for running requests when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// How often the engine's meter is read.
+/// Interval for reading the engine's meter.
 const METER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A stack that is up.
+/// A running stack.
 #[derive(Debug)]
 pub struct RunningStack {
-    /// What it runs.
+    /// The template's content.
     pub stack: Stack,
-    /// What it tells about itself.
+    /// The state of the admin routes.
     pub admin: Arc<AdminState>,
-    /// Its secrets.
+    /// The stack's secrets.
     pub secrets: Arc<Secrets>,
-    /// The folder of static pages, when there is one.
+    /// The folder of static pages, if it exists.
     pub pages: Option<PathBuf>,
     schedules: Schedules,
     engine: Option<Engine>,
@@ -65,10 +65,10 @@ pub struct RunningStack {
 }
 
 impl RunningStack {
-    /// Reads the template and brings up everything in it.
+    /// Reads the template and starts all its parts.
     ///
     /// # Errors
-    /// [`StartError`], with what to do about it. What was started by then ends with the process.
+    /// [`StartError`], with a way to fix it. Parts that were already started end with the process.
     pub async fn start(options: &Options) -> Result<Self, StartError> {
         let stack = read_template(options)?;
         let folder =
@@ -76,7 +76,8 @@ impl RunningStack {
         let (data, lock) = open_data(options)?;
         let data = data.as_deref();
 
-        // Bound but not listening: a taken port is told before the build, and nobody waits for an answer during it.
+        // The port is bound but not listening yet: a port in use is reported before the build, and
+        // no client waits during the build.
         let (listeners, port) = listen::bind_all(options.host, options.port)?;
         let (engine, dynamodb, identity) = start_dynamodb(options, data).await?;
         let policies = Arc::new(Policies::new(&stack));
@@ -92,7 +93,7 @@ impl RunningStack {
             secrets_manager: format!("{http}{}", secrets::PATH),
             ses: format!("{http}{}", mail::PATH),
             outbound_allow: non_empty(options.outbound_allow.as_deref()).map(str::to_owned),
-            // With the stage, as in the cloud.
+            // With the stage in the path, as on AWS.
             connections: stack.web_socket_api.as_ref().map(|api| format!("{http}/{}", api.stage)),
             identity: identity.clone(),
         };
@@ -146,14 +147,15 @@ impl RunningStack {
         functions.warm().await?;
         let mappings = start_mappings(&stack, &admin, &streams, &identity, engine.as_ref(), data)?;
         let schedules = Schedules::start(&functions)?;
-        // Set once, here alone; from now on the health route says that the stack is up.
+        // Set once, only here. From now on the health route reports that the stack is up.
         drop(admin.mappings.set(mappings));
         Ok(Self { stack, admin, secrets, pages, schedules, engine, servers, stop_servers, _lock: lock })
     }
 
-    /// Ends connections and requests, then everything that was started, and waits until it is gone.
+    /// Closes connections, finishes requests, stops every started part, and waits for them.
     pub async fn stop(self) {
-        // While the server still runs: functions that are told of an end may have something to say to others.
+        // Stop the connections while the server still runs: a function that handles a `$disconnect`
+        // may send messages to others.
         if let Some(sockets) = &self.admin.sockets {
             sockets.stop().await;
         }
@@ -169,7 +171,7 @@ impl RunningStack {
         }
     }
 
-    /// The embedded engine, unless the stack runs on another one.
+    /// The embedded engine; `None` if the stack runs on another DynamoDB.
     #[must_use]
     pub fn engine(&self) -> Option<&Engine> {
         self.engine.as_ref()
@@ -187,7 +189,7 @@ fn read_template(options: &Options) -> Result<Stack, StartError> {
     }
 }
 
-/// The data folder, ours alone for as long as the lock's file is open; nothing with `--in-memory`.
+/// The data folder, locked for as long as the returned file is open; none with `--in-memory`.
 fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File>), StartError> {
     if options.in_memory {
         return Ok((None, None));
@@ -197,7 +199,8 @@ fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File
     private_files::folder(path).map_err(failed)?;
     let path = path.canonicalize().map_err(failed)?;
     let lock = path.join("lock");
-    // A folder that others may read and that is not the stack's own, such as /tmp, stays as it is; the files in it are private.
+    // Leaves a folder such as /tmp unchanged, which others may read and which is not the stack's
+    // own; the files in it are private.
     if lock.exists() {
         private_files::close(&path).map_err(failed)?;
     }
@@ -209,12 +212,12 @@ fn open_data(options: &Options) -> Result<(Option<PathBuf>, Option<std::fs::File
     }
 }
 
-/// An option that is set to nothing is not set: a variable may be there and empty.
+/// Treats an empty option as unset: an environment variable may exist and be empty.
 fn non_empty(option: Option<&str>) -> Option<&str> {
     option.filter(|option| !option.is_empty())
 }
 
-/// The tokens that were given, by the names of their flags.
+/// The given tokens, by the names of their flags.
 fn tokens(options: &Options) -> Vec<(&'static str, &str)> {
     let Options { staff_token, operator_token, health_token, .. } = options;
     let tokens = [("staff-token", staff_token), ("operator-token", operator_token), ("health-token", health_token)];
@@ -253,7 +256,7 @@ async fn binaries(options: &Options, folder: &Path, stack: &Stack) -> Result<BTr
     Ok(stack.functions.iter().map(|function| (function.binary.clone(), binary_in(&folder, function))).collect())
 }
 
-/// Notes again and again what the tables have consumed.
+/// Records the tables' consumption at each interval.
 async fn meter(meter: Arc<engine::Meter>, metrics: Arc<Metrics>) {
     let mut ticks = tokio::time::interval(METER_INTERVAL);
     loop {
@@ -277,7 +280,8 @@ fn router(admin: Arc<AdminState>, secrets: Arc<Secrets>, apis: HttpApis) -> Rout
 
 type Shared = Arc<(Arc<AdminState>, HttpApis)>;
 
-/// Everything that is not the stack's own goes to the HTTP APIs, once the functions have their tables.
+/// Passes requests that are not for the stack's own routes to the HTTP APIs, once the functions
+/// have their tables.
 async fn request(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,

@@ -1,5 +1,6 @@
-//! What in the tables waits for a person, now: the template says which items (`Metadata.Waiting`), and they are counted when somebody asks.
-//! Metrics would only tell of what has come, not of what is still there.
+//! Counts the items in the tables that wait for a person. The template defines them
+//! (`Metadata.Waiting`). They are counted on request: metrics would only show how many arrived, not
+//! how many are left.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
@@ -7,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::stack::{Table, Waiting};
 
-/// The most requests of one count, at a megabyte each.
+/// Maximum number of requests for one count; each reads up to 1 MB.
 const PAGES_MAX: usize = 20;
 
-/// Counts it.
+/// Counts the waiting items.
 #[derive(Debug)]
 pub struct WaitingItems {
     client: Client,
@@ -18,14 +19,15 @@ pub struct WaitingItems {
 }
 
 impl WaitingItems {
-    /// The items of these tables.
+    /// The waiting items of these tables.
     #[must_use]
     pub fn new(client: Client, tables: &[Table]) -> Self {
         let of = tables.iter().filter_map(|table| Some((table.name.clone(), table.waiting.clone()?)));
         Self { client, of: of.collect() }
     }
 
-    /// What waits: `{"table", "name", "count", "command"}`. A table that cannot be read, as one that is not there yet, is left out.
+    /// The counts: `{"table", "name", "count", "command"}`. A table that cannot be read, for
+    /// example before it is created, is left out.
     pub async fn count(&self) -> Vec<Value> {
         let mut counted = Vec::with_capacity(self.of.len());
         for (table, waiting) in &self.of {
@@ -33,7 +35,7 @@ impl WaitingItems {
                 Ok(count) => counted.push(json!({
                     "table": table, "name": waiting.name, "count": count, "command": waiting.command,
                 })),
-                Err(error) => tracing::debug!(table, error, "what waits cannot be counted"),
+                Err(error) => tracing::debug!(table, error, "the waiting items cannot be counted"),
             }
         }
         counted

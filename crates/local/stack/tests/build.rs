@@ -1,4 +1,4 @@
-//! Cargo started by a program that cargo has started.
+//! Cargo started by a program that cargo started.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,8 @@ use std::process::Command;
 
 use tidemark_local::build::build;
 
-/// Asks for everything that cargo tells a program about its own package, as some crates do, and writes down each run.
+/// A build script that depends on the package variables of cargo, as in some crates, and records
+/// each run.
 const BUILD_SCRIPT: &str = r#"
 use std::io::Write;
 
@@ -25,7 +26,7 @@ fn runs(package: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn what_a_shell_has_built_is_not_built_again() {
+async fn a_build_from_a_shell_is_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let package = folder.path();
     std::fs::create_dir(package.join("src")).unwrap();
@@ -33,7 +34,7 @@ async fn what_a_shell_has_built_is_not_built_again() {
     std::fs::write(package.join("src/main.rs"), "fn main() {}").unwrap();
     std::fs::write(package.join("build.rs"), BUILD_SCRIPT).unwrap();
 
-    // A shell knows nothing of the package under test, whose variables this process has.
+    // A shell does not have the variables of the package under test, but this process does.
     let mut shell = Command::new(env!("CARGO"));
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with("CARGO_")))

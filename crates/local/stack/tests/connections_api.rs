@@ -1,4 +1,5 @@
-//! Open connections reached through the management API: by functions, by the aws command line, by nobody from outside.
+//! The management API of open connections: for functions, for the aws command line, and closed to
+//! the network.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +11,7 @@ use support::sockets::{ALL, Player, manage};
 use support::{Stage, until};
 
 #[tokio::test]
-async fn a_function_reaches_other_connections_through_the_sdk_and_learns_who_is_gone() {
+async fn a_function_reaches_other_connections_through_the_sdk_and_learns_which_are_gone() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let (mut one, mut two) = (Player::connect(&running).await, Player::connect(&running).await);
@@ -31,7 +32,7 @@ async fn a_function_reaches_other_connections_through_the_sdk_and_learns_who_is_
 }
 
 #[tokio::test]
-async fn the_management_api_answers_with_and_without_the_stage_and_refuses_what_is_wrong() {
+async fn the_management_api_works_with_and_without_the_stage_and_rejects_bad_requests() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
@@ -66,12 +67,13 @@ async fn the_management_api_answers_with_and_without_the_stage_and_refuses_what_
 }
 
 #[tokio::test]
-async fn what_was_posted_before_a_connection_is_closed_still_arrives() {
+async fn messages_posted_before_a_close_still_arrive() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
     let path = format!("/@connections/{}", player.id().await);
-    // More than the line holds while nobody reads, so that some are still queued when the connection is closed.
+    // More than the socket's buffers hold, so that some messages are still queued when the
+    // connection is closed.
     let message = |number: usize| format!("{number:060000}");
     for number in 0..120 {
         assert_eq!(manage(&running, Method::POST, &path, message(number).into()).await.status(), 200);
@@ -86,7 +88,7 @@ async fn what_was_posted_before_a_connection_is_closed_still_arrives() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
+async fn a_client_that_does_not_read_blocks_no_other_and_is_disconnected() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.try_start(&["--ws-write-timeout=0.5"]).await.unwrap();
     let (mut slow, mut other) = (Player::connect(&running).await, Player::connect(&running).await);
@@ -113,11 +115,11 @@ async fn a_client_that_does_not_read_holds_nobody_up_and_is_cut_off() {
 }
 
 #[tokio::test]
-async fn others_on_the_network_reach_the_apis_and_nothing_that_controls_the_stack() {
+async fn other_machines_reach_the_apis_but_no_admin_routes() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.try_start(&["--host=0.0.0.0"]).await.unwrap();
     let Some(network) = running.admin.addresses.network.clone().filter(|address| !address.contains("//127.")) else {
-        eprintln!("NOT RUN: this machine is on no network");
+        eprintln!("NOT RUN: this machine is not on a network");
         return running.stop().await;
     };
     let status = async |method: Method, path: &str| {
@@ -159,7 +161,8 @@ async fn the_aws_command_line_reaches_connections() {
         (text(&output.stdout), text(&output.stderr))
     };
     std::fs::write(stage.path("message"), "hello ✓").unwrap();
-    // From a file: the first version of the command line takes an argument as it is, the second takes it for base64.
+    // From a file: version 1 of the command line takes an argument as it is, version 2 decodes it
+    // as base64.
     let data = format!("fileb://{}", stage.path("message").display());
     let (_, problem) = aws(&["post-to-connection", "--data", &data]).await;
     assert_eq!((problem.as_str(), player.text().await.as_str()), ("", "hello ✓"));

@@ -58,7 +58,7 @@ async fn a_warm_instance_is_reused_and_errors_of_the_handler_leave_it_alive() {
 }
 
 #[tokio::test]
-async fn an_instance_that_crashes_or_runs_over_time_is_replaced() {
+async fn an_instance_that_crashes_or_times_out_is_replaced() {
     let running = Stage::new("", "").start().await;
     let first = pid(&running).await;
     let error = failure(&running, json!({"do": "crash"})).await;
@@ -74,7 +74,7 @@ async fn an_instance_that_crashes_or_runs_over_time_is_replaced() {
 }
 
 #[tokio::test]
-async fn concurrent_invocations_have_instances_of_their_own() {
+async fn concurrent_invocations_run_in_separate_instances() {
     let running = Stage::new("", "").start().await;
     let sleep = json!({"do": "sleep", "ms": 1500});
     let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
@@ -84,7 +84,7 @@ async fn concurrent_invocations_have_instances_of_their_own() {
 }
 
 #[tokio::test]
-async fn reserved_concurrency_throttles_what_goes_beyond_it() {
+async fn calls_beyond_the_reserved_concurrency_are_throttled() {
     let running = Stage::new("ReservedConcurrentExecutions: 1", "").start().await;
     let sleep = json!({"do": "sleep", "ms": 1500});
     let (one, two) = tokio::join!(invoke(&running, "test_function", &sleep), invoke(&running, "test_function", &sleep));
@@ -95,7 +95,7 @@ async fn reserved_concurrency_throttles_what_goes_beyond_it() {
 }
 
 #[tokio::test]
-async fn payloads_beyond_lambdas_limits_are_refused() {
+async fn payloads_beyond_the_limits_of_lambda_are_rejected() {
     let running = Stage::new("", "").start().await;
     let error = failure(&running, json!({"do": "large"})).await;
     assert_eq!(error["errorType"], "Function.ResponseSizeTooLarge");
@@ -107,7 +107,7 @@ async fn payloads_beyond_lambdas_limits_are_refused() {
 }
 
 #[tokio::test]
-async fn the_invoke_api_answers_mistakes_as_lambda_does() {
+async fn the_invoke_api_returns_the_errors_of_lambda() {
     let running = Stage::new("", "").start().await;
     let response = invoke(&running, "nobody", &json!({})).await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
@@ -121,7 +121,7 @@ async fn the_invoke_api_answers_mistakes_as_lambda_does() {
 }
 
 #[tokio::test]
-async fn a_function_that_does_not_start_says_so_with_its_own_output() {
+async fn a_failed_start_is_reported_with_the_output_of_the_function() {
     let stage = Stage::new("", "");
     let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();
     let template = template.replace("          GREETING:", "          INIT: exit\n          GREETING:");

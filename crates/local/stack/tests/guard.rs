@@ -1,4 +1,4 @@
-//! Every port that the stack opens is closed to pages of other sites in a browser of this machine.
+//! Every port of the stack rejects requests of other sites' pages in a browser on this machine.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::Value;
 use support::Stage;
 
-/// Requests as a browser sends them for pages that have no business here.
+/// Requests as a browser sends them for pages of other sites.
 fn foreign(host: &str) -> Vec<Vec<(&'static str, String)>> {
     let origin = |origin: &str| vec![("host", host.to_owned()), ("origin", origin.to_owned())];
     vec![
@@ -21,7 +21,7 @@ fn foreign(host: &str) -> Vec<Vec<(&'static str, String)>> {
     ]
 }
 
-/// Asserts that programs and the server's own pages get an answer, and other pages are turned away.
+/// Asserts that programs and the server's own pages get a response, and other pages are rejected.
 async fn is_guarded(method: Method, url: &str) {
     let host = reqwest::Url::parse(url).unwrap().authority().to_owned();
     let send = async |headers: &[(&str, String)]| {
@@ -47,7 +47,7 @@ fn port(url: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn no_port_takes_requests_of_other_sites() {
+async fn no_port_accepts_requests_of_other_sites() {
     let stage = Stage::sockets(&["$connect"], "");
     let running = stage.start().await;
     let addresses = running.admin.addresses.clone();
@@ -71,7 +71,8 @@ async fn no_port_takes_requests_of_other_sites() {
     running.stop().await;
 }
 
-/// The address of the Runtime API of the stage's one test function, out of its environment.
+/// The address of the Runtime API of the only test function of the stage, from the environment of
+/// its process.
 fn runtime_api(stage: &Stage) -> String {
     let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -107,8 +108,8 @@ async fn a_page_of_another_site_neither_writes_nor_reads_a_table() {
         (answer.status(), answer.json::<Value>().await.unwrap())
     };
     let put = r#"{"TableName": "things", "Item": {"pk": {"S": "stolen"}}}"#;
-    let (status, told) = call(Some("https://evil.example"), "PutItem", put).await;
-    assert_eq!(status, StatusCode::FORBIDDEN, "{told}");
+    let (status, answer) = call(Some("https://evil.example"), "PutItem", put).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{answer}");
     let scan = r#"{"TableName": "things"}"#;
     let (status, found) = call(None, "Scan", scan).await;
     assert_eq!((status, &found["Count"]), (StatusCode::OK, &0.into()), "{found}");

@@ -27,7 +27,7 @@ async fn a_request_reaches_its_function_and_the_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn what_api_gateway_answers_itself_has_its_messages() {
+async fn errors_of_the_gateway_have_the_messages_of_api_gateway() {
     let running = Stage::new("", "").start().await;
     let http = &running.admin.addresses.http;
     let cases = [
@@ -63,7 +63,7 @@ async fn cors_is_answered_by_the_api() {
 }
 
 #[tokio::test]
-async fn pages_are_served_where_no_route_but_the_default_matches() {
+async fn pages_are_served_if_only_the_default_route_matches() {
     let stage = Stage::new("", "Rest: { Type: HttpApi, Properties: { Method: ANY, Path: $default } }");
     std::fs::create_dir_all(stage.path("pages/things")).unwrap();
     std::fs::write(stage.path("pages/index.html"), "<h1>page</h1>").unwrap();
@@ -79,7 +79,7 @@ async fn pages_are_served_where_no_route_but_the_default_matches() {
 }
 
 #[tokio::test]
-async fn pages_are_compressed_for_those_who_take_it() {
+async fn pages_are_compressed_if_the_client_accepts_it() {
     let stage = Stage::new("", "");
     std::fs::create_dir_all(stage.path("pages")).unwrap();
     let script = "export const wave = 'up and down';\n".repeat(1_000);
@@ -97,7 +97,7 @@ async fn pages_are_compressed_for_those_who_take_it() {
 }
 
 #[tokio::test]
-async fn head_is_answered_by_pages_and_by_routes_that_are_for_it() {
+async fn pages_and_matching_routes_respond_to_head() {
     let stage = Stage::new("", "Any: { Type: HttpApi, Properties: { Method: ANY, Path: /any } }");
     std::fs::create_dir_all(stage.path("pages")).unwrap();
     std::fs::write(stage.path("pages/index.html"), "<h1>page</h1>").unwrap();
@@ -111,13 +111,13 @@ async fn head_is_answered_by_pages_and_by_routes_that_are_for_it() {
     };
     assert_eq!(head("/").await, (200, Some("13".to_owned())));
     assert_eq!(head("/any").await.0, 200);
-    assert_eq!(head("/things/1").await.0, 404, "as API Gateway answers where a route is for GET");
+    assert_eq!(head("/things/1").await.0, 404, "as in API Gateway, a GET route does not match HEAD");
     assert_eq!(head("/_local/health").await.0, 200);
     running.stop().await;
 }
 
 #[tokio::test]
-async fn health_tells_where_everything_is() {
+async fn health_lists_the_addresses_and_functions() {
     let running = Stage::new("", "").start().await;
     let url = format!("{}/_local/health", running.admin.addresses.http);
     let response = Client::new().get(&url).send().await.unwrap();
@@ -130,7 +130,7 @@ async fn health_tells_where_everything_is() {
 }
 
 #[tokio::test]
-async fn faults_are_set_and_read_and_what_is_unknown_is_refused() {
+async fn faults_are_set_and_read_and_unknown_ones_are_rejected() {
     let running = Stage::new("", "").start().await;
     let url = format!("{}/_local/faults", running.admin.addresses.http);
     let faults = json!({"engine": {"delay_ms": 1}, "functions": {"kill_after": {"next": 1}}});

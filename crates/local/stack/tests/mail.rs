@@ -1,4 +1,4 @@
-//! Mails that functions send, through the SDK's own client, and where they are read.
+//! Mails that functions send with the SDK's client, and the page that shows them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ async fn page(running: &RunningStack, accept: &str, host: Option<&str>) -> reqwe
 }
 
 #[tokio::test]
-async fn what_a_function_sends_is_shown_to_whoever_sits_at_this_machine() {
+async fn mails_of_functions_are_shown_on_this_machine_only() {
     let running = Stage::new("", "").start().await;
     let client = client(&running);
     let send = |to: &str, subject: &str| {

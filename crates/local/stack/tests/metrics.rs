@@ -1,4 +1,5 @@
-//! What the stack tells of itself: functions, the HTTP API, mappings, tables and queues, in CloudWatch's names.
+//! The stack's metrics of functions, the HTTP API, mappings, tables and queues, with CloudWatch's
+//! names.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +18,7 @@ async fn metrics(running: &RunningStack) -> Value {
     response.json().await.unwrap()
 }
 
-/// Waits until the metrics are as wanted, and gives them.
+/// Waits until the metrics fulfil `wanted`, and returns them.
 async fn until(running: &RunningStack, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let url = format!("{}/_local/metrics", running.admin.addresses.http);
     for _ in 0..600 {
@@ -31,15 +32,15 @@ async fn until(running: &RunningStack, what: &str, wanted: impl Fn(&Value) -> bo
 }
 
 #[tokio::test]
-async fn an_invocation_is_told_with_its_duration_its_cold_start_and_its_request() {
+async fn an_invocation_is_measured_with_its_duration_cold_start_and_request() {
     let running = Stage::new("", "").start().await;
     let http = &running.admin.addresses.http;
     for path in ["/things/1", "/things/1?do=fail", "/nowhere"] {
         Client::new().get(format!("{http}{path}")).send().await.unwrap();
     }
-    let told = metrics(&running).await;
-    assert_eq!((&told["slotSeconds"], &told["slots"]), (&json!(10), &json!(90)));
-    let test_function = &told["functions"][0];
+    let seen = metrics(&running).await;
+    assert_eq!((&seen["slotSeconds"], &seen["slots"]), (&json!(10), &json!(90)));
+    let test_function = &seen["functions"][0];
     assert_eq!(
         (&test_function["binary"], &test_function["name"]),
         (&json!("test_function"), &json!("the-test_function"))
@@ -54,14 +55,14 @@ async fn an_invocation_is_told_with_its_duration_its_cold_start_and_its_request(
     assert!(0.0 < at("p50") && at("p50") <= at("p99") && at("p99") <= at("maximum"), "{duration}");
     let points = duration["points"].as_array().unwrap();
     assert_eq!(points.iter().map(|point| point["count"].as_u64().unwrap()).sum::<u64>(), 2);
-    let api = &told["api"]["metrics"];
-    // What matches no route is no request to an API, but API Gateway's own 404.
+    let api = &seen["api"]["metrics"];
+    // As in API Gateway, a request that matches no route gets a 404 and does not count.
     assert_eq!((&api["Count"]["sum"], &api["5xx"]["sum"], &api["4xx"]), (&json!(2.0), &json!(1.0), &Value::Null));
     running.stop().await;
 }
 
 #[tokio::test]
-async fn a_function_beyond_its_reserved_concurrency_is_told_as_throttled() {
+async fn a_call_beyond_the_reserved_concurrency_counts_as_throttled() {
     let running = Stage::new("ReservedConcurrentExecutions: 0", "").start().await;
     let url = format!("{}/2015-03-31/functions/test_function/invocations", running.admin.addresses.http);
     assert_eq!(Client::new().post(url).body("{}").send().await.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
@@ -71,7 +72,7 @@ async fn a_function_beyond_its_reserved_concurrency_is_told_as_throttled() {
 }
 
 #[tokio::test]
-async fn a_batch_is_told_with_its_retries_and_its_lag() {
+async fn a_batch_is_measured_with_its_retries_and_its_lag() {
     let stage = Stage::streaming("BatchSize: 10");
     let running = stage.start().await;
     running
@@ -81,8 +82,8 @@ async fn a_batch_is_told_with_its_retries_and_its_lag() {
     put(&running.admin.addresses.dynamodb, 1, &[]).await;
     stage.until_seen([1].into_iter()).await;
     stage.until_caught_up(&running).await;
-    let told = metrics(&running).await;
-    let mapping = &told["mappings"][0];
+    let seen = metrics(&running).await;
+    let mapping = &seen["mappings"][0];
     assert_eq!(
         (&mapping["name"], &mapping["function"], &mapping["table"]),
         (&json!("TestFunction-Change"), &json!("the-test_function"), &json!("things"))
@@ -98,7 +99,7 @@ async fn a_batch_is_told_with_its_retries_and_its_lag() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
+async fn discarded_records_are_counted_with_their_queue_even_after_a_restart() {
     let stage = Stage::streaming(
         "BatchSize: 10\nMaximumBatchingWindowInSeconds: 1\nMaximumRetryAttempts: 0\nBisectBatchOnFunctionError: true\nDestinationConfig:\n  OnFailure:\n    Destination: !GetAtt Failures.Arn",
     );
@@ -108,11 +109,11 @@ async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
     for number in [1, 2] {
         put(&running.admin.addresses.dynamodb, number, &[]).await;
     }
-    let given_up =
-        |told: &Value| told["mappings"][0]["metrics"]["OnFailureDestinationDeliveredEventCount"]["sum"] == json!(2.0);
-    let told = until(&running, "giving both up", given_up).await;
+    let discarded =
+        |seen: &Value| seen["mappings"][0]["metrics"]["OnFailureDestinationDeliveredEventCount"]["sum"] == json!(2.0);
+    let seen = until(&running, "discarding both", discarded).await;
     let queue = json!({ "name": "failures", "messages": 2 });
-    assert_eq!(told["mappings"][0]["failureQueue"], queue);
+    assert_eq!(seen["mappings"][0]["failureQueue"], queue);
     running.stop().await;
     let running = stage.start().await;
     assert_eq!(metrics(&running).await["mappings"][0]["failureQueue"], queue);
@@ -120,12 +121,12 @@ async fn what_is_given_up_is_told_with_its_queue_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_a_table_consumes_is_told_and_the_caller_sees_nothing_of_it() {
+async fn the_consumption_of_a_table_is_measured_without_changing_replies() {
     let running = Stage::new("", "").start().await;
     put(&running.admin.addresses.dynamodb, 1, &[]).await;
-    let written = |told: &Value| told["tables"][0]["metrics"]["ConsumedWriteCapacityUnits"]["sum"] == json!(1.0);
-    let told = until(&running, "metering the write", written).await;
-    assert_eq!((&told["tables"][0]["table"], &told["tables"][0]["index"]), (&json!("things"), &Value::Null));
+    let written = |seen: &Value| seen["tables"][0]["metrics"]["ConsumedWriteCapacityUnits"]["sum"] == json!(1.0);
+    let seen = until(&running, "metering the write", written).await;
+    assert_eq!((&seen["tables"][0]["table"], &seen["tables"][0]["index"]), (&json!("things"), &Value::Null));
 
     let client = tidemark_local::dynamodb::client(
         &running.admin.addresses.dynamodb,
@@ -137,7 +138,7 @@ async fn what_a_table_consumes_is_told_and_the_caller_sees_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn only_this_machine_may_read_them() {
+async fn only_this_machine_can_read_the_metrics() {
     let running = Stage::new("", "").start().await;
     let url = format!("{}/_local/metrics", running.admin.addresses.http);
     let foreign = Client::new().get(url).header("Origin", "https://evil.example").send().await.unwrap();

@@ -1,4 +1,4 @@
-//! The real binary: its start-up text, its ports, and what is left of it when it ends.
+//! The real binary: its start-up text, its ports, and its remains after it ends.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,25 +15,25 @@ use support::Stage;
 
 struct Stack {
     process: Child,
-    greeting: Vec<String>,
+    banner: Vec<String>,
 }
 
 impl Stack {
     fn start(stage: &Stage) -> Self {
         let mut process = command(stage, &[]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut greeting = Vec::new();
+        let mut banner = Vec::new();
         for line in lines {
-            greeting.push(line);
-            if greeting.last().unwrap().starts_with("ready") {
+            banner.push(line);
+            if banner.last().unwrap().starts_with("ready") {
                 break;
             }
         }
-        Self { process, greeting }
+        Self { process, banner }
     }
 
     fn http(&self) -> &str {
-        self.greeting.last().unwrap().split_whitespace().last().unwrap().trim_end_matches('/')
+        self.banner.last().unwrap().split_whitespace().last().unwrap().trim_end_matches('/')
     }
 
     fn port(&self) -> &str {
@@ -52,7 +52,8 @@ fn command(stage: &Stage, more: &[&str]) -> Command {
     command
 }
 
-/// Processes whose parent was the stack, by the recording path in their environment: no other test's test function has it.
+/// The stack's function processes, found by the recording path in their environment: each test has
+/// its own path.
 fn test_functions(stage: &Stage) -> usize {
     let recording = format!("RECORDING={}", stage.path("recording.jsonl").display());
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -71,38 +72,38 @@ fn until(what: &str, wanted: impl Fn() -> bool) {
 }
 
 #[test]
-fn the_greeting_says_where_everything_is_and_ends_with_ready() {
+fn the_banner_lists_functions_and_addresses_and_ends_with_ready() {
     let stage = Stage::streaming("BatchSize: 10");
     let mut stack = Stack::start(&stage);
-    let greeting = stack.greeting.join("\n");
+    let banner = stack.banner.join("\n");
     for part in [
         "test_function  (128 MB, 2 s)",
         "  GET /things/{id}",
-        "  stream of things, up to 10 a batch",
+        "  stream of things, up to 10 records per batch",
         "DynamoDB",
         "/data",
     ] {
-        assert!(greeting.contains(part), "{part} is missing in:\n{greeting}");
+        assert!(banner.contains(part), "{part} is missing in:\n{banner}");
     }
     stack.signal("-TERM");
     assert!(stack.process.wait().unwrap().success());
 }
 
 #[test]
-fn the_greeting_says_where_sockets_are_and_where_their_messages_go() {
+fn the_banner_lists_the_websocket_api_and_its_routes() {
     let stage = Stage::sockets(&["$connect", "say"], "");
     let mut stack = Stack::start(&stage);
-    let greeting = stack.greeting.join("\n");
-    let address = format!("sockets       ws://127.0.0.1:{}/ws", stack.port());
-    for part in [address.as_str(), "  socket $connect", "  socket say"] {
-        assert!(greeting.contains(part), "{part} is missing in:\n{greeting}");
+    let banner = stack.banner.join("\n");
+    let address = format!("WebSocket API ws://127.0.0.1:{}/ws", stack.port());
+    for part in [address.as_str(), "  WebSocket $connect", "  WebSocket say"] {
+        assert!(banner.contains(part), "{part} is missing in:\n{banner}");
     }
     stack.signal("-TERM");
     assert!(stack.process.wait().unwrap().success());
 }
 
 #[test]
-fn ctrl_c_and_sigterm_end_everything_that_was_started() {
+fn ctrl_c_and_sigterm_end_all_processes() {
     for signal in ["-INT", "-TERM"] {
         let stage = Stage::new("", "");
         let mut stack = Stack::start(&stage);
@@ -127,7 +128,7 @@ fn instances_end_by_themselves_when_the_stack_is_killed_and_the_next_start_works
 }
 
 #[test]
-fn a_second_start_on_a_used_port_or_folder_says_which() {
+fn a_start_on_a_used_port_or_folder_names_it() {
     let (stage, other) = (Stage::new("", ""), Stage::new("", ""));
     let mut stack = Stack::start(&stage);
     let refusal = |command: &mut Command| {
@@ -149,7 +150,7 @@ fn a_second_start_on_a_used_port_or_folder_says_which() {
 }
 
 #[test]
-fn what_the_stack_writes_is_its_owners_alone() {
+fn only_the_owner_can_read_the_data_folder() {
     let stage = Stage::streaming("BatchSize: 10");
     let data = stage.path("data");
     for was in [None, Some(0o755)] {

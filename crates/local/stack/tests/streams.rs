@@ -23,11 +23,11 @@ async fn every_record_is_delivered_once_and_in_order() {
     assert_eq!(record["eventName"], "INSERT");
     assert_eq!(record["dynamodb"]["Keys"], json!({"pk": {"S": "item-0"}}));
     assert!(record["eventSourceARN"].as_str().unwrap().contains(":table/things/stream/"));
-    assert!(stage.recording()[0].get("shardId").is_none(), "only a tumbling window tells the shard");
+    assert!(stage.recording()[0].get("shardId").is_none(), "only a tumbling window adds the shard to the event");
 }
 
 #[tokio::test]
-async fn records_that_do_not_match_the_filters_are_passed_over_also_after_a_restart() {
+async fn records_that_do_not_match_the_filters_are_skipped_even_after_a_restart() {
     let stage = Stage::streaming(
         "FilterCriteria:\n  Filters:\n    - Pattern: '{\"dynamodb\": {\"NewImage\": {\"keep\": {\"BOOL\": [true]}}}}'",
     );
@@ -74,7 +74,7 @@ async fn a_batch_is_delivered_twice_on_demand() {
 }
 
 #[tokio::test]
-async fn a_poisonous_record_is_found_by_bisecting_and_sent_to_the_failure_queue() {
+async fn a_poison_record_is_found_by_bisecting_and_sent_to_the_failure_queue() {
     let stage = Stage::streaming(
         "MaximumBatchingWindowInSeconds: 1\nBisectBatchOnFunctionError: true\nMaximumRetryAttempts: 1\n\
          DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Failures.Arn } }",
@@ -97,7 +97,7 @@ async fn a_poisonous_record_is_found_by_bisecting_and_sent_to_the_failure_queue(
 }
 
 #[tokio::test]
-async fn a_reported_record_is_where_the_retry_begins() {
+async fn the_retry_begins_at_the_reported_record() {
     let stage = Stage::streaming(
         "MaximumBatchingWindowInSeconds: 1\nMaximumRetryAttempts: 1\nFunctionResponseTypes: [ReportBatchItemFailures]",
     );
@@ -184,13 +184,13 @@ async fn checkpoints_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn more_than_one_batch_a_shard_at_a_time_is_refused_with_the_reason() {
+async fn parallel_batches_of_a_shard_are_rejected_with_the_reason() {
     let error = Stage::streaming("ParallelizationFactor: 2").refusal().await;
     assert!(error.contains("ParallelizationFactor") && error.contains("overtake"), "{error}");
 }
 
 #[tokio::test]
-async fn a_table_that_is_another_one_is_refused() {
+async fn a_table_that_differs_from_the_template_is_rejected() {
     let stage = Stage::streaming("");
     stage.start().await.stop().await;
     let template = std::fs::read_to_string(stage.path("template.yaml")).unwrap();

@@ -1,4 +1,4 @@
-//! Real sockets through the WebSocket API to a real function.
+//! Real WebSocket connections through the WebSocket API to a real function.
 
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ async fn connect_refuses_a_handshake_with_its_own_status() {
     assert_eq!(refusal(Player::try_connect(&running, "", &[("sec-websocket-version", "12")]).await), 400);
     assert_eq!(manage(&running, Method::GET, "/ws", Vec::new()).await.status(), 400);
     assert_eq!(running.admin.sockets.as_ref().unwrap().count(), 0);
-    assert!(stage.events("DISCONNECT").is_empty(), "who was never connected does not disconnect");
+    assert!(stage.events("DISCONNECT").is_empty(), "a refused handshake has no disconnect event");
     running.stop().await;
 }
 
@@ -96,7 +96,7 @@ async fn only_a_route_with_a_response_answers() {
     let mut player = Player::connect(&running).await;
     player.send(&json!({"action": "say"})).await;
     stage.event("MESSAGE").await;
-    // Had the first been answered, it would be the second that comes here.
+    // If the first message had a response, it would arrive here instead of the second's.
     assert_eq!(player.ask(json!({"do": "describe", "to": "AAAAAAAAAAAAAAA="})).await, "GoneException");
     running.stop().await;
 }
@@ -115,7 +115,7 @@ async fn messages_of_one_connection_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn disconnect_is_told_how_the_connection_ended() {
+async fn disconnect_gets_the_close_status() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut endings = Vec::new();
@@ -145,7 +145,7 @@ async fn disconnect_is_told_how_the_connection_ended() {
     running.stop().await;
 }
 
-/// Asks with a message of so many bytes, in frames of so many.
+/// Sends a message of this size in frames of this size, and asks for a response.
 async fn send_in_frames(player: &mut Player, message_bytes: usize, frame_bytes: usize) {
     let (head, tail) = (r#"{"action":"ask","padding":""#, r#""}"#);
     let padding = "x".repeat(message_bytes - head.len() - tail.len());
@@ -162,7 +162,7 @@ async fn send_in_frames(player: &mut Player, message_bytes: usize, frame_bytes: 
 }
 
 #[tokio::test]
-async fn messages_up_to_the_limits_pass_and_larger_ones_end_the_connection() {
+async fn messages_within_the_limits_pass_and_larger_ones_end_the_connection() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     for (message_bytes, frame_bytes) in [(32 * 1024, 32 * 1024), (128 * 1024, 32 * 1024)] {
@@ -204,7 +204,7 @@ async fn an_idle_connection_and_an_old_one_are_closed() {
 }
 
 #[tokio::test]
-async fn messages_and_handshakes_beyond_the_stages_throttling_are_refused() {
+async fn messages_and_handshakes_beyond_the_rate_limit_of_the_stage_are_refused() {
     let throttle = "DefaultRouteSettings: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 1 }\n\
                     RouteSettings: { ask: { ThrottlingRateLimit: 0.001, ThrottlingBurstLimit: 2 } }";
     let stage = Stage::sockets(&ALL, throttle);
@@ -218,7 +218,7 @@ async fn messages_and_handshakes_beyond_the_stages_throttling_are_refused() {
 }
 
 #[tokio::test]
-async fn a_flood_of_one_client_is_refused_before_it_fills_the_memory() {
+async fn too_many_unanswered_messages_of_one_client_are_refused() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
@@ -228,12 +228,12 @@ async fn a_flood_of_one_client_is_refused_before_it_fills_the_memory() {
     }
     assert!(player.text().await.contains(r#""message":"Too Many Requests""#));
     std::fs::write(file, "").unwrap();
-    stage.until("all that were taken", |stage| stage.events("MESSAGE").len() == 64).await;
+    stage.until("all accepted messages", |stage| stage.events("MESSAGE").len() == 64).await;
     running.stop().await;
 }
 
 #[tokio::test]
-async fn stopping_the_stack_closes_connections_and_tells_the_functions() {
+async fn stopping_the_stack_closes_connections_and_invokes_disconnect() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let mut player = Player::connect(&running).await;
@@ -263,7 +263,7 @@ async fn faults_cut_connections_and_delay_messages() {
     for _ in &numbers {
         seen.push(player.text().await);
     }
-    assert_ne!(seen, numbers, "no message has overtaken another");
+    assert_ne!(seen, numbers, "no message overtook another");
     seen.sort_by_key(|number| number.parse::<u32>().unwrap());
     assert_eq!(seen, numbers);
     set(json!({"cut": {"next": 1}})).await;
@@ -274,7 +274,7 @@ async fn faults_cut_connections_and_delay_messages() {
 }
 
 #[tokio::test]
-async fn health_and_environment_tell_where_the_sockets_are() {
+async fn health_and_environment_contain_the_websocket_address() {
     let stage = Stage::sockets(&ALL, "");
     let running = stage.start().await;
     let _player = Player::connect(&running).await;

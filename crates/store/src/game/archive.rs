@@ -1,4 +1,5 @@
-//! What happens to a game's items behind the players' backs: old lines of the chat go, and a finished game gets its end.
+//! What happens to a game's items behind the players' backs: old lines of the chat go, and a
+//! finished game gets its end.
 
 use domain::game::{GameId, Room, standings};
 use futures::future::try_join_all;
@@ -14,14 +15,15 @@ use crate::{StoreError, Table};
 /// How many lines of a game's chat are kept.
 pub const CHAT_LINES_MAX: usize = 1_000;
 
-/// The pages that a list of a game's keys may take. A thousand lines are less than a page of a megabyte; what
-/// lies behind them is what came since the last clean-up.
+/// The most pages of a list of a game's keys. A thousand chat lines are less than a page of 1 MB;
+/// further pages have only lines since the last clean-up.
 const PAGES_MAX: usize = 64;
 
 /// How many updates go out at once.
 const UPDATES_AT_ONCE: usize = 16;
 
-/// Tidies games up. Its requests are `Query`, `PutItem`, `UpdateItem` and `BatchWriteItem` (deletions).
+/// Tidies games up. Its requests are `Query`, `PutItem`, `UpdateItem` and `BatchWriteItem`
+/// (deletions).
 #[derive(Debug, Clone)]
 pub struct Archive {
     table: Table,
@@ -33,7 +35,8 @@ impl Archive {
         Self { table: table.clone() }
     }
 
-    /// Deletes all but the newest [`CHAT_LINES_MAX`] lines of a game. Gives the number of deleted ones.
+    /// Deletes all but the newest [`CHAT_LINES_MAX`] lines of a game. Gives the number of deleted
+    /// ones.
     ///
     /// # Errors
     /// [`StoreError::Busy`] when DynamoDB leaves deletions undone each time.
@@ -45,10 +48,11 @@ impl Archive {
         Ok(deleted)
     }
 
-    /// Gives a finished game its end: each player's seat says how it went, and everything expires 7 days after.
+    /// Gives a finished game its end: each player's seat says how it went, and everything expires 7
+    /// days after.
     ///
-    /// What is large or many, which is strokes, drawings, awards and chat, has got a ttl when it was written that is long enough;
-    /// writing it once more would cost as much as the game did.
+    /// Strokes, drawings, awards and chat got a sufficient TTL when they were written. Writing
+    /// these large or numerous items again would cost as much as the game did.
     pub async fn finish(&self, room: &Room, finished_at_ms: u64) -> Result<(), StoreError> {
         let ttl = expires(finished_at_ms, GAME_TTL_S);
         try_join_all(standings(room).iter().map(|standing| async move {
@@ -80,7 +84,8 @@ impl Archive {
             .update_expression("SET #ttl = :ttl")
             .expression_attribute_names("#ttl", TTL)
             .expression_attribute_values(":ttl", n(ttl))
-            // Stops an item that was deleted since it was listed from coming back as a key and a ttl.
+            // Stops an item that was deleted since it was listed from coming back as a key and a
+            // ttl.
             .condition_expression("attribute_exists(#key)")
             .expression_attribute_names("#key", PARTITION_KEY);
         unless_condition_failed(request.send().await).map(drop)
@@ -109,7 +114,8 @@ impl Archive {
                 return Ok(keys);
             }
         }
-        // The rest is for the next time: what was found is complete from its beginning, and oldest first.
+        // The next run handles the rest. The keys found are complete from the beginning, oldest
+        // first.
         Ok(keys)
     }
 }

@@ -1,4 +1,4 @@
-//! What was said in a game.
+//! The chat of a game.
 
 use domain::game::{GameId, Line, LineId, LineKind, PlayerId, PlayerName, SystemText, Talk, TurnId};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,8 @@ impl Chat {
         Ok(())
     }
 
-    /// Some lines, newest first, from where an earlier page ended. For whom they are is for the caller to look at.
+    /// A page of lines, newest first, after an earlier page. The caller filters the lines by
+    /// audience.
     pub async fn page(
         &self,
         game_id: GameId,

@@ -8,7 +8,8 @@ use super::keys::{PARTITION_KEY, TTL, client, expires, key, n};
 use crate::error::unless_condition_failed;
 use crate::{StoreError, Table};
 
-/// How often a request that meets another one of the same address tries again. One address that is faster than that is too fast.
+/// How often a request that meets another one of the same address tries again. One address that is
+/// faster than that is too fast.
 const TRIES_MAX: usize = 4;
 
 /// What a client address may not take without end.

@@ -1,7 +1,7 @@
 //! Which player a connection is, which connection a player has, and who of them listens to a game.
 //!
-//! A connection that has not said hello is an item of its own partition, and no part of its game: sockets that are opened and stay
-//! silent cost the game nothing, however many there are.
+//! A connection that has not said hello is an item of its own partition, and no part of its game:
+//! sockets that are opened and stay silent cost the game nothing, however many there are.
 
 use aws_sdk_dynamodb::types::{ReturnValue, TransactWriteItem};
 use domain::game::{GameId, Participant, PlayerId, PlayerName, Room};
@@ -96,7 +96,8 @@ struct PlayerConnectionRow {
     slot: String,
 }
 
-/// Keeps who is connected. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`, `DeleteItem`, and `TransactWriteItems` of those.
+/// Stores the connections. Its requests are `GetItem`, `Query`, `PutItem`, `UpdateItem`,
+/// `DeleteItem`, and `TransactWriteItems` of those.
 #[derive(Debug, Clone)]
 pub struct Connections {
     table: Table,
@@ -121,7 +122,8 @@ impl Connections {
         item.insert("connectionId".to_owned(), s(connection_id));
         item.insert(TTL.to_owned(), n(expires(now_ms, SILENT_TTL_S)));
         let put = self.table.put_item(item);
-        // Stops a ticket from opening a second socket; the first one may come again, when the reply to it got lost.
+        // Stops a ticket from opening a second socket; the first one may come again, when the reply
+        // to it got lost.
         let put = put
             .condition_expression("attribute_not_exists(#key) OR connectionId = :own")
             .expression_attribute_names("#key", PARTITION_KEY)
@@ -129,7 +131,8 @@ impl Connections {
         Ok(unless_condition_failed(put.send().await)?.is_some())
     }
 
-    /// Remembers whose a connection is that has just begun. It gets nothing yet, and replaces nothing.
+    /// Remembers whose a connection is that has just begun. It gets nothing yet, and replaces
+    /// nothing.
     pub async fn connect(&self, new: &NewConnection<'_>, now_ms: u64) -> Result<(), StoreError> {
         let NewConnection { connection_id, player_id, game_id, role, name } = *new;
         let mut item = key(connection(connection_id), CONN);
@@ -153,8 +156,8 @@ impl Connections {
         item.map(|item| serde_dynamo::from_item(item).map_err(StoreError::unreadable)).transpose()
     }
 
-    /// Takes hello of a connection: it becomes the one of its player, in place of any other, and one of the listeners of its game.
-    /// `listeners` and `room` are the game's, as they were read.
+    /// Takes hello of a connection: it becomes the one of its player, in place of any other, and
+    /// one of the listeners of its game. `listeners` and `room` are the game's, as they were read.
     ///
     /// # Errors
     /// [`StoreError::Busy`] when others were faster each time.
@@ -199,7 +202,8 @@ impl Connections {
         page.items.unwrap_or_default().into_iter().map(Listener::read).collect()
     }
 
-    /// `false`: the player's connection is no longer `older`, the slot no longer `taken`'s, or the connection has ended.
+    /// `false`: the player's connection is no longer `older`, the slot no longer `taken`'s, or the
+    /// connection has ended.
     async fn put(
         &self,
         connection_id: &str,
@@ -226,8 +230,8 @@ impl Connections {
             listens.insert(what.attribute().to_owned(), n(own.map_or(0, |own| own.until_ms(what))));
         }
 
-        // Stops two connections of one player that say hello at once from both staying: the second finds the first in the place
-        // of the one it has read, and replaces that.
+        // Stops two connections of one player that say hello at once from both staying: the second
+        // finds the first in the place of the one it has read, and replaces that.
         let of_player = self.replace(of_player, older.map(|older| &*older.connection_id));
         // Stops two listeners from taking one slot.
         let listens = self.replace(listens, taken.map(|taken| &*taken.connection_id));
@@ -271,7 +275,8 @@ impl Connections {
         }
     }
 
-    /// Takes the place of an older connection among other listeners away: in another game, or in another role.
+    /// Takes the place of an older connection among other listeners away: in another game, or in
+    /// another role.
     async fn forget_older(
         &self,
         older: Option<PlayerConnectionRow>,
@@ -287,7 +292,8 @@ impl Connections {
         self.delete_own(key(game(older_game), listener(&older.slot)), &older.connection_id).await.map(drop)
     }
 
-    /// Forgets a connection. `true`: it was its player's connection until now, so the player is away.
+    /// Forgets a connection. `true`: it was its player's connection until now, so the player is
+    /// away.
     pub async fn disconnect(&self, connection_id: &str, who: &Connection) -> Result<bool, StoreError> {
         let key_of = key(connection(connection_id), CONN);
         let delete = self.table.delete_item(key_of);
@@ -316,7 +322,8 @@ impl Connections {
         Ok(unless_condition_failed(delete.send().await)?.is_some())
     }
 
-    /// Takes talk or guesses of a listener, up to `until_ms`. `false`: another function has taken some at the same moment, or the connection has ended.
+    /// Takes talk or guesses of a listener, up to `until_ms`. `false`: another function has taken
+    /// some at the same moment, or the connection has ended.
     pub async fn take(
         &self,
         game_id: GameId,
@@ -332,7 +339,8 @@ impl Connections {
             .expression_attribute_names("#until", what.attribute())
             .expression_attribute_values(":until", n(until_ms))
             .expression_attribute_values(":own", s(&*who.connection_id));
-        // Stops guesses that go to several functions at once from all being taken out of one allowance.
+        // Stops guesses that go to several functions at once from all being taken out of one
+        // allowance.
         let update = update
             .condition_expression("connectionId = :own AND #until = :read")
             .expression_attribute_values(":read", n(read_ms));

@@ -1,7 +1,7 @@
 //! Finished drawings: all batches of a turn in one item, compressed.
 //!
-//! While a turn lasts its strokes lie in chunks ([`super::Strokes`]). A replay reads one item instead of eighty, and the chunks
-//! may expire.
+//! While a turn lasts its strokes lie in chunks ([`super::Strokes`]). A replay reads one item
+//! instead of eighty, and the chunks may expire.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ struct Seq {
 }
 
 impl Drawing {
-    /// Puts chunks together: batches in order, each once. The same chunks always make the same bytes. What does not fit is
-    /// left out from the end.
+    /// Joins chunks: batches in order, each once. The same chunks always give the same bytes.
+    /// Batches beyond the size limit are dropped from the end.
     ///
     /// # Errors
     /// [`StoreError::Unreadable`] when a chunk is not a list of batches.
@@ -55,7 +55,7 @@ impl Drawing {
         let (mut fits, mut too_many) = (0, batches.len() + 1);
         let mut count = batches.len();
         let mut best = pack(&[])?;
-        // Nearly always the first try; otherwise the halves of what is left, which are few.
+        // The first try nearly always fits. Otherwise it halves the number of batches each time.
         while fits + 1 < too_many {
             match pack(&batches[..count])? {
                 gzip if gzip.len() <= DRAWING_BYTES_MAX && json_bytes(&batches[..count]) <= JSON_BYTES_MAX => {
@@ -71,7 +71,7 @@ impl Drawing {
     /// Its batches as JSON: `[{"seq": 1, "ops": [...]}, ...]`.
     ///
     /// # Errors
-    /// None that is known: what was packed can be unpacked.
+    /// No known input fails: a packed drawing can be unpacked.
     pub fn json(&self) -> Result<Box<RawValue>, StoreError> {
         unpack(&self.gzip)
     }
@@ -127,7 +127,8 @@ impl Drawings {
         Ok(())
     }
 
-    /// A drawing's batches as JSON, `[{"seq": 1, "ops": [...]}, ...]`; `None` when it is not kept (yet, or any more).
+    /// A drawing's batches as JSON, `[{"seq": 1, "ops": [...]}, ...]`; `None` when it is not kept
+    /// (yet, or any more).
     pub async fn get(&self, game_id: GameId, turn_id: TurnId) -> Result<Option<Box<RawValue>>, StoreError> {
         let key = key(game(game_id), drawing(turn_id));
         let item = self.table.get_item(key).send().await?.item;

@@ -1,4 +1,5 @@
-//! Batches of strokes, compressed: they are most of what a game stores, and DynamoDB bills a write by the kilobyte.
+//! Batches of strokes, compressed: they are most of what a game stores, and DynamoDB bills a write
+//! by the kilobyte.
 
 use std::io::{Read, Write};
 

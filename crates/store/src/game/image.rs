@@ -1,4 +1,5 @@
-//! What the table's stream tells: an item before and after, read with the same rows as a query reads.
+//! What the table's stream tells: an item before and after, read with the same rows as a query
+//! reads.
 
 use domain::game::{GameId, Room};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use crate::StoreError;
 #[derive(Debug, Clone, Deserialize)]
 pub struct GameImage(serde_dynamo::Item);
 
-/// What has happened to a game.
+/// A change of a game in the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GameChange {
     /// Its room has changed.
@@ -26,7 +27,8 @@ pub enum GameChange {
 }
 
 impl GameChange {
-    /// What a record tells; `None` when it is about another kind of item, or the first or the last of its item.
+    /// What a record tells; `None` when it is about another kind of item, or the first or the last
+    /// of its item.
     ///
     /// # Errors
     /// [`StoreError::Unreadable`] when an item is not what its key promises.

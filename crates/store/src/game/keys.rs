@@ -25,8 +25,8 @@ pub(crate) const WORDS: &str = "WORDS";
 pub(crate) const CONNECTION: &str = "CONNECTION";
 pub(crate) const CONN: &str = "CONN";
 
-/// Sorts right before `META`, so that one query has all that a message needs. Read from the end it begins with the room and what the room hides:
-/// listeners come behind them, and displace nothing.
+/// Sorts right before `META`, so that one query has all that a message needs. Read from the end it
+/// begins with the room and what the room hides: listeners come behind them, and displace nothing.
 pub(crate) const LIVE_PREFIX: &str = "LIVE#";
 pub(crate) const SECRET: &str = "LIVE#SECRET";
 pub(crate) const LISTENER_PREFIX: &str = "LIVE#CONN#";
@@ -45,13 +45,13 @@ pub(crate) const SCORE_PREFIX: &str = "SCORE#";
 pub(crate) const ROUND_PREFIX: &str = "ROUND#";
 pub(crate) const ROUND_PREFIX_END: &str = "ROUND$";
 
-/// How long a connection's items stay, seconds. API Gateway ends a connection after
-/// [2 hours](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html#apigateway-execution-service-websocket-limits-table);
+/// How long a connection's items stay, seconds. API Gateway ends a connection after [2
+/// hours](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html#apigateway-execution-service-websocket-limits-table);
 /// the design says a day.
 pub(crate) const CONNECTION_TTL_S: u64 = 24 * 60 * 60;
 
-/// How long the items of a connection stay that has not said hello, seconds: longer than its ticket is good, and than API Gateway lets it be
-/// silent, which is 10 minutes.
+/// How long the items of a connection stay that has not said hello, seconds: longer than its ticket
+/// is good, and than API Gateway lets it be silent, which is 10 minutes.
 pub(crate) const SILENT_TTL_S: u64 = 15 * 60;
 
 /// How long a game stays that nobody has come to, seconds.
@@ -60,8 +60,8 @@ pub(crate) const UNVISITED_TTL_S: u64 = 60 * 60;
 /// How long a game's items stay after its last change, seconds.
 pub(crate) const GAME_TTL_S: u64 = 7 * 24 * 60 * 60;
 
-/// How long stay the items that are not written again when their game is finished, seconds: a day longer, which is longer than
-/// a game takes.
+/// How long stay the items that are not written again when their game is finished, seconds: a day
+/// longer, which is longer than a game takes.
 pub(crate) const ARCHIVE_TTL_S: u64 = GAME_TTL_S + 24 * 60 * 60;
 
 pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {

@@ -1,5 +1,5 @@
-//! Who gets a game's messages. Each has a slot, and there are no more slots than seats and places for spectators: so however many sockets are opened,
-//! the items that every message reads stay few.
+//! Who gets a game's messages. Each has a slot, and there are no more slots than seats and places
+//! for spectators: so however many sockets are opened, the items that every message reads stay few.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -17,7 +17,7 @@ pub const LISTENERS_MAX: usize = SEATS_MAX + SPECTATORS_MAX;
 /// The seats of the largest game.
 const SEATS_MAX: usize = PlayerCount::MOST as usize;
 
-/// What somebody is in a game.
+/// The role of a participant in a game.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -56,7 +56,7 @@ pub fn spectators(listeners: &[Listener]) -> usize {
     listeners.iter().filter(|listener| listener.is_spectator()).count()
 }
 
-/// Whether somebody may look on: beside the others there is a place. Who comes back takes no second one.
+/// Whether there is a free place for a spectator. A returning spectator takes no second place.
 pub fn may_spectate(listeners: &[Listener], player_id: PlayerId) -> bool {
     let others = listeners.iter().filter(|listener| listener.is_spectator() && listener.who.id() != player_id);
     others.count() < SPECTATORS_MAX
@@ -65,7 +65,7 @@ pub fn may_spectate(listeners: &[Listener], player_id: PlayerId) -> bool {
 /// What a listener may not do without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Talk, and whatever else everybody is told of.
+    /// Talk, and other messages to everyone.
     Talk,
     /// A guess.
     Guess,
@@ -82,7 +82,7 @@ impl MessageKind {
     }
 }
 
-/// Somebody who has said hello, and gets a game's messages.
+/// A connection that has said hello and receives a game's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     /// Where the messages go.
@@ -143,7 +143,7 @@ impl Listener {
     }
 }
 
-/// A slot for a connection, and the listener who has it until now; `None`: there is no place.
+/// A slot for a connection, with its current listener; `None` if no slot is free.
 pub(super) fn slot_for<'a>(
     listeners: &'a [Listener],
     room: &Room,
@@ -158,13 +158,13 @@ pub(super) fn slot_for<'a>(
     let free: Vec<String> =
         connection.role.slots().filter(|slot| listeners.iter().all(|listener| listener.slot != *slot)).collect();
     if !free.is_empty() {
-        // Many who come at once take different ones.
+        // Connections that arrive at the same time choose different slots.
         let mut hasher = DefaultHasher::new();
         connection_id.hash(&mut hasher);
         let index = usize::try_from(hasher.finish() % free.len() as u64).unwrap_or_default();
         return free.into_iter().nth(index).map(|slot| (slot, None));
     }
-    // A function that died has left somebody there who has no seat any more.
+    // The slot belongs to a participant without a seat, left behind by a crashed function.
     let is_stale = |listener: &&Listener| listener.who.player().is_some_and(|player| room.player(player).is_none());
     let stale = listeners.iter().find(|listener| connection.role == Role::Player && is_stale(listener))?;
     Some((stale.slot.clone(), Some(stale)))

@@ -57,8 +57,8 @@ impl Lobby {
         Self { table: table.clone() }
     }
 
-    /// Public games that wait, newest first: at most `limit` of them, and where to go on. The index is some milliseconds behind the rooms, so a
-    /// game that has begun meanwhile is left out.
+    /// Public games that wait, newest first: at most `limit` of them, and where to go on. The index
+    /// is some milliseconds behind the rooms, so a game that has begun meanwhile is left out.
     pub async fn waiting(
         &self,
         limit: u16,
@@ -95,8 +95,8 @@ impl Lobby {
         Ok(Page { items: rooms, next, skipped: reader.skipped() })
     }
 
-    /// Finished games of a player, newest first, and where to go on. A page of `limit` games that the player was in may have
-    /// fewer, even none, that are finished.
+    /// Finished games of a player, newest first, and where to go on. A page of `limit` games that
+    /// the player was in may have fewer, even none, that are finished.
     pub async fn finished(
         &self,
         player_id: PlayerId,

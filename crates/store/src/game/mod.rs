@@ -1,4 +1,5 @@
-//! The game's table: PK `PK`, SK `SK`, indexes `GSI1-PlayerIndex` and `GSI2-ActiveGameIndex`, TTL `ttl`.
+//! The game's table: PK `PK`, SK `SK`, indexes `GSI1-PlayerIndex` and `GSI2-ActiveGameIndex`, TTL
+//! `ttl`.
 //!
 //! | item | `PK` | `SK` | written by |
 //! |---|---|---|---|
@@ -17,8 +18,9 @@
 //! | a round's turns: who drew what, who guessed it | `GAME#<game>` | `ROUND#<round>` | the stream's reader |
 //! | an award | `GAME#<game>` | `SCORE#<turn>#<player>` | the stream's reader |
 //!
-//! `LIVE#` sorts right before `META`, with nothing between: one query has all that a message needs. A public game that waits, with somebody there, has
-//! `GSI2PK` and `GSI2SK`, and loses them when it begins or is deserted. [`PARTITION_BOUNDS`] says how many items of each kind a game may have.
+//! `LIVE#` sorts right before `META`, with nothing between: one query has all that a message needs.
+//! A public game that waits, with somebody there, has `GSI2PK` and `GSI2SK`, and loses them when it
+//! begins or is deserted. [`PARTITION_BOUNDS`] says how many items of each kind a game may have.
 
 mod archive;
 mod chat;
@@ -49,9 +51,11 @@ pub use strokes::{Chunk, PutChunkOutcome, Strokes};
 
 use domain::game::{PlayerCount, RoundCount, SOLVERS_MAX, TURNS_PER_ROUND_MAX, drawing};
 
-/// The item kinds of a game's partition, by the beginning of their sort keys, and how many of each there may be. Nothing in a partition grows without an end.
+/// The item kinds of a game's partition, by the beginning of their sort keys, and how many of each
+/// there may be. Nothing in a partition grows without an end.
 ///
-/// The chat has some lines more until `game-archiver` has seen the newest one, at the pace of those who talk.
+/// The chat has some lines more until `game-archiver` has seen the newest one, at the pace of those
+/// who talk.
 pub const PARTITION_BOUNDS: [(&str, usize); 10] = [
     (keys::META, 1),
     (keys::SECRET, 1),
@@ -69,7 +73,8 @@ pub const PARTITION_BOUNDS: [(&str, usize); 10] = [
 /// The turns of the longest game.
 const TURNS_MAX: usize = RoundCount::MOST as usize * TURNS_PER_ROUND_MAX as usize;
 
-/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not
+/// pay for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nobody = keys::key("CONN#", keys::CONN);
     table.connect(nobody).await

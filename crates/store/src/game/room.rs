@@ -1,4 +1,4 @@
-//! A game's room and what it hides: read at one go, written on the condition that nobody has been faster.
+//! A game's room and its secret: read in one query, and written under optimistic locking.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ pub enum Freshness {
 pub struct Live {
     /// What anybody may see.
     pub room: Room,
-    /// What nobody may see whole. Of another moment than the room, if somebody wrote between the two reads.
+    /// The secret part of the game. If another request wrote between the two reads, it is of
+    /// another moment than the room.
     pub secret: Secret,
     /// Who gets its messages.
     pub listeners: Vec<Listener>,
@@ -48,7 +49,8 @@ pub enum PersistOutcome {
     Lost,
 }
 
-/// Reads and writes rooms. Its requests are `GetItem`, `Query`, `PutItem` and `TransactWriteItems` of puts and deletes.
+/// Reads and writes rooms. Its requests are `GetItem`, `Query`, `PutItem` and `TransactWriteItems`
+/// of puts and deletes.
 #[derive(Debug, Clone)]
 pub struct Rooms {
     table: Table,
@@ -76,7 +78,8 @@ impl Rooms {
     pub async fn live(&self, game_id: GameId, freshness: Freshness) -> Result<Option<Live>, StoreError> {
         let (mut room, mut secret, mut listeners) = (None, None, Vec::new());
         let query = self.table.query_between([PARTITION_KEY, SORT_KEY], game(game_id), LIVE_PREFIX, META);
-        // From the end: room and secret come before the listeners, and are there however many those are. All of them fit a page.
+        // From the end: room and secret come before the listeners, and are there however many those
+        // are. All of them fit a page.
         let query = query.scan_index_forward(false).limit(i32::try_from(LISTENERS_MAX + 2).unwrap_or(i32::MAX));
         let page = query.consistent_read(freshness == Freshness::Consistent).send().await?;
         for item in page.items.unwrap_or_default() {
@@ -99,13 +102,15 @@ impl Rooms {
         }
     }
 
-    /// The words that a game brought along. Most bring none, and are not asked for them. They never change.
+    /// The words that a game brought along. Most bring none, and are not asked for them. They never
+    /// change.
     pub async fn words(&self, room: &Room) -> Result<Arc<[Word]>, StoreError> {
         if room.custom_words == 0 {
             return Ok(Arc::default());
         }
         let request = self.table.get_item(key(game(room.id), WORDS));
-        // Consistent, for it is asked once and remembered: of a game that has just been made, a replica may know nothing yet.
+        // Consistent, for it is asked once and remembered: of a game that has just been made, a
+        // replica may know nothing yet.
         let item = request.consistent_read(true).send().await?.item;
         let item = item.ok_or_else(|| StoreError::unreadable("a game without its words"))?;
         let row: WordsRow = serde_dynamo::from_item(item).map_err(StoreError::unreadable)?;
@@ -117,7 +122,7 @@ impl Rooms {
         self.transact(self.creation(new)?).await
     }
 
-    /// Writes what has changed of a game since it was read as `before`; all of it or nothing.
+    /// Writes the changes of a game since it was read as `before`, all or nothing.
     pub async fn persist(&self, before: &Game, after: &Game) -> Result<PersistOutcome, StoreError> {
         let mut writes = self.change(before, after)?;
         // One alone needs no transaction, which costs double.
@@ -153,13 +158,14 @@ impl Rooms {
 
     fn change(&self, before: &Game, after: &Game) -> Result<Vec<Write>, StoreError> {
         let room = &after.room;
-        // Stops two who decide at the same time from overwriting each other: the slower one finds another version than it
-        // has read, and decides again.
+        // Stops two who decide at the same time from overwriting each other: the slower one finds
+        // another version than it has read, and decides again.
         let meta = self.table.put(meta(room)?).condition_expression("version = :read");
         let mut writes = vec![Write::Put(meta.expression_attribute_values(":read", n(before.room.version)))];
-        // An item's life counts from its own write: what the room cannot do without is written again on each day on which it changes.
+        // An item's life counts from its own write: what the room cannot do without is written
+        // again on each day on which it changes.
         let is_new_day = before.room.updated_at_ms / DAY_MS != room.updated_at_ms / DAY_MS;
-        // The first who comes to a game gives all of it a longer life.
+        // The first player who joins extends the TTL of all items of the game.
         let is_visited = before.room.is_unvisited() && !room.is_unvisited();
         let is_new_day = is_new_day || is_visited;
         if is_new_day || before.secret != after.secret {
@@ -228,8 +234,9 @@ impl Write {
     }
 }
 
-/// What a condition that did not hold means. When the room that stands is the very one that was to be written, it was written:
-/// the SDK sends a request again whose reply got lost, and then meets its own work.
+/// What a condition that did not hold means. When the room that stands is the very one that was to
+/// be written, it was written: the SDK sends a request again whose reply got lost, and then meets
+/// its own work.
 fn outcome(wanted: &Item, stands: Option<&Item>) -> PersistOutcome {
     if stands == Some(wanted) { PersistOutcome::Yes } else { PersistOutcome::Lost }
 }

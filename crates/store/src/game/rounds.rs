@@ -1,6 +1,8 @@
-//! What has been played: a `ROUND#` item for each round, with its turns, and a `SCORE#` item for each award.
+//! The history of a game: a `ROUND#` item for each round, with its turns, and a `SCORE#` item for
+//! each award.
 //!
-//! Both are made of what the stream tells, which may tell it twice, late, or to two readers at once.
+//! Both are made of what the stream tells, which may tell it twice, late, or to two readers at
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +23,7 @@ pub struct EndedTurn<'a> {
     pub room: &'a Room,
     /// Which turn.
     pub id: TurnId,
-    /// What it brought.
+    /// Its awards.
     pub awards: &'a [Award],
     /// When the drawing ended, Unix milliseconds.
     pub at_ms: u64,
@@ -186,7 +188,7 @@ impl Round {
     }
 }
 
-/// Keeps and reads what has been played. Its requests are `GetItem`, `PutItem` and `Query`.
+/// Stores and reads the history of games. Its requests are `GetItem`, `PutItem` and `Query`.
 #[derive(Debug, Clone)]
 pub struct Rounds {
     table: Table,
@@ -232,7 +234,8 @@ impl Rounds {
         let mut item = key(game(game_id), round(value.round_number));
         item.extend(serde_dynamo::to_item::<_, crate::item::Item>(value).map_err(StoreError::unreadable)?);
         let put = self.table.put_item(item);
-        // Stops two deliveries of different turns, read at the same time, from forgetting one of them.
+        // Stops two deliveries of different turns, read at the same time, from forgetting one of
+        // them.
         let put = match revision {
             None => {
                 put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY)
@@ -244,7 +247,8 @@ impl Rounds {
         Ok(unless_condition_failed(put.send().await)?.is_some())
     }
 
-    /// Keeps what a turn brought: an item for each award, named by turn and player, so that one that comes again is the same.
+    /// Keeps what a turn brought: an item for each award, named by turn and player, so that one
+    /// that comes again is the same.
     pub async fn award(&self, room: &Room, turn_id: TurnId, awards: &[Award], at_ms: u64) -> Result<(), StoreError> {
         try_join_all(awards.iter().map(|award| self.put_award(room, turn_id, award, at_ms))).await?;
         Ok(())
@@ -269,7 +273,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// The rounds of a game, in order, and how many cannot be read. At most ten of at most 20 turns each, which fit one page.
+    /// The rounds of a game, in order, and how many cannot be read. At most ten of at most 20 turns
+    /// each, which fit one page.
     pub async fn of_game(&self, game_id: GameId) -> Result<(Vec<Round>, usize), StoreError> {
         let query = self
             .table

@@ -1,7 +1,7 @@
-//! What has been drawn in a turn, in append-only chunks.
+//! The strokes of a turn, in append-only chunks.
 //!
-//! Each is written once, one in two seconds, and compressed, so that it costs one write unit. Rewriting one item at each stroke
-//! would bill all of it each time.
+//! Each is written once, one in two seconds, and compressed, so that it costs one write unit.
+//! Rewriting one item at each stroke would bill all of it each time.
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::primitives::Blob;
@@ -16,7 +16,7 @@ use crate::{StoreError, Table};
 /// The pages that a turn's chunks may take, at a megabyte each.
 const PAGES_MAX: usize = 16;
 
-/// The most JSON that one chunk holds: what came in one message of a socket, and some room.
+/// The most JSON of one chunk: one socket message, and a reserve.
 const CHUNK_BYTES_MAX: usize = 128 * 1024;
 
 /// Some batches of a turn.
@@ -81,7 +81,8 @@ impl Strokes {
         item.insert("gzip".to_owned(), AttributeValue::B(Blob::new(gzip::pack(&chunk.batches)?)));
         item.insert(TTL.to_owned(), n(expires(now_ms, GAME_TTL_S)));
         let put = self.table.put_item(item);
-        // Stops a chunk that comes twice, or late from an older connection, from replacing what is drawn already.
+        // Stops a duplicate chunk, or a late one from an older connection, from replacing a stored
+        // chunk.
         let put =
             put.condition_expression("attribute_not_exists(#key)").expression_attribute_names("#key", PARTITION_KEY);
         match put.send().await {

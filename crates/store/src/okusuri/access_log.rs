@@ -1,4 +1,5 @@
-//! Who of the health administration has read what of a user, and why. The user sees it; nothing is shown before it is written.
+//! Who of the health administration has read what of a user, and why. The user sees it; nothing is
+//! shown before it is written.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ pub struct AccessRecord {
     pub user_id: String,
     /// Tells records of one moment apart.
     pub access_id: String,
-    /// What was read: `user`, or the type of the items.
+    /// The kind of data that was read: `user`, or the type of the items.
     pub kind: String,
     /// As the reader gave it.
     pub reason: String,
@@ -63,7 +64,7 @@ impl Row for AccessRecord {
 pub struct Access {
     /// Tells it from others.
     pub id: String,
-    /// What is read.
+    /// The kind of data to read.
     pub kind: String,
     /// Why.
     pub reason: ShortText,
@@ -71,7 +72,8 @@ pub struct Access {
     pub at: Timestamp,
 }
 
-/// The records of a table. Writing is `TransactWriteItems` of a condition check and a put, reading is `Query`.
+/// The records of a table. Writing is `TransactWriteItems` of a condition check and a put, reading
+/// is `Query`.
 #[derive(Debug, Clone)]
 pub struct AccessLog {
     table: Table,
@@ -83,8 +85,8 @@ impl AccessLog {
         Self { table: table.clone() }
     }
 
-    /// Notes a reading with each of the users it is about. What comes back are the users who are still there: nothing of
-    /// the others may be shown.
+    /// Records an access for each user concerned. Returns the users who still exist; the data of
+    /// the others must not be shown.
     pub async fn record(&self, access: &Access, users: BTreeSet<String>) -> Result<BTreeSet<String>, StoreError> {
         let noted = stream::iter(users).map(|user| async move {
             let user_id = UserId::new(&user).map_err(StoreError::unreadable)?;
@@ -95,7 +97,7 @@ impl AccessLog {
                 reason: access.reason.to_string(),
                 created_at: access.at,
             };
-            // Stops a record from being kept of a user who was deleted meanwhile.
+            // Stops a record for a user who was deleted meanwhile.
             let written = Transaction::of_user(&self.table, &user_id)?.put_new(&row)?.write_of_user().await;
             match written {
                 Ok(true) => Ok(Some(user)),
@@ -108,7 +110,7 @@ impl AccessLog {
         noted.buffer_unordered(AT_ONCE).try_filter_map(async |user| Ok(user)).try_collect().await
     }
 
-    /// What was read of a user, the newest first.
+    /// The accesses to a user's data, newest first.
     pub async fn of(&self, user: &UserId) -> Result<Vec<AccessRecord>, StoreError> {
         let request = self.table.query().consistent_read(true);
         let request = request.key_condition_expression("PK = :user AND begins_with(SK, :prefix)");

@@ -13,7 +13,8 @@ use super::transaction::Transaction;
 use super::vault::{TokenKind, Vault};
 use crate::StoreError;
 
-/// Logins that are unlinked in one transaction: two actions for each, and one more, are far below the 100 of a transaction.
+/// Logins that are unlinked in one transaction: two actions for each, and one more, are far below
+/// the 100 of a transaction.
 const LOGINS_AT_ONCE: usize = 20;
 
 /// Somebody at a provider, and what the provider gave out for them.
@@ -21,7 +22,7 @@ const LOGINS_AT_ONCE: usize = 20;
 pub struct Login {
     /// The provider's id.
     pub provider: String,
-    /// Who it is there.
+    /// The user's id at the provider.
     pub subject: String,
     /// An address that the provider vouches for.
     pub verified_email: Option<Email>,
@@ -29,11 +30,11 @@ pub struct Login {
     pub access_token: Option<SecretString>,
     /// Brings new tokens.
     pub refresh_token: Option<SecretString>,
-    /// Says who it is.
+    /// The ID token.
     pub id_token: Option<SecretString>,
     /// When the access token ends.
     pub access_token_expires_at: Option<Timestamp>,
-    /// What was granted.
+    /// The granted scopes.
     pub scope: Option<String>,
 }
 
@@ -67,7 +68,8 @@ impl Login {
 /// Why somebody did not come in by a login elsewhere.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// Its address is another user's, who has not linked it. The address alone is not enough: who has it there need not have it here.
+    /// Its address belongs to a user who has not linked this login. The address alone is not proof:
+    /// its owner at the provider may be another person.
     #[error("the address belongs to a user who has not linked this login")]
     NotLinked,
     /// The same as with a code.
@@ -81,7 +83,7 @@ impl From<StoreError> for LoginError {
     }
 }
 
-/// What came of linking.
+/// The result of linking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkOutcome {
     /// The user has the login now, or had it before.
@@ -92,7 +94,7 @@ pub enum LinkOutcome {
     NoUser,
 }
 
-/// What came of unlinking.
+/// The result of unlinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnlinkOutcome {
     /// The login is gone.
@@ -104,7 +106,7 @@ pub enum UnlinkOutcome {
 }
 
 impl SignIns {
-    /// Lets in whoever is a known login's user, or makes a user of an unknown one.
+    /// Signs in the user of a known login, or creates a user for an unknown one.
     pub async fn with_login(
         &self,
         login: &Login,
@@ -122,7 +124,8 @@ impl SignIns {
             if let (None, Some(email)) = (&known, &login.verified_email)
                 && self.of_email(email).await?.is_some()
             {
-                // Unless it is the user whom somebody with this very login has made between the two reads.
+                // Unless another sign-in with the same login created this user between the two
+                // reads.
                 if self.of_login(&login.provider, &login.subject).await?.is_some() {
                     continue;
                 }
@@ -132,7 +135,8 @@ impl SignIns {
             let user = known.unwrap_or_else(|| new.row(login.verified_email.as_ref(), now));
             let actions = Transaction::new(&self.table);
             let actions = if is_new {
-                // Stops two users from having one login or one address: of two that are made at once, one finds the marker of the other.
+                // Stops two users from having one login or one address: of two that are made at
+                // once, one finds the marker of the other.
                 let actions = actions.put_new(&user)?.put_new(&login.owner(&user.user_id, now))?;
                 match &login.verified_email {
                     Some(email) => {
@@ -142,7 +146,8 @@ impl SignIns {
                     None => actions,
                 }
             } else {
-                // Stops somebody from coming in by a login that is being unlinked, or while everything of them is being deleted.
+                // Stops somebody from coming in by a login that is being unlinked, or while
+                // everything of them is being deleted.
                 actions
                     .check(
                         &keys::account_owner(&login.provider, &login.subject),
@@ -161,7 +166,7 @@ impl SignIns {
         Err(StoreError::Busy("the login changes hands again and again".to_owned()).into())
     }
 
-    /// The user who has a login.
+    /// The user of a login.
     pub async fn of_login(&self, provider: &str, subject: &str) -> Result<Option<User>, StoreError> {
         let Some(marker) = self.get(&keys::account_owner(provider, subject)).await? else { return Ok(None) };
         let marker: AccountOwner = read(marker)?;
@@ -175,7 +180,7 @@ impl SignIns {
         items.into_iter().map(read).collect()
     }
 
-    /// Adds a login to those of a user who is signed in.
+    /// Adds a login to a signed-in user.
     pub async fn link(
         &self,
         user: &User,
@@ -189,7 +194,7 @@ impl SignIns {
             if owner.as_ref().is_some_and(|owner| owner.user_id != user.user_id) {
                 return Ok(LinkOutcome::Taken);
             }
-            // Stops a login from being kept of a user who was deleted meanwhile, or whose session has ended.
+            // Stops a login for a user who was deleted meanwhile, or whose session has ended.
             let actions = Transaction::new(&self.table).add_sign_in_grant(user, now)?;
             let actions = match &owner {
                 // Stops two users from having one login.
@@ -220,7 +225,8 @@ impl SignIns {
                 return Ok(UnlinkOutcome::NotThere);
             }
             let actions = Transaction::new(&self.table);
-            // Whatever stays has to stay until the rest is gone. Stops two logins, each thought to be the other's spare, from being unlinked at once.
+            // Whatever stays has to stay until the rest is gone. Stops two logins, each thought to
+            // be the other's spare, from being unlinked at once.
             let email = user.email.as_deref().and_then(|email| Email::new(email).ok());
             let mut actions = match (self.owned(email, &user_id).await?, others.first()) {
                 (Some(email), _) => check_owner(actions, &email, &user.user_id)?,

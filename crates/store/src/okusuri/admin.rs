@@ -1,4 +1,5 @@
-//! What administrators list: items of a type, and all logs of a day. Both are read from the sharded index of types.
+//! What administrators list: items of a type, and all logs of a day. Both are read from the sharded
+//! index of types.
 
 use std::collections::HashMap;
 
@@ -33,10 +34,11 @@ pub const LISTED_TYPES: [&str; 10] = [
     "push_subscription",
 ];
 
-/// What opens something, and what is for nobody but the user: it is not shown to administrators.
+/// Attributes with secrets or private notes. They are not shown to administrators.
 const NOT_LISTED: [&str; 3] = ["note", "endpoint", "codeHash"];
 
-/// Where a list goes on, in each of the shards: behind this entry of the index, or at the beginning.
+/// Where a list goes on, in each of the shards: behind this entry of the index, or at the
+/// beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListPosition {
     shards: Vec<Option<IndexEntry>>,
@@ -50,7 +52,8 @@ struct IndexEntry {
     sort: String,
 }
 
-/// The listings of a table. Their requests are `Query` of the index of types, four at once, `BatchGetItem` and `GetItem`.
+/// The listings of a table. Their requests are `Query` of the index of types, four at once,
+/// `BatchGetItem` and `GetItem`.
 #[derive(Debug, Clone)]
 pub struct Listings {
     table: Table,
@@ -62,8 +65,9 @@ impl Listings {
         Self { table: table.clone() }
     }
 
-    /// Items of a type, the newest first, as JSON without what is secret or nobody else's matter. The index follows the table within a moment: an item that has just gone
-    /// is left out of its page, which then has fewer.
+    /// Items of a type, newest first, as JSON without secret or private attributes. The index is
+    /// eventually consistent: an item that was just deleted is left out, and its page has fewer
+    /// items.
     pub async fn of_type(
         &self,
         kind: &str,

@@ -1,4 +1,4 @@
-//! What is counted of codes, in the row of a mailbox and in that of a source.
+//! The counters of codes, in the row of a mailbox and in the row of a source.
 
 use domain::okusuri::sign_in::SignInCounters;
 use jiff::Timestamp;
@@ -42,7 +42,7 @@ impl CodeCounters {
         SignInCounters { sends, attempts, locks, window_from, sent_at, locked_until }
     }
 
-    /// What is counted now, in the place of `before`.
+    /// The counters that replace `before`.
     pub(super) fn new(sent: SignInCounters, before: Option<&Self>, now: Timestamp) -> Self {
         let SignInCounters { sends, attempts, locks, window_from, sent_at, locked_until } = sent;
         let created_at = before.map_or(now, |before| before.created_at);
@@ -50,12 +50,13 @@ impl CodeCounters {
     }
 }
 
-/// Writes a row that was conditional_upsert on what was counted `before`, and only where it still is.
+/// Writes a row that was decided on the counters `before`, on the condition that they are
+/// unchanged.
 pub(super) fn conditional_upsert<R: Row>(row: &R, before: Option<&CodeCounters>) -> Result<Upsert, StoreError> {
     let row = Upsert::new(row)?;
     Ok(match before {
-        // Stops two of the same moment from being counted as one, two codes from being sent within a minute, and a code that was used up
-        // meanwhile from coming back.
+        // Stops two concurrent requests from being counted as one, two codes from being sent within
+        // a minute, and a used code from coming back.
         Some(before) => row.when(
             "Attempts = :attempts AND Sends = :sends AND UpdatedAt = :updatedAt",
             vec![
@@ -64,7 +65,7 @@ pub(super) fn conditional_upsert<R: Row>(row: &R, before: Option<&CodeCounters>)
                 ("updatedAt", s(before.updated_at.to_string())),
             ],
         ),
-        // The same, where nothing is remembered.
+        // The same if there is no row yet.
         None => row.when("attribute_not_exists(PK)", Vec::new()),
     })
 }

@@ -1,4 +1,4 @@
-//! What is recorded of doses, and with the medicines' plans, what becomes of each.
+//! The records of doses, and the state of each dose by the medicines' plans.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use super::transaction::{Transaction, WriteError};
 use crate::retry::Retry;
 use crate::{StoreError, Table, TransactionOutcome};
 
-/// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month are four of them.
+/// The most pages of 1 MB that a range of days takes: fifty medicines at eight times for a month
+/// are four of them.
 const PAGES_MAX: usize = 32;
 
 /// Which dose.
@@ -40,7 +41,7 @@ pub struct DayDoses {
     pub doses: Vec<Dose>,
 }
 
-/// What was recorded.
+/// The record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DoseMarked {
     /// The row.
@@ -49,7 +50,8 @@ pub struct DoseMarked {
     pub is_new: bool,
 }
 
-/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and condition checks, or `DeleteItem`.
+/// The doses in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and
+/// condition checks, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Doses {
     table: Table,
@@ -62,7 +64,7 @@ impl Doses {
         Self { medicines: Medicines::new(table), table: table.clone() }
     }
 
-    /// Records something of a dose, over what was recorded before.
+    /// Records a dose, and replaces an earlier record.
     pub async fn mark(
         &self,
         user: &UserId,
@@ -89,7 +91,7 @@ impl Doses {
         }
     }
 
-    /// Forgets what was recorded of a dose; `false` when nothing was.
+    /// Deletes the record of a dose; `false` if there is none.
     pub async fn unmark(&self, user: &UserId, name: &DoseKey) -> Result<bool, StoreError> {
         let request = self.table.delete_item(key(user, name).item());
         Ok(request.return_values(ReturnValue::AllOld).send().await?.attributes.is_some())

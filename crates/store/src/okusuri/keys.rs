@@ -23,7 +23,8 @@ pub(crate) const TYPE_INDEX: &str = "TypeIndex";
 pub(crate) const TYPE_PARTITION: &str = "TypePartition";
 pub(crate) const TYPE_SORT: &str = "TypeSort";
 
-/// Partitions of each type and of each hour in the indexes: four times the 1,000 writes a second of one.
+/// Partitions of each type and of each hour in the indexes: four times the 1,000 writes a second of
+/// one.
 pub(crate) const INDEX_SHARDS: u8 = 4;
 
 pub(crate) const PROFILE: &str = "PROFILE";
@@ -88,12 +89,12 @@ pub(crate) fn verification(mailbox: &str) -> Key {
     Key::new(format!("VERIFICATION#{mailbox}"), "CODE")
 }
 
-/// What is counted of a source of requests.
+/// The counters of a source of requests.
 pub(crate) fn source_limit(source: &str) -> Key {
     Key::new(format!("LIMIT#SOURCE#{source}"), "CODES")
 }
 
-/// What is counted of the whole service, in the window that begins with this second.
+/// The counters of the whole service, in the window that begins with this second.
 pub(crate) fn service_limit(window_from: i64) -> Key {
     Key::new(format!("LIMIT#SERVICE#{window_from}"), "CODES")
 }
@@ -120,7 +121,8 @@ pub(crate) fn push_subscription(platform: &str, endpoint: &str) -> String {
     format!("{NOTIFICATION_PREFIX}{platform}#{}", &hash[..32])
 }
 
-/// The partition of a reminder in its index: by the hour of the day in UTC, so that it is one of 24 times `INDEX_SHARDS`.
+/// The partition of a reminder in its index: by the hour of the day in UTC, so that it is one of 24
+/// times `INDEX_SHARDS`.
 pub fn due_partition(due_at: Timestamp, user: &UserId) -> String {
     let hour = due_at.to_zoned(jiff::tz::TimeZone::UTC).hour();
     due_partition_of(hour, index_shard(user.as_str()))

@@ -1,4 +1,5 @@
-//! How many codes are sent and tried: of a source of requests, and of the whole service. Those of a mailbox are with its code.
+//! How many codes are sent and tried: of a source of requests, and of the whole service. Those of a
+//! mailbox are with its code.
 
 use std::net::IpAddr;
 
@@ -21,8 +22,9 @@ const DECISIONS_MAX: u32 = 5;
 pub struct Source(String);
 
 impl Source {
-    /// The source of a client's address, as `Request::client_address` of `lambda-kit` gives it. A client on the same machine is none: on Lambda there is no such client, and the
-    /// stack of a laptop has no other.
+    /// The source of a client's address, as `Request::client_address` of `lambda-kit` gives it. A
+    /// client on the same machine is none: on Lambda there is no such client, and the stack of a
+    /// laptop has no other.
     pub fn of(client: Option<IpAddr>) -> Option<Self> {
         match client {
             // The network of `::1` is `::`.
@@ -34,7 +36,7 @@ impl Source {
     }
 }
 
-/// What is counted of a source: `LIMIT#SOURCE#<source>` `CODES`.
+/// The counters of a source: `LIMIT#SOURCE#<source>` `CODES`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct SourceLimit {
@@ -84,9 +86,10 @@ impl CodeLimits {
         .await
     }
 
-    /// Counts a code that is to be mailed, whoever it is for. `false` when the service has sent too many.
+    /// Counts a code before it is mailed. `false` if the service has sent too many.
     ///
-    /// One item takes a thousand writes a second, and only codes come here that their source and their mailbox had room for.
+    /// One item takes a thousand writes a second, and only codes come here that their source and
+    /// their mailbox had room for.
     pub async fn send_any(&self, now: Timestamp) -> Result<bool, StoreError> {
         let window = WINDOW.as_secs();
         let window_from = now.as_second().div_euclid(window) * window;
@@ -117,8 +120,9 @@ impl CodeLimits {
         }
     }
 
-    /// Counts a code that was wrong. It is counted after it was compared, since right ones must not count: an office has many. Guesses that
-    /// come at once may be a few too many for the source, and are never too many for a mailbox.
+    /// Counts a code that was wrong. It is counted after it was compared, since right ones must not
+    /// count: an office has many. Guesses that come at once may be a few too many for the source,
+    /// and are never too many for a mailbox.
     pub async fn wrong(&self, source: &Source, now: Timestamp) -> Result<(), StoreError> {
         let counted = self.count(source, now, |before| {
             SignInCounters::count_attempt(before, Numbers::SOURCE, now).map_err(CheckError::from)

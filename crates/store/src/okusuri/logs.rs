@@ -11,7 +11,8 @@ use super::rows::{MedicationLog, read};
 use crate::series::{Direction, Page, Rows};
 use crate::{StoreError, Table};
 
-/// The logs of the first page on the way backwards or forwards. Each further page has four times as many.
+/// The logs of the first page on the way backwards or forwards. Each further page has four times as
+/// many.
 const PAGE_LOGS: usize = 8;
 
 /// The most logs of a page: at some 300 bytes each, less than the megabyte that a query reads.
@@ -45,7 +46,8 @@ pub struct Calendar {
     pub logs: Vec<MedicationLog>,
 }
 
-/// The logs in a table. Reading is `GetItem` and `Query`; a change is a `TransactWriteItems` of updates, deletes and condition checks.
+/// The logs in a table. Reading is `GetItem` and `Query`; a change is a `TransactWriteItems` of
+/// updates, deletes and condition checks.
 #[derive(Debug, Clone)]
 pub struct Logs {
     pub(super) table: Table,
@@ -72,7 +74,7 @@ impl Logs {
         after: Option<LogPosition>,
     ) -> Result<Page<MedicationLog, LogPosition>, StoreError> {
         let (mut from, mut to) = (range.from, range.to);
-        // What is read already is no part of the range any more.
+        // The next query starts after the logs that were read.
         match (after, direction) {
             (None, _) => {}
             (Some(after), Direction::Asc) => from = after.date.tomorrow().ok().max(from),
@@ -92,7 +94,8 @@ impl Logs {
         self.status_of(user, summary.as_ref(), today).await
     }
 
-    /// How a user with this summary stands today. Only who has flown to the west has logs of days to come, and only then is a log read.
+    /// The current status of a user with this summary. Future days exist only after the user moved
+    /// to an earlier time zone; only then is a log read.
     pub async fn status_of(
         &self,
         user: &UserId,
@@ -104,10 +107,12 @@ impl Logs {
         Ok(Some(summary.status(today, is_logged)))
     }
 
-    /// Each day of a range. Before it, only as much is read as can tell whether it begins in a rest.
+    /// Each day of a range. Before it, only as much is read as can tell whether it begins in a
+    /// rest.
     pub async fn calendar(&self, user: &UserId, range: DateRange, today: Date) -> Result<Calendar, StoreError> {
         let first_on = self.summary(user).await?.map(|summary| summary.first_on);
-        // The summary knows nothing of days without the medication, so the range itself is always read.
+        // The summary knows nothing of days without the medication, so the range itself is always
+        // read.
         let mut known = LogWindow::at(range.from(), (first_on.unwrap_or(range.from()), range.to()));
         let mut logs = Vec::new();
         for page in 0..PAGES_MAX {
@@ -126,7 +131,7 @@ impl Logs {
         Err(StoreError::unreadable(format!("the calendar of {user} needs more than {PAGES_MAX} pages")))
     }
 
-    /// Reads what is missing.
+    /// Reads the missing logs.
     pub(super) async fn extend(
         &self,
         user: &UserId,

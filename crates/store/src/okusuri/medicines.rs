@@ -34,7 +34,8 @@ impl From<StoreError> for MedicineError {
     }
 }
 
-/// The medicines in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update and a condition check, or `DeleteItem`.
+/// The medicines in a table. Reading is `Query`; a change is a `TransactWriteItems` of an update
+/// and a condition check, or `DeleteItem`.
 #[derive(Debug, Clone)]
 pub struct Medicines {
     table: Table,
@@ -51,7 +52,8 @@ impl Medicines {
         let request = self.table.query().consistent_read(true);
         let request = request.key_condition_expression("PK = :user AND begins_with(SK, :prefix)");
         let request = request.expression_attribute_values(":user", s(keys::user(user)));
-        // As many as there may be, and some that came at the same moment, are far less than a page of 1 MB.
+        // As many as there may be, and some that came at the same moment, are far less than a page
+        // of 1 MB.
         let answer = request.expression_attribute_values(":prefix", s(MEDICINE_PREFIX)).send().await?;
         let mut medicines: Vec<Medicine> =
             answer.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?;
@@ -77,7 +79,7 @@ impl Medicines {
         Ok(row)
     }
 
-    /// Makes a medicine another one. What is recorded of its doses stays.
+    /// Changes a medicine. The records of its doses stay.
     pub async fn change(
         &self,
         user: &UserId,
@@ -99,7 +101,8 @@ impl Medicines {
         Ok(row)
     }
 
-    /// Deletes a medicine; `false` when there is none. What is recorded of its doses stays, and counts no more.
+    /// Deletes a medicine; `false` if there is none. The records of its doses stay, but no longer
+    /// count.
     pub async fn delete(&self, user: &UserId, id: &str) -> Result<bool, StoreError> {
         let key = Key::new(keys::user(user), keys::medicine(id)).item();
         let request = self.table.delete_item(key);

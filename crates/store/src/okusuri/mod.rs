@@ -1,7 +1,9 @@
-//! Okusuri's table: PK `PK`, SK `SK`, TTL `TTL`; indexes `DueIndex` (`DuePartition`, `DueAt`) and `TypeIndex` (`TypePartition`, `TypeSort`), both of keys only.
+//! Okusuri's table: PK `PK`, SK `SK`, TTL `TTL`; indexes `DueIndex` (`DuePartition`, `DueAt`) and
+//! `TypeIndex` (`TypePartition`, `TypeSort`), both of keys only.
 //!
-//! What lies where is written beside each row in [`rows`]: a user's own items in the partition `USER#<user id>`, and beside them the items by which
-//! one is found without an index: the session of a token, the user of an e-mail address, the user of a login elsewhere.
+//! What lies where is written beside each row in [`rows`]: a user's own items in the partition
+//! `USER#<user id>`, and beside them the items by which one is found without an index: the session
+//! of a token, the user of an e-mail address, the user of a login elsewhere.
 
 mod access_log;
 mod accounts;
@@ -47,7 +49,8 @@ pub use user_export::{DeleteProgress, Kind, UserData};
 pub use users::{OWN_IMAGE, ProfileChange, Users};
 pub use verifications::{CheckError, Codes, IssueError, Verification, VerifiedCode};
 
-/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not pay for the handshake.
+/// Opens the connection to DynamoDB with the smallest of reads, so that the first request does not
+/// pay for the handshake.
 pub async fn connect(table: &crate::Table) -> Result<(), crate::StoreError> {
     let nothing = keys::session("connect").item();
     table.connect(nothing).await

@@ -41,7 +41,8 @@ impl UserNotifications {
     }
 }
 
-/// The notifications of a table: `Query`, `GetItem`, `UpdateItem`, `DeleteItem`, all below one user.
+/// The notifications of a table: `Query`, `GetItem`, `UpdateItem`, `DeleteItem`, all below one
+/// user.
 #[derive(Debug, Clone)]
 pub struct Notifications {
     table: Table,
@@ -99,11 +100,13 @@ impl Notifications {
         Transaction::of_user(&self.table, user)?.set(&row)?.write_of_user().await.map(drop)
     }
 
-    /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`], those go that are switched off, then
-    /// those that have not been renewed for longest. `true` when the browser was not there before.
+    /// Adds a browser, or takes its new keys, and makes room for it: beyond [`SUBSCRIPTIONS_MAX`],
+    /// those go that are switched off, then those that have not been renewed for longest. `true`
+    /// when the browser was not there before.
     ///
     /// # Errors
-    /// [`WriteError::NoUser`] when the user was deleted meanwhile, or has signed out everywhere: then nothing is kept.
+    /// [`WriteError::NoUser`] when the user was deleted meanwhile, or has signed out everywhere:
+    /// then nothing is kept.
     pub async fn subscribe(&self, user: &User, row: &PushSubscription) -> Result<bool, WriteError> {
         let user_id = UserId::new(&user.user_id).map_err(StoreError::unreadable)?;
         let is_new = !self.of(&user_id).await?.subscriptions.iter().any(|one| one.key() == row.key());
@@ -143,7 +146,8 @@ impl Notifications {
         self.note(one, PushSubscription { is_enabled: false, disabled_because, updated_at: now, ..one.clone() }).await
     }
 
-    /// Notes that it could not be reached, and why; switches it off when it has been so too often in a row.
+    /// Notes that it could not be reached, and why; switches it off when it has been so too often
+    /// in a row.
     pub async fn failed(&self, one: &PushSubscription, why: &str, now: Timestamp) -> Result<(), StoreError> {
         let failures = one.failures.saturating_add(1);
         let is_enabled = failures < PUSH_FAILURES_MAX;
@@ -152,12 +156,14 @@ impl Notifications {
             .await
     }
 
-    /// Whether a browser may be sent a test now: it has had none for `TEST_PAUSE`, and counts this one.
+    /// Whether a browser may be sent a test now: it has had none for `TEST_PAUSE`, and counts this
+    /// one.
     pub async fn begin_test(&self, one: &PushSubscription, now: Timestamp) -> Result<bool, StoreError> {
         let request = self.table.update_item(one.key().item());
         let request =
             request.update_expression("SET #TestedAt = :Now").expression_attribute_names("#TestedAt", "TestedAt");
-        // Stops many requests at once from each sending one, and a browser that was just forgotten from coming back.
+        // Stops many requests at once from each sending one, and a browser that was just forgotten
+        // from coming back.
         let is_free = "attribute_exists(#Pk) AND (attribute_not_exists(#TestedAt) OR #TestedAt <= :Ago)";
         let request = request.condition_expression(is_free).expression_attribute_names("#Pk", PARTITION_KEY);
         let ago = now.saturating_sub(TEST_PAUSE).unwrap_or(now);
@@ -167,8 +173,8 @@ impl Notifications {
     }
 
     async fn note(&self, before: &PushSubscription, row: PushSubscription) -> Result<(), StoreError> {
-        // Stops an answer that is about the old keys from switching off a browser that has just subscribed anew, and one that has just been
-        // forgotten from coming back.
+        // Stops an answer that is about the old keys from switching off a browser that has just
+        // subscribed anew, and one that has just been forgotten from coming back.
         let row = Upsert::new(&row)?.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]);
         row.send(&self.table).await.map(drop)
     }

@@ -1,4 +1,5 @@
-//! OauthStates to sign in at a provider: what is to be remembered until the browser comes back, once.
+//! Attempts to sign in at a provider: the values that are stored until the browser comes back, for
+//! one use.
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::{SignedDuration, Timestamp};
@@ -30,9 +31,10 @@ pub struct OauthState {
     pub verifier: ByteBuf,
     /// The page to go back to.
     pub return_to: Option<String>,
-    /// The browser's time zone, for a user who is new.
+    /// The browser's time zone, for a new user.
     pub time_zone: Option<String>,
-    /// To whom the login is to be linked: a hash of state and session id, so that nothing here outlives the session.
+    /// To whom the login is to be linked: a hash of state and session id, so that nothing here
+    /// outlives the session.
     pub link_to: Option<String>,
     /// From then on it is refused.
     pub expires_at: Timestamp,
@@ -71,15 +73,16 @@ pub struct OauthAttempt {
     pub verifier: SecretString,
     /// The page to go back to.
     pub return_to: Option<String>,
-    /// The browser's time zone, for a user who is new.
+    /// The browser's time zone, for a new user.
     pub time_zone: Option<String>,
     /// To whom the login is to be linked; see [`OauthAttempt::link_to`].
     pub link_to: Option<String>,
 }
 
 impl OauthAttempt {
-    /// How an attempt names the session whose user its login is to be linked to. An attempt that was begun in a session which
-    /// has ended since leads nowhere, also in a browser where the same user has signed in again.
+    /// How an attempt names the session whose user its login is to be linked to. An attempt that
+    /// was begun in a session which has ended since leads nowhere, also in a browser where the same
+    /// user has signed in again.
     pub fn link_to(state: &str, session_id: &str) -> String {
         sha256_hex(format!("{state}#{session_id}").as_bytes())
     }
@@ -112,7 +115,8 @@ impl OauthStates {
         Ok(())
     }
 
-    /// The attempt of a state, which is forgotten by that: of two who come with one state at once, one gets it.
+    /// Takes the attempt of a state and deletes it: of two concurrent callbacks with one state,
+    /// only one gets it.
     pub async fn take(&self, state: &str, now: Timestamp) -> Result<Option<OauthAttempt>, StoreError> {
         let state_hash = sha256_hex(state.as_bytes());
         let key = keys::oauth_state(&state_hash).item();

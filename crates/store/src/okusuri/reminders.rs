@@ -1,4 +1,4 @@
-//! Reminders: what a user wants, and who is due.
+//! Reminders: the users' settings, and the users who are due.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::UserId;
@@ -19,7 +19,7 @@ use crate::{StoreError, Table};
 /// Hours of a day, each with its partitions in the index.
 const HOURS: i8 = 24;
 
-/// Hours before the present one in which what is due may still be sent.
+/// How many hours late a due reminder may still be sent.
 const HOURS_BACK: i8 = 2;
 
 /// Keys of one page of the index. One has about 150 bytes.
@@ -28,7 +28,7 @@ const PAGE: i32 = 500;
 /// How often a change of settings is tried again that another change got ahead of.
 const CHANGES_MAX: usize = 5;
 
-/// What changes of a reminder; what is `None` stays.
+/// A change of a reminder; `None` members stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReminderChange {
     /// On or off.
@@ -42,8 +42,8 @@ pub struct ReminderChange {
 pub struct DuePartition(String);
 
 impl DuePartition {
-    /// All parts of the index, in the order in which they are to be worked through at `now`: first what can still be sent, the oldest
-    /// first; then what has been left lying, however long ago.
+    /// All partitions of the index, in the order in which to process them at `now`: first those
+    /// with reminders that can still be sent, oldest first; then older ones.
     pub fn all(now: Timestamp) -> impl Iterator<Item = Self> {
         let first = now.to_zoned(TimeZone::UTC).hour() - HOURS_BACK;
         let hours = (first..first + HOURS).map(|hour| hour.rem_euclid(HOURS));
@@ -54,7 +54,8 @@ impl DuePartition {
 /// Users whose reminder is due, and where to go on.
 #[derive(Debug, Clone)]
 pub struct Due {
-    /// Them. An index is a little behind: whoever was dealt with a moment ago may still be among them.
+    /// The users. The index is eventually consistent, so a user who was just handled may still be
+    /// among them.
     pub users: Vec<UserId>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<DueNext>,
@@ -64,8 +65,8 @@ pub struct Due {
 #[derive(Debug, Clone)]
 pub struct DueNext(Item);
 
-/// The reminders of a table. Changing one is `GetItem` and `TransactWriteItems`; working through those that are due is `Query` of the index,
-/// `BatchGetItem` and `UpdateItem`.
+/// The reminders of a table. Changing one is `GetItem` and `TransactWriteItems`; working through
+/// those that are due is `Query` of the index, `BatchGetItem` and `UpdateItem`.
 #[derive(Debug, Clone)]
 pub struct Reminders {
     table: Table,
@@ -87,8 +88,8 @@ impl Reminders {
     /// Changes a user's reminder, in the user's zone, and works out when it is due next.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when somebody else was faster five times; [`WriteError::NoUser`] when the user was deleted meanwhile: then
-    /// nothing is kept.
+    /// [`StoreError::Busy`] when somebody else was faster five times; [`WriteError::NoUser`] when
+    /// the user was deleted meanwhile: then nothing is kept.
     pub async fn change(
         &self,
         user: &UserId,
@@ -106,7 +107,7 @@ impl Reminders {
         Err(StoreError::Busy("a reminder is being changed from several sides".to_owned()).into())
     }
 
-    /// Follows a user into another zone. One who has no reminder gets none.
+    /// Moves a user's reminder to another time zone. A user without a reminder gets none.
     ///
     /// # Errors
     /// As [`change`](Self::change).
@@ -120,7 +121,8 @@ impl Reminders {
     /// Whether `row` has taken the place of `before`.
     async fn replace(&self, user: &UserId, before: Option<&Reminder>, row: &Reminder) -> Result<bool, WriteError> {
         let row = Upsert::new(row)?;
-        // Stops two changes, or a change and a reminder that is just given, from each being worked out on the other's past.
+        // Stops two changes, or a change and a reminder that is just given, from each being worked
+        // out on the other's past.
         let row = match before {
             None => row.when("attribute_not_exists(PK)", Vec::new()),
             Some(before) => row.when("UpdatedAt = :before", vec![("before", s(before.updated_at.to_string()))]),
@@ -128,7 +130,7 @@ impl Reminders {
         Transaction::of_user(&self.table, user)?.change(row)?.write_of_user().await
     }
 
-    /// A page of those who are due in a part of the index at `now`, the longest first.
+    /// A page of the users who are due in a partition of the index at `now`, longest due first.
     pub async fn due(&self, part: &DuePartition, now: Timestamp, from: Option<DueNext>) -> Result<Due, StoreError> {
         let page = self.table.query().index_name(DUE_INDEX).limit(PAGE);
         let page = page.key_condition_expression("#Part = :Part AND #DueAt <= :Now");
@@ -139,7 +141,8 @@ impl Reminders {
         let mut users = Vec::new();
         for item in page.items.unwrap_or_default() {
             let partition = item.get(PARTITION_KEY).and_then(|value| value.as_s().ok());
-            // What is not a user's was put there by somebody else, and holds nobody's reminder up.
+            // An item that is not a user's was written by a foreign client, and must not stop the
+            // reminders.
             users.extend(partition.and_then(|partition| UserId::new(partition.strip_prefix("USER#")?).ok()));
         }
         Ok(Due { users, next: page.last_evaluated_key.map(DueNext) })
@@ -159,10 +162,11 @@ impl Reminders {
         Ok((reminder, profile))
     }
 
-    /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is. `false` when somebody else has already
-    /// done so, or the user has changed it: then it is not given here.
+    /// Moves a due reminder on, to `next`, and notes the day that it is given for, if it is.
+    /// `false` when somebody else has already done so, or the user has changed it: then it is not
+    /// given here.
     ///
-    /// Whoever dies after this has taken the day with him: a reminder that may come twice would be worse than one that does not come.
+    /// A crash after this write loses that day's reminder. That is better than sending it twice.
     pub async fn claim(
         &self,
         due: &Reminder,
@@ -181,8 +185,9 @@ impl Reminders {
             ..due.clone()
         };
         let due_at = due.due_at.map(|at| s(at.to_string())).unwrap_or(AttributeValue::Null(true));
-        // Stops two runs at once from both giving it, and a run from giving what its user has just switched off or put off: each of them
-        // changes when it is due, or when it was changed. It is gone when its user is: then nothing is written.
+        // Stops two runs at once from both giving it, and a run from giving what its user has just
+        // switched off or put off: each of them changes when it is due, or when it was changed. It
+        // is gone when its user is: then nothing is written.
         let row = Upsert::new(&row)?.when(
             "DueAt = :due AND UpdatedAt = :before",
             vec![("due", due_at), ("before", s(due.updated_at.to_string()))],
@@ -190,8 +195,8 @@ impl Reminders {
         row.send(&self.table).await
     }
 
-    /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in every run. Its user brings it back
-    /// by changing it.
+    /// Takes a reminder out of the index that cannot be worked with, so that it does not come up in
+    /// every run. Its user brings it back by changing it.
     pub async fn remove_from_due_index(&self, user: &UserId) -> Result<(), StoreError> {
         let key = Key::new(keys::user(user), REMINDER).item();
         let request = self.table.update_item(key);

@@ -1,4 +1,4 @@
-//! Sessions: who is behind a token, and how sessions go on and end.
+//! Sessions: finds the user of a token, and extends and ends sessions.
 
 use domain::UserId;
 use jiff::{SignedDuration, Timestamp};
@@ -9,10 +9,11 @@ use super::sign_ins::{SESSION_LIFETIME, profile};
 use super::transaction::Transaction;
 use crate::{StoreError, Table};
 
-/// A session that is used goes on; noting that more often than once in this time would cost more than it is worth.
+/// A session that is used goes on; noting that more often than once in this time would cost more
+/// than it is worth.
 const EXTENDED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 
-/// The sessions of a table. Reading who is behind a token is `GetItem`, twice.
+/// The sessions of a table. Finding the user of a token is two `GetItem` requests.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     table: Table,
@@ -24,7 +25,8 @@ impl Sessions {
         Self { table: table.clone() }
     }
 
-    /// The session of a token and its user, unless the session has expired, was ended, or the user is being deleted.
+    /// The session of a token and its user, unless the session has expired, was ended, or the user
+    /// is being deleted.
     ///
     /// Both are read consistently: a session that was ended a moment ago is none.
     pub async fn of_token(&self, token: &str, now: Timestamp) -> Result<Option<(Session, User)>, StoreError> {
@@ -33,7 +35,8 @@ impl Sessions {
         Ok((!is_ended && user.deleting.is_none()).then_some((session, user)))
     }
 
-    /// The same, with the user who is being deleted: whoever began that may ask for it again.
+    /// The same, but also for a user who is being deleted, so that the deletion can be requested
+    /// again.
     pub async fn of_token_even_deleting(
         &self,
         token: &str,
@@ -67,7 +70,8 @@ impl Sessions {
         Ok(rows)
     }
 
-    /// Lets a session last as long as one of now, if that was not noted within the last day. What comes back is the session as it is now, and whether it was changed.
+    /// Extends a session to the lifetime of a new one, at most once a day. Returns the session, and
+    /// whether it was changed.
     pub async fn extend(&self, session: Session, now: Timestamp) -> Result<(Session, bool), StoreError> {
         let expires_at = now + SESSION_LIFETIME;
         if expires_at < session.expires_at + EXTENDED_EVERY {
@@ -99,12 +103,12 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Ends all of a user's sessions. The one write that counts is the first: from then on whatever was begun before is refused, also what nobody has found
-    /// or deleted yet.
+    /// Ends all of a user's sessions. The first write is the decisive one: from then on all earlier
+    /// sessions are refused, also those that are not deleted yet.
     pub async fn end_all(&self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let request = self.table.update_item(profile(user_id.as_str()).item());
         let request = request.update_expression("SET SessionsFrom = :now, UpdatedAt = :now");
-        // Stops a user who was deleted meanwhile from coming back as an item of two attributes.
+        // Stops the update from recreating a user who was deleted meanwhile.
         let request = request.condition_expression("attribute_exists(PK)");
         request.expression_attribute_values(":now", s(now.to_string())).send().await?;
         let rows = self.rows(user_id.as_str()).await?;

@@ -1,7 +1,8 @@
 //! What opens a user's log, or is told of it: logins elsewhere, sessions and push subscriptions.
 //!
-//! Before the user has proved to have the mailbox, each of them may be a stranger's who was faster. The first
-//! right code removes them all in the transaction that lets in, and with them the name and the picture.
+//! Before the user has verified the address, each grant may belong to a stranger who registered it
+//! first. The first right code removes them all, together with the name and the picture, in the
+//! transaction that signs in.
 
 use jiff::Timestamp;
 
@@ -16,7 +17,7 @@ use crate::StoreError;
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html)).
 const REMOVED_AT_ONCE: usize = 40;
 
-/// One of a user's ways in, as what is to be deleted with it.
+/// One of a user's sign-in grants, with the items to delete.
 #[derive(Debug, Clone)]
 pub(super) struct SignInGrant {
     /// The user's own item.
@@ -25,8 +26,9 @@ pub(super) struct SignInGrant {
     marker: Option<Key>,
 }
 
-/// The condition on the profile of a user who changes something of it. It stops a user from coming back who is being deleted,
-/// and a session from writing that has ended since `user` was read: a stranger's ends with the first right code.
+/// The condition for a change of a user's profile. It stops a user who is being deleted from coming
+/// back. It also stops a write from a session that has ended since `user` was read: the first right
+/// code ends a stranger's session.
 pub(super) fn signed_in_still(user: &User) -> (String, Values) {
     match user.sessions_from {
         None => (format!("{ALIVE} AND attribute_not_exists(SessionsFrom)"), Vec::new()),

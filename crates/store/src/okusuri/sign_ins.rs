@@ -1,4 +1,4 @@
-//! Who comes in: with a code that came by mail, and with it a new user or one who is known.
+//! Signs in with a mailed code: a known user, or a new one.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -24,7 +24,7 @@ pub(super) const DECISIONS_MAX: u32 = 4;
 pub struct NewSession {
     /// SHA-256 of its token, lower-case hexadecimal: see [`super::sha256_hex`].
     pub token_hash: String,
-    /// What it is called where its token must not be shown.
+    /// Its id, shown instead of its token.
     pub session_id: String,
     /// From where.
     pub ip_address: Option<String>,
@@ -50,7 +50,7 @@ impl NewSession {
     }
 }
 
-/// What a user is made of who was not known before.
+/// The data of a new user.
 #[derive(Debug, Clone)]
 pub struct NewUser {
     /// The id.
@@ -79,7 +79,7 @@ impl NewUser {
     }
 }
 
-/// Somebody who has come in.
+/// A signed-in user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
     /// Who.
@@ -96,10 +96,11 @@ pub enum SignInError {
     /// The code was used already, or another one was sent since.
     #[error("the code was used already")]
     Used,
-    /// Everything of the user is being deleted. That has to be brought to its end first; then the address is free.
+    /// Everything of the user is being deleted. That has to be brought to its end first; then the
+    /// address is free.
     #[error("the user is being deleted")]
     Deleting(UserId),
-    /// Anything else. What is transient may have been written, but its session's token is nobody's.
+    /// Any other error. After a transient one the session may be stored, but nobody has its token.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -116,7 +117,8 @@ impl SignIns {
         Self { table: table.clone() }
     }
 
-    /// Lets in whoever has the mailbox: the user of the address, or a new one. The code is used up in the same transaction.
+    /// Signs in the owner of the mailbox: the user of the address, or a new one. The same
+    /// transaction uses up the code.
     pub async fn with_code(
         &self,
         code: &VerifiedCode,
@@ -142,7 +144,8 @@ impl SignIns {
             let user = known.map_or_else(|| new.row(Some(&code.email), now), |user| verified(user, now));
             let (session, among_users) = session.clone().rows(&user.user_id, now);
             let actions = match &before {
-                // Stops two users from having one address: of two that are made at once, one finds the marker of the other.
+                // Stops two users from having one address: of two that are made at once, one finds
+                // the marker of the other.
                 None => {
                     let (email, user_id) = (code.email.to_string(), user.user_id.clone());
                     actions.put_new(&user)?.put_new(&EmailOwner { email, user_id, created_at: now })?
@@ -162,14 +165,15 @@ impl SignIns {
         Err(StoreError::Busy("the address changes hands again and again".to_owned()).into())
     }
 
-    /// The user who has an address.
+    /// The user of an address.
     pub async fn of_email(&self, email: &Email) -> Result<Option<User>, StoreError> {
         let Some(marker) = self.get(&keys::email(email.as_str())).await? else { return Ok(None) };
         let marker: EmailOwner = read(marker)?;
         self.user(&marker.user_id).await.map(Some)
     }
 
-    /// The user whom a marker names, who has to be there: a user's profile is the last item that is deleted.
+    /// The user that a lookup item names. The profile must exist, because it is the last item of a
+    /// user that is deleted.
     pub(super) async fn user(&self, user_id: &str) -> Result<User, StoreError> {
         let item = self.get(&profile(user_id)).await?;
         read(item.ok_or_else(|| StoreError::unreadable(format!("the user {user_id} has a marker and is not there")))?)
@@ -181,14 +185,15 @@ impl SignIns {
     }
 }
 
-/// The condition on a profile of somebody who is there and stays.
+/// The condition on a profile that exists and is not being deleted.
 pub(super) const ALIVE: &str = "attribute_exists(PK) AND attribute_not_exists(Deleting)";
 
 pub(super) fn profile(user_id: &str) -> Key {
     Key::new(format!("USER#{user_id}"), PROFILE)
 }
 
-/// Insists that an address is still a user's: it stops a sign-in that was conditional_upsert before the address went to somebody else.
+/// Insists that an address is still a user's: it stops a sign-in that was conditional_upsert before
+/// the address went to somebody else.
 pub(super) fn check_owner<'a>(
     actions: Transaction<'a>,
     email: &Email,
@@ -198,11 +203,13 @@ pub(super) fn check_owner<'a>(
 }
 
 impl Transaction<'_> {
-    /// Notes that the user has proved to have the mailbox. The condition stops somebody from coming in while everything of them is being deleted.
+    /// Notes that the user has proved to have the mailbox. The condition stops somebody from coming
+    /// in while everything of them is being deleted.
     fn verify(self, before: &User, now: Timestamp) -> Result<Self, StoreError> {
         let mut values = vec![("true", AttributeValue::Bool(true)), ("now", s(now.to_string()))];
         let (update, condition) = if before.email_verified {
-            // What was read may be older than a sign-out everywhere: that stays.
+            // The profile may have been read before a sign-out everywhere, which must stay in
+            // effect.
             ("SET EmailVerified = :true, UpdatedAt = :now", ALIVE.to_owned())
         } else {
             values.push(("false", AttributeValue::Bool(false)));
@@ -219,8 +226,8 @@ impl Transaction<'_> {
     }
 }
 
-/// The user after proving to have the mailbox. Whoever held the account before that, and may have been somebody else, is out; so are the name
-/// and the picture that they gave it.
+/// The user after proving to have the mailbox. Whoever held the account before that, and may have
+/// been somebody else, is out; so are the name and the picture that they gave it.
 fn verified(user: User, now: Timestamp) -> User {
     let user = User { updated_at: now, ..user };
     if user.email_verified {

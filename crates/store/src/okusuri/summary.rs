@@ -1,6 +1,8 @@
-//! How logs change: with the summary of all of them, in one transaction, on the condition that nobody has been faster.
+//! How logs change: with the summary of all of them, in one transaction, on the condition that
+//! nobody has been faster.
 //!
-//! A log after the newest one reads the summary and its own day alone. Any other change reads the days around it as far as the rules ask for them.
+//! A log after the newest one reads the summary and its own day alone. Any other change reads the
+//! days around it as far as the rules ask for them.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +21,9 @@ use crate::error::unless_condition_failed;
 use crate::retry::Retry;
 use crate::{StoreError, TransactionOutcome};
 
-/// The most logs of one transaction: it takes [100 items](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html), and the user
-/// and the summary are two of them.
+/// The most logs of one transaction: it takes [100
+/// items](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html), and
+/// the user and the summary are two of them.
 const LOGS_MAX: usize = 98;
 
 /// A log that is to be.
@@ -30,7 +33,7 @@ pub struct LogEntry {
     pub log: Log,
     /// Whether the medication was taken.
     pub is_taken: bool,
-    /// What is said of it: `None` leaves it, `Some(None)` takes it away.
+    /// The note: `None` keeps it, `Some(None)` removes it.
     pub note: Option<Option<Note>>,
     /// A fresh UUIDv7, if the day has no log yet.
     pub id: Uuid,
@@ -51,7 +54,7 @@ pub enum LogWriteOutcome {
     Nothing,
 }
 
-/// What is read of the summary.
+/// The part of the summary that is read.
 struct Before {
     row: Option<LogSummary>,
 }
@@ -93,8 +96,9 @@ impl Logs {
         self.change(user, LogChange::Delete(date), decide, now).await
     }
 
-    /// Logs many days, one entry of a day: all logs are read once, and each transaction writes `LOGS_MAX` of them. What is written of each entry, in their order, and
-    /// the summary. Where it ends with an error, the first entries are written and the last are not, and it may be called again.
+    /// Logs many days, one entry for each day. All logs are read once, and each transaction writes
+    /// `LOGS_MAX` of them. Returns the result of each entry, in order, and the summary. After an
+    /// error the first entries are written and the rest are not, and it may be called again.
     pub async fn put_all(
         &self,
         user: &UserId,
@@ -143,12 +147,14 @@ impl Logs {
         }
     }
 
-    /// Says of the summary, if there is one, that it does not fit the logs any more, since some are written in another way: the next change computes it
-    /// anew. To be called before they are written, by whoever makes sure that this user's logs are changed by nobody else meanwhile.
+    /// Says of the summary, if there is one, that it does not fit the logs any more, since some are
+    /// written in another way: the next change computes it anew. To be called before they are
+    /// written, by whoever makes sure that this user's logs are changed by nobody else meanwhile.
     pub async fn forget_summary(&self, user: &UserId) -> Result<(), StoreError> {
         let key = Key::new(keys::user(user), SUMMARY).item();
         let request = self.table.update_item(key);
-        // Without one, all logs are read whenever it is needed. And a summary of nothing but a version would be none.
+        // Without one, all logs are read whenever it is needed. And a summary of nothing but a
+        // version would be none.
         let request = request.condition_expression("attribute_exists(PK)");
         // The version stops a change that was conditional_upsert before this.
         let request = request.update_expression("ADD Version :one REMOVE Logs");
@@ -201,7 +207,8 @@ impl Logs {
             let was = row.as_ref().and_then(MedicationLog::counted);
             let written = decide(row);
             match (summary, change) {
-                // Nothing that counts is another than before: a note, or a day without the medication.
+                // Nothing that counts is another than before: a note, or a day without the
+                // medication.
                 (summary, change) if was.map_or(LogChange::Delete(date), LogChange::Put) == change => {
                     return Ok(LogDecision { written, summary });
                 }
@@ -215,7 +222,8 @@ impl Logs {
                     }
                     // Somebody wrote logs in another way and did not say so.
                 }
-                // Without a summary, no log was counted: somebody wrote it in another way and did not say so.
+                // Without a summary, no log was counted: somebody wrote it in another way and did
+                // not say so.
                 (None, _) => {}
             }
         }
@@ -225,7 +233,8 @@ impl Logs {
         Ok(LogDecision { written, summary: Summary::of(rows.values().filter_map(MedicationLog::counted)) })
     }
 
-    /// The summary after a change of a day up to the newest log's; `None` when it does not fit the logs.
+    /// The summary after a change of a day up to the newest log's; `None` when it does not fit the
+    /// logs.
     async fn change_within(
         &self,
         user: &UserId,
@@ -258,7 +267,8 @@ impl Logs {
         }
         let mut actions =
             Transaction::of_user(&self.table, user)?.change(summary_after(user, before, summary, now)?)?;
-        // Without a condition of their own: of all who write logs of a user, the summary's version lets one through.
+        // Without a condition of their own: of all who write logs of a user, the summary's version
+        // lets one through.
         for written in written {
             actions = match written {
                 LogWriteOutcome::New(row) | LogWriteOutcome::Changed(row) => actions.set(row)?,

@@ -19,7 +19,7 @@ pub enum WriteError {
     /// Others were faster, each time. Nothing was written.
     #[error("others changed the same each time")]
     Conflict,
-    /// Anything else; what is not [`StoreError::Refused`] may have been written.
+    /// Any other error. Unless it is [`StoreError::Refused`], the write may have taken effect.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -36,9 +36,10 @@ impl<'a> Transaction<'a> {
         Self { table, actions: Vec::new() }
     }
 
-    /// Of what is a user's: the first action insists that the user is there.
+    /// A transaction of a user's items. Its first action checks that the user exists.
     pub(super) fn of_user(table: &'a Table, user: &UserId) -> Result<Self, StoreError> {
-        // Stops something from being written behind the back of who deletes everything of this user at the same time.
+        // Stops something from being written behind the back of who deletes everything of this user
+        // at the same time.
         Self::new(table).check(&Key::new(keys::user(user), PROFILE), ALIVE, Vec::new())
     }
 
@@ -65,7 +66,8 @@ impl<'a> Transaction<'a> {
         Ok(self)
     }
 
-    /// Changes attributes of an item on a condition. `#Name` in the update stands for the attribute `Name`, where that is a word of DynamoDB's own.
+    /// Changes attributes of an item on a condition. `#Name` in the update stands for the attribute
+    /// `Name`, where that is a word of DynamoDB's own.
     pub(super) fn update(
         mut self,
         key: &Key,
@@ -104,8 +106,8 @@ impl<'a> Transaction<'a> {
         self.table.transact(self.actions).await
     }
 
-    /// Writes all of it (`None`) or nothing, and then this is the first action whose condition did not hold. A conflict with another
-    /// transaction is retried.
+    /// Writes all of it (`None`) or nothing, and then this is the first action whose condition did
+    /// not hold. A conflict with another transaction is retried.
     pub(super) async fn write(self) -> Result<Option<usize>, StoreError> {
         let mut retry = Retry::new();
         loop {
@@ -118,7 +120,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// The same of a transaction [`of_user`](Self::of_user): whether the other actions are written, or the condition of one of them did not hold.
+    /// The same of a transaction [`of_user`](Self::of_user): whether the other actions are written,
+    /// or the condition of one of them did not hold.
     pub(super) async fn write_of_user(self) -> Result<bool, WriteError> {
         match self.write().await? {
             None => Ok(true),

@@ -1,4 +1,5 @@
-//! Writing a row without replacing its item: attributes that another version of the service knows survive.
+//! Writing a row without replacing its item: attributes that another version of the service knows
+//! survive.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,8 +15,9 @@ use crate::{StoreError, Table};
 /// Values for a condition or an update, by their name without the colon.
 pub(super) type Values = Vec<(&'static str, AttributeValue)>;
 
-/// An update that makes an item what a row says, but for the time of its creation if it is there already: sets each attribute of the row, and
-/// takes away those of [`Row::OPTIONAL`] that the row does not have.
+/// An update that makes an item what a row says, but for the time of its creation if it is there
+/// already: sets each attribute of the row, and takes away those of [`Row::OPTIONAL`] that the row
+/// does not have.
 #[derive(Debug, Clone)]
 pub(super) struct Upsert {
     key: Item,
@@ -53,7 +55,8 @@ impl Upsert {
         Ok(Self { key, update, condition: None, names, values })
     }
 
-    /// Only on this condition. `#Name` in it stands for the attribute `Name`, where that is a word of DynamoDB's own.
+    /// Only on this condition. `#Name` in it stands for the attribute `Name`, where that is a word
+    /// of DynamoDB's own.
     pub(super) fn when(mut self, condition: &str, values: Values) -> Self {
         self.names.extend(names(condition).into_iter().flatten());
         self.values.extend(named(values).into_iter().flatten());

@@ -45,7 +45,7 @@ const DELETED_AT_ONCE: i32 = 250;
 /// Sessions that go with the profile: two items each, in a transaction of at most 100.
 const LAST_SESSIONS: usize = 40;
 
-/// What a user has, and what is left of it.
+/// The export and the deletion of a user's data.
 #[derive(Debug, Clone)]
 pub struct UserData {
     table: Table,
@@ -84,7 +84,8 @@ impl UserData {
         Self { table: table.clone() }
     }
 
-    /// Some of a user's items, of one kind or whatever they are, as JSON with the names of attributes in camel case; the position is a sort key. Bytes are base64.
+    /// A page of a user's items, of one kind or all, as JSON with attribute names in camel case.
+    /// The position is a sort key. Bytes are base64.
     pub async fn page(
         &self,
         user_id: &UserId,
@@ -100,8 +101,10 @@ impl UserData {
 
     /// Deletes everything of a user, for as long as `is_time` says so.
     ///
-    /// From the first write on nobody is signed in as the user. What leads to an item from elsewhere goes before it, and the last write takes the profile and the sessions:
-    /// wherever this ends by accident, the session that asked for it can ask again, or a code sent to the address, and it is complete once it has come to its end.
+    /// From the first write on nobody is signed in as the user. What leads to an item from
+    /// elsewhere goes before it, and the last write takes the profile and the sessions: wherever
+    /// this ends by accident, the session that asked for it can ask again, or a code sent to the
+    /// address, and it is complete once it has come to its end.
     pub async fn delete(
         &self,
         user_id: &UserId,
@@ -116,7 +119,7 @@ impl UserData {
             let begin = Transaction::new(&self.table).update(
                 &key,
                 "SET Deleting = :now, UpdatedAt = :now",
-                // Stops a user who was deleted by another request from coming back as an item of two attributes.
+                // Stops the update from recreating a user whom another request deleted.
                 "attribute_exists(PK)",
                 vec![("now", s(now.to_string()))],
             )?;
@@ -131,11 +134,13 @@ impl UserData {
             self.delete_email(user_id, &email).await?;
         }
         self.delete_ways_back(user_id).await?;
-        // A request that had been let in before the first write may have written behind the last read.
+        // A request that had been let in before the first write may have written behind the last
+        // read.
         Ok(if self.delete_items(user_id, is_time).await? { DeleteProgress::Done } else { DeleteProgress::Unfinished })
     }
 
-    /// Deletes all items in the user's partition but the profile and the sessions, and what each leads to; false when time was up.
+    /// Deletes all items in the user's partition but the profile and the sessions, and what each
+    /// leads to; false when time was up.
     async fn delete_items(&self, user_id: &UserId, is_time: impl Fn() -> bool) -> Result<bool, StoreError> {
         let mut start = None;
         loop {

@@ -1,4 +1,4 @@
-//! Users: what they are called, where they live, and their pictures.
+//! Users: names, time zones and pictures.
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use domain::UserId;
@@ -37,7 +37,8 @@ impl Users {
         Self { table: table.clone() }
     }
 
-    /// Changes a profile; `None` when there is no such user any more, or the session has ended meanwhile.
+    /// Changes a profile; `None` when there is no such user any more, or the session has ended
+    /// meanwhile.
     pub async fn change(
         &self,
         user: &User,
@@ -72,8 +73,8 @@ impl Users {
         answer.and_then(|answer| answer.attributes).map(read).transpose()
     }
 
-    /// Keeps a picture. What comes back is what the profile says of it; `None` when there is no such user any more, or the session has
-    /// ended meanwhile.
+    /// Stores a picture. Returns the value of the profile's `Image`; `None` if the user no longer
+    /// exists, or the session has ended meanwhile.
     pub async fn set_image(
         &self,
         user: &User,
@@ -109,7 +110,7 @@ impl Users {
             .update(
                 &profile(user_id.as_str()),
                 "SET UpdatedAt = :now REMOVE Image",
-                // Stops a user who was deleted meanwhile from coming back as an item of one attribute.
+                // Stops the update from recreating a user who was deleted meanwhile.
                 ALIVE,
                 vec![("now", s(now.to_string()))],
             )?

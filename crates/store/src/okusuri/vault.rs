@@ -1,7 +1,9 @@
-//! What lies in the table and is not to be read there: tokens of other services, encrypted; codes, hashed.
+//! What lies in the table and is not to be read there: tokens of other services, encrypted; codes,
+//! hashed.
 //!
-//! All keys come from one secret by HKDF, one for each purpose, so that nothing made for one can be used for another. The secret cannot be changed
-//! without losing what was sealed with it: tokens of providers, which the next sign-in brings anew, and codes that are under way.
+//! All keys are derived from one secret by HKDF, one for each purpose, so that a value for one
+//! purpose is invalid for another. Changing the secret loses the values sealed with it: the
+//! providers' tokens, which the next sign-in renews, and codes that are not used yet.
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
@@ -35,7 +37,7 @@ impl std::fmt::Debug for Vault {
     }
 }
 
-/// Why a vault cannot be made, or what it holds cannot be read.
+/// The error of a key, or of a sealed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
     /// Fewer than [`SECRET_BYTES_MIN`] bytes.
@@ -84,10 +86,12 @@ impl Vault {
         Ok(Self { cipher: Aes256Gcm::new(&key("seal").into()), nonces: key("nonces"), codes: key("codes") })
     }
 
-    /// Encrypts a token of a login at a provider; it opens for the same user, provider and kind only.
+    /// Encrypts a token of a login at a provider; it opens for the same user, provider and kind
+    /// only.
     ///
-    /// The same token comes to the same bytes each time, so that a migration can be repeated: AES-256-GCM under a nonce that is a keyed hash of all that
-    /// is sealed. Two different texts would have to meet in 96 bits for their nonces to be one.
+    /// The same token comes to the same bytes each time, so that a migration can be repeated:
+    /// AES-256-GCM under a nonce that is a keyed hash of all that is sealed. Two different texts
+    /// would have to meet in 96 bits for their nonces to be one.
     pub fn seal_token(&self, user_id: &str, provider: &str, kind: TokenKind, token: &str) -> Vec<u8> {
         self.seal(&["token", user_id, provider, kind.as_str()], token)
     }
@@ -103,7 +107,8 @@ impl Vault {
         self.open(&["token", user_id, provider, kind.as_str()], sealed)
     }
 
-    /// Encrypts the verifier of an attempt to sign in at a provider, for the item that has this hash in its key.
+    /// Encrypts the verifier of an attempt to sign in at a provider, for the item that has this
+    /// hash in its key.
     pub(super) fn seal_verifier(&self, state_hash: &str, verifier: &str) -> Vec<u8> {
         self.seal(&["verifier", state_hash], verifier)
     }
@@ -112,7 +117,8 @@ impl Vault {
         self.open(&["verifier", state_hash], sealed)
     }
 
-    /// What is stored of a code: without the secret, a million tries would find it.
+    /// The stored hash of a code. It needs the secret, because without it a million tries would
+    /// find the code.
     pub(super) fn code_hash(&self, email: &Email, code: &Code) -> Vec<u8> {
         mac(&self.codes, &[email.as_str(), code.as_str()]).finalize().into_bytes().to_vec()
     }
@@ -137,7 +143,8 @@ impl Vault {
     }
 }
 
-/// Texts one behind the other, each with its length before it: no character can move from one to the next.
+/// Texts one behind the other, each with its length before it: no character can move from one to
+/// the next.
 fn joined(parts: &[&str]) -> Vec<u8> {
     parts.iter().flat_map(|part| [&(part.len() as u64).to_be_bytes(), part.as_bytes()].concat()).collect()
 }

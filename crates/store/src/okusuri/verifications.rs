@@ -1,4 +1,4 @@
-//! Codes by e-mail: what is remembered of a mailbox that a code was sent to, or tried for.
+//! Codes by e-mail: the row of a mailbox that a code was sent to, or tried for.
 
 use domain::okusuri::Email;
 use domain::okusuri::sign_in::{Code, Limits, Locked, SendError, SignInCounters};
@@ -16,17 +16,19 @@ use crate::{StoreError, Table};
 /// How often a change is conditional_upsert again because another one was faster.
 const DECISIONS_MAX: u32 = 5;
 
-/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there makes no difference to it.
+/// The code of a mailbox: `VERIFICATION#<mailbox>` `CODE`. Whether somebody has an address there
+/// makes no difference to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Verification {
-    /// The normalised address without its `+tag`: one mailbox has one code at a time, and one set of limits.
+    /// The normalised address without its `+tag`: one mailbox has one code at a time, and one set
+    /// of limits.
     pub mailbox: String,
     /// The normalised address that was asked for last.
     pub email: String,
     /// HMAC-SHA256 of address and code; empty as long as none was sent.
     pub code_hash: ByteBuf,
-    /// What is counted of the mailbox.
+    /// The counters of the mailbox.
     #[serde(flatten)]
     pub counted: CodeCounters,
 }
@@ -47,13 +49,14 @@ impl Row for Verification {
         self.counted.created_at
     }
 
-    /// Later than the code's end: what is counted outlives it.
+    /// Later than the code's expiry, because the counters stay longer.
     fn expires_at(&self) -> Option<Timestamp> {
         Some(self.counted.sent().matters_until())
     }
 }
 
-/// The row of a mailbox with another count. Where nothing is remembered of it, no code is under way.
+/// The row of a mailbox with another count. Where nothing is remembered of it, no code is under
+/// way.
 fn of_mailbox(email: &Email, before: &Option<Verification>, sent: SignInCounters, now: Timestamp) -> Verification {
     let counted = CodeCounters::new(sent, before.as_ref().map(|before| &before.counted), now);
     match before {
@@ -68,7 +71,8 @@ pub enum IssueError {
     /// Too often.
     #[error(transparent)]
     Refused(#[from] SendError),
-    /// Anything else. What is transient may have been written: then the code counts as sent.
+    /// Any other error. After a transient one the row may be written, and then the code counts as
+    /// sent.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -93,7 +97,7 @@ pub enum CheckError {
     Store(#[from] StoreError),
 }
 
-/// A code that was right. Signing in uses it up, for whoever is first.
+/// A right code. The first sign-in uses it up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedCode {
     pub(super) email: Email,
@@ -113,7 +117,8 @@ impl Codes {
         Self { table: table.clone(), vault }
     }
 
-    /// Makes `code` the one that the address signs in with, in the place of any other of its mailbox, unless there were too many.
+    /// Makes `code` the one that the address signs in with, in the place of any other of its
+    /// mailbox, unless there were too many.
     pub async fn issue(&self, email: &Email, code: &Code, now: Timestamp) -> Result<(), IssueError> {
         let code_hash = ByteBuf::from(self.vault.code_hash(email, code));
         for _ in 0..DECISIONS_MAX {
@@ -129,14 +134,16 @@ impl Codes {
         Err(StoreError::Busy("others ask for codes of the same address".to_owned()).into())
     }
 
-    /// Whether `code` is the one that was sent last. Each call is one of the attempts that the mailbox has, and is counted before the code is compared.
+    /// Whether `code` is the one that was sent last. Each call is one of the attempts that the
+    /// mailbox has, and is counted before the code is compared.
     pub async fn check(&self, email: &Email, code: &Code, now: Timestamp) -> Result<VerifiedCode, CheckError> {
         for _ in 0..DECISIONS_MAX {
             let before = self.get(email).await?;
             let counted = before.as_ref().map(|before| &before.counted);
             let sent = SignInCounters::count_attempt(counted.map(CodeCounters::sent).as_ref(), Limits::MAILBOX, now)?;
             let (attempts_left, is_good) = (sent.attempts_left(Limits::MAILBOX), sent.is_good(now));
-            // Where no code is under way the same is written, and the same is compared: nobody can tell.
+            // Where no code is under way the same is written, and the same is compared: nobody can
+            // tell.
             let row = of_mailbox(email, &before, sent, now);
             if conditional_upsert(&row, counted)?.send(&self.table).await? {
                 let code_hash = self.vault.code_hash(email, code);

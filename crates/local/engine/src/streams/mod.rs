@@ -1,8 +1,9 @@
-//! DynamoDB Streams, read straight from the emulator's stream table.
+//! DynamoDB Streams, read from the emulator's stream table.
 //!
-//! The emulator keeps one endless shard a table. Here a stream has the shards that it has on AWS: each holds the records
-//! of a range of partition key hashes, from its start to its end; a closed one is continued by its children. The ranges
-//! lie in a table of our own beside the emulator's, so they survive a restart; the records stay where they are.
+//! The emulator has one endless shard per table. Here a stream has shards as on AWS: each shard
+//! holds a range of partition key hashes and a range of sequence numbers. A closed shard is
+//! continued by its children. The engine stores these ranges in its own table, so they survive a
+//! restart; the records stay in the emulator's table.
 
 mod operations;
 mod records;
@@ -18,16 +19,17 @@ pub use self::shards::ShardChange;
 use crate::api::ApiError;
 use crate::{EngineError, arn, point_in_time_recovery};
 
-/// Shards that a stream may begin with; well above what one machine can feed.
+/// The maximum number of initial shards, far more than one machine can use.
 pub(crate) const SHARDS_MAX: u16 = 1_000;
 
-/// How long a stream keeps a record: AWS's 24 hours.
+/// Retention of stream records: 24 hours, as on AWS.
 const RETENTION_S: i64 = 24 * 60 * 60;
 
-/// Records deleted in one statement, which holds the database's write lock.
+/// Records deleted by one statement, which holds the database's write lock.
 const TRIM_BATCH: usize = 1_000;
 
-/// What makes a stored sequence number 21 digits long, as AWS's are at least; the emulator's own offset.
+/// Added to a stored sequence number, so that it has 21 digits, AWS's minimum. The emulator uses
+/// the same offset.
 const SEQUENCE_NUMBER_OFFSET: i128 = 100_000_000_000_000_000_000;
 
 /// The streams of one database.
@@ -37,21 +39,21 @@ pub(crate) struct Streams {
     initial_shards: u16,
 }
 
-/// A table's stream, as the emulator's catalogue has it.
+/// A table's stream, from the emulator's catalogue.
 #[derive(Debug)]
 struct Stream {
     table: String,
-    /// The emulator's label, which names this stream among those the table has had.
+    /// The emulator's label. It distinguishes this stream from earlier streams of the same table.
     label: String,
-    /// AWS's spelling of it.
+    /// The label in AWS's form.
     public_label: String,
     view_type: String,
-    /// JSON, as in `CreateTable`.
+    /// JSON in the form of `CreateTable`.
     key_schema: String,
 }
 
 impl Streams {
-    /// Streams over `connection`; new ones begin with `initial_shards`.
+    /// Reads streams over `connection`; a new stream gets `initial_shards`.
     pub(crate) fn new(connection: Connection, initial_shards: u16) -> Result<Self, EngineError> {
         connection.execute_batch(shards::SCHEMA)?;
         connection.execute_batch(point_in_time_recovery::SCHEMA)?;
@@ -72,7 +74,8 @@ impl Streams {
         shards::change(&mut connection, &stream, shard_id, change)?.ok_or_else(missing)
     }
 
-    /// Deletes records and closed shards that are past retention, and the shards of streams that are gone.
+    /// Deletes records and closed shards that are older than the retention, and the shards of
+    /// deleted streams.
     pub(crate) fn trim(&self) -> Result<(), EngineError> {
         let horizon = horizon_s();
         let tables = {
@@ -81,14 +84,14 @@ impl Streams {
             statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?
         };
         for table in tables {
-            // The lock is taken anew for each batch, so that readers and writers get in between.
+            // Releases the lock between batches, so that readers and writers can run.
             while trim_batch(&self.lock(), &table, horizon)? == TRIM_BATCH {}
         }
         shards::trim(&self.lock(), horizon)?;
         Ok(())
     }
 
-    /// Answers an operation on point-in-time recovery, which shares the connection.
+    /// Answers an operation on point-in-time recovery, which uses the same connection.
     pub(crate) fn recovery(&self, operation: &str, body: &[u8]) -> Result<String, ApiError> {
         point_in_time_recovery::answer(&self.lock(), operation, body)
     }
@@ -98,13 +101,13 @@ impl Streams {
     }
 }
 
-/// The oldest second that is still kept.
+/// The oldest second within the retention.
 fn horizon_s() -> i64 {
     Timestamp::now().as_second() - RETENTION_S
 }
 
 fn trim_batch(connection: &Connection, table: &str, horizon_s: i64) -> rusqlite::Result<usize> {
-    // The newest record stays, whatever its age: the emulator counts on from it.
+    // Always keeps the newest record: the emulator derives the next sequence number from it.
     connection.execute(
         "DELETE FROM _stream_records WHERE created_at < ?2 AND id IN (
              SELECT id FROM _stream_records
@@ -128,7 +131,7 @@ fn find(connection: &Connection, table: &str) -> rusqlite::Result<Option<Stream>
     }))
 }
 
-/// Every table with a stream, by name.
+/// All tables with a stream, by name.
 fn all(connection: &Connection) -> rusqlite::Result<Vec<Stream>> {
     let mut statement =
         connection.prepare("SELECT table_name FROM _tables WHERE stream_enabled = 1 ORDER BY table_name")?;
@@ -136,19 +139,19 @@ fn all(connection: &Connection) -> rusqlite::Result<Vec<Stream>> {
     tables.iter().filter_map(|table| find(connection, table).transpose()).collect()
 }
 
-/// The last sequence number that the table's stream has given out, as stored.
+/// The last stored sequence number of the table's stream.
 fn last_sequence_number(connection: &Connection, table: &str) -> rusqlite::Result<Option<i64>> {
     let mut statement = connection
         .prepare_cached("SELECT MAX(CAST(sequence_number AS INTEGER)) FROM _stream_records WHERE table_name = ?1")?;
     statement.query_row([table], |row| row.get(0))
 }
 
-/// A sequence number as clients see it, 21 digits: text and number order agree.
+/// A sequence number for clients: 21 digits, so that the order as text is the order as numbers.
 fn public_sequence_number(stored: i64) -> String {
     (SEQUENCE_NUMBER_OFFSET + i128::from(stored)).to_string()
 }
 
-/// The stored form of what a client names.
+/// Converts a client's sequence number to the stored form.
 fn stored_sequence_number(public: &str) -> Option<i64> {
     i64::try_from(public.parse::<i128>().ok()? - SEQUENCE_NUMBER_OFFSET).ok()
 }

@@ -14,10 +14,10 @@ use super::{all, find, last_sequence_number, public_sequence_number, stored_sequ
 use crate::api::ApiError;
 use crate::arn;
 
-/// Records in one answer of `GetRecords`: AWS's limit, and its default.
+/// Records in one reply of `GetRecords`: AWS's maximum and default.
 const RECORDS_MAX: usize = 1_000;
 
-/// Shards or streams in one answer of `DescribeStream` or `ListStreams`: AWS's limit, and its default.
+/// Shards or streams in one reply of `DescribeStream` or `ListStreams`: AWS's maximum and default.
 const LISTED_MAX: usize = 100;
 
 /// An operation of the Streams API.
@@ -34,7 +34,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The operation of that name.
+    /// The operation with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "ListStreams" => Self::ListStreams,
@@ -46,7 +46,7 @@ impl Operation {
     }
 }
 
-/// Answers a request; `region` is the caller's. Waits for SQLite.
+/// Answers a request; `region` is the caller's. Blocks on SQLite.
 pub(crate) fn answer(streams: &Streams, operation: Operation, body: &[u8], region: &str) -> Result<String, ApiError> {
     let mut connection = streams.lock();
     let connection = &mut *connection;
@@ -58,7 +58,7 @@ pub(crate) fn answer(streams: &Streams, operation: Operation, body: &[u8], regio
     }
 }
 
-/// Table and public label of the stream that a shard iterator belongs to.
+/// Table and public label of a shard iterator's stream.
 pub(crate) fn stream_of_iterator(shard_iterator: &str) -> Option<(String, String)> {
     let iterator = ShardIterator::decode(shard_iterator)?;
     Some((iterator.table, arn::stream_label(&iterator.label)?))
@@ -154,7 +154,7 @@ fn describe(
 
 fn describe_shard(shard: &Shard) -> Value {
     let mut range = json!({ "StartingSequenceNumber": public_sequence_number(shard.starts) });
-    // An open shard has no ending number; that is how readers tell it from a closed one.
+    // An open shard has no ending number; readers recognize a closed shard by it.
     if let Some(ends) = shard.ends {
         range["EndingSequenceNumber"] = public_sequence_number(ends).into();
     }
@@ -174,13 +174,13 @@ struct GetShardIterator {
     sequence_number: Option<String>,
 }
 
-/// What a shard iterator says, to us alone.
+/// The content of a shard iterator; opaque to clients.
 #[derive(Serialize, Deserialize)]
 struct ShardIterator {
     table: String,
     label: String,
     shard_id: String,
-    /// The last sequence number that has been read, as stored.
+    /// The last sequence number that was read, in the stored form.
     position: i64,
 }
 
@@ -218,12 +218,12 @@ fn shard_iterator(
     Ok(json!({ "ShardIterator": iterator.encode()? }))
 }
 
-/// The stored form of a sequence number that a client names, when it can be one of the shard's and is still kept.
+/// The stored form of a client's sequence number, if it lies in the shard and within the retention.
 fn position_in(shard: &Shard, number: &str) -> Result<i64, ApiError> {
     let stored = stored_sequence_number(number)
         .filter(|stored| (shard.starts - 1..=shard.ends.unwrap_or(i64::MAX)).contains(stored))
         .ok_or_else(|| ApiError::validation("Invalid SequenceNumber for the shard"))?;
-    // A number is at least the microseconds of its making; one that old has been trimmed.
+    // A stored number is at least the creation time in microseconds, so an old number was trimmed.
     if stored / 1_000_000 < horizon_s() {
         let message = "The operation attempted to read past the oldest stream record in a shard.";
         return Err(ApiError::new("TrimmedDataAccessException", message));
@@ -260,7 +260,8 @@ fn records(
     let limit = limit(request.limit, RECORDS_MAX)?;
     let page = records::read(connection, &stream, &shard, iterator.position, limit, region)?;
     iterator.position = page.position;
-    // The end of a closed shard is the end of its iterators: the reader goes on with the children.
+    // At the end of a closed shard there is no next iterator; the reader continues with the
+    // children.
     let ended = page.at_end && shard.ends.is_some();
     let next_shard_iterator = if ended { None } else { Some(iterator.encode()?) };
     Ok(Records { records: page.records, next_shard_iterator })

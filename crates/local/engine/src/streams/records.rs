@@ -1,4 +1,4 @@
-//! Reading a shard: a page of records in the shape that `GetRecords` gives.
+//! Reads a shard: one page of records in the format of `GetRecords`.
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -8,24 +8,25 @@ use serde_json::value::RawValue;
 use super::shards::{self, Shard};
 use super::{Stream, horizon_s, public_sequence_number};
 
-/// What one `GetRecords` may answer with, bytes: AWS's limit.
+/// Maximum size of one reply of `GetRecords`, bytes: AWS's limit.
 const PAGE_SIZE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Rows looked at for one answer; a shard of few keys may find none of its own among them, and the next call goes on.
+/// Rows read for one reply. A shard with few keys may match none of them; the next call continues
+/// after them.
 const SCANNED_MAX: usize = 10_000;
 
 /// A page of a shard.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Ready to be sent.
+    /// The records, ready for the reply.
     pub(super) records: Vec<Record>,
-    /// The last sequence number looked at, as stored.
+    /// The last sequence number that was read, in the stored form.
     pub(super) position: i64,
-    /// Whether the shard held nothing more when the page was read.
+    /// Whether the page reached the end of the shard's records.
     pub(super) at_end: bool,
 }
 
-/// A record as the Streams API spells it.
+/// A record in the format of the Streams API.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record {
@@ -51,12 +52,12 @@ struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     old_image: Option<Box<RawValue>>,
     sequence_number: String,
-    /// The length of keys and images in DynamoDB JSON, a little above what AWS counts.
+    /// The length of keys and images as DynamoDB JSON, slightly more than AWS counts.
     size_bytes: usize,
     stream_view_type: String,
 }
 
-/// Who deleted an expired item: AWS itself. Nobody else is named.
+/// The service that deleted an expired item. Other deletes carry no identity.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct UserIdentity {
@@ -109,7 +110,7 @@ pub(super) fn read(
         scanned += 1;
         let stored = stored_of(row)?;
         let sequence_number = stored.sequence_number;
-        if belongs(&stored, shard, &partition_key)? && !changes_nothing(&stored)? {
+        if belongs(&stored, shard, &partition_key)? && !leaves_item_unchanged(&stored)? {
             let record = record_of(stored, stream, region)?;
             size_bytes += record.dynamodb.size_bytes;
             if size_bytes > PAGE_SIZE_BYTES_MAX && !page.records.is_empty() {
@@ -123,7 +124,7 @@ pub(super) fn read(
     Ok(page)
 }
 
-/// Why a page could not be read: the emulator's table does not hold what it should.
+/// Why a page could not be read: SQLite failed, or the emulator stored invalid JSON.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PageError {
     #[error(transparent)]
@@ -146,11 +147,12 @@ fn belongs(stored: &Stored, shard: &Shard, partition_key: &str) -> Result<bool, 
     Ok(shard.holds(shards::hash(&keys[partition_key].to_string())))
 }
 
-/// Whether this is a write that left its item as it was, for which AWS gives no record. It shows where the stream has
-/// both images.
-fn changes_nothing(stored: &Stored) -> Result<bool, serde_json::Error> {
+/// Whether a write left its item unchanged. AWS emits no record for it. Detectable only in a stream
+/// with both images.
+fn leaves_item_unchanged(stored: &Stored) -> Result<bool, serde_json::Error> {
     let (Some(new), Some(old)) = (&stored.new_image, &stored.old_image) else { return Ok(false) };
-    // The emulator writes attributes in any order, so equal items differ as text, but never in length.
+    // The emulator writes attributes in any order: equal items may differ as text, but not in
+    // length.
     if new.len() != old.len() {
         return Ok(false);
     }
@@ -175,7 +177,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// A set's members have no order. An attribute that merely is called `SS` holds an object, not an array.
+/// Compares sets without order. An attribute named `SS` holds an object, not an array.
 fn same_set(left: &Value, right: &Value) -> bool {
     let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else { return same(left, right) };
     left.len() == right.len() && left.iter().all(|member| right.contains(member))
@@ -224,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_the_same_whatever_the_order_of_their_sets() {
+    fn items_with_the_same_sets_in_another_order_are_equal() {
         let left = json!({ "SS": { "S": "an attribute called SS" }, "tags": { "SS": ["a", "b"] }, "n": { "N": "1" } });
         let right = json!({ "n": { "N": "1" }, "tags": { "SS": ["b", "a"] }, "SS": { "S": "an attribute called SS" } });
         assert!(same(&left, &right));

@@ -1,4 +1,4 @@
-//! The shards of a stream: which records each holds, and how one is continued by its children.
+//! The shards of a stream: the records that each holds, and the children that continue it.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
@@ -6,7 +6,8 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 use super::{Stream, last_sequence_number};
 use crate::arn;
 
-/// Our table. `hash_from`..=`hash_to` and `starts`..=`ends` say which records belong to the shard.
+/// The engine's own table. A record belongs to a shard if its key's hash lies in
+/// `hash_from`..=`hash_to` and its sequence number in `starts`..=`ends`.
 pub(super) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_shards (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     table_name TEXT NOT NULL,
@@ -21,15 +22,15 @@ pub(super) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS _tidemark_shards (
     UNIQUE (table_name, label, shard_id)
 )";
 
-/// How many partition key hashes there are.
+/// The number of partition key hashes.
 const HASHES: u64 = 1 << 32;
 
-/// How an open shard is continued.
+/// How children continue an open shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardChange {
-    /// By one child with the same keys.
+    /// One child with the same keys.
     Roll,
-    /// By two children with half of the keys each.
+    /// Two children with half of the keys each.
     Split,
 }
 
@@ -42,14 +43,14 @@ pub(super) struct Shard {
     pub(super) hash_from: u32,
     /// The last hash of its keys.
     pub(super) hash_to: u32,
-    /// The first sequence number that it may hold, as stored.
+    /// The first sequence number that it may hold, in the stored form.
     pub(super) starts: i64,
-    /// The last one, when it is closed.
+    /// The last sequence number, if the shard is closed.
     pub(super) ends: Option<i64>,
 }
 
 impl Shard {
-    /// Whether it holds every key's records.
+    /// Whether it holds the records of all keys.
     pub(super) fn holds_all_keys(&self) -> bool {
         self.hash_from == 0 && self.hash_to == u32::MAX
     }
@@ -60,8 +61,8 @@ impl Shard {
     }
 }
 
-/// The hash of a partition key's value in DynamoDB JSON: FNV-1a, then mixed, because keys that differ in their last
-/// character only would else lie in the same range.
+/// The hash of a partition key's value as DynamoDB JSON: FNV-1a, then mixed. Without mixing, keys
+/// that differ only in the last character would lie in the same range.
 pub(super) fn hash(value: &str) -> u32 {
     let fnv = value.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     let mixed = (fnv ^ (fnv >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -69,7 +70,7 @@ pub(super) fn hash(value: &str) -> u32 {
     mixed ^ (mixed >> 16)
 }
 
-/// The stream's shards, oldest first; a stream that is seen for the first time gets `initial` ones.
+/// The stream's shards, oldest first. A stream without stored shards gets `initial` ones.
 pub(super) fn list(connection: &mut Connection, stream: &Stream, initial: u16) -> rusqlite::Result<Vec<Shard>> {
     let shards = select(connection, stream)?;
     if !shards.is_empty() {
@@ -82,8 +83,8 @@ pub(super) fn list(connection: &mut Connection, stream: &Stream, initial: u16) -
             parent: None,
             hash_from: bound(HASHES * index / u64::from(initial)),
             hash_to: bound(HASHES * (index + 1) / u64::from(initial) - 1),
-            // The emulator numbers records from the clock up, so a stream's records lie above the time of its making;
-            // those of an earlier stream of the same table lie below.
+            // The emulator's sequence numbers start at the clock, so a stream's records lie above
+            // its creation time. The records of an earlier stream of the same table lie below.
             starts: arn::label_us(&stream.label).unwrap_or_default(),
             ends: None,
         };
@@ -93,14 +94,15 @@ pub(super) fn list(connection: &mut Connection, stream: &Stream, initial: u16) -
     select(connection, stream)
 }
 
-/// Closes an open shard and opens its children; `None` when there is no such open shard.
+/// Closes an open shard and opens its children; `None` if there is no such open shard.
 pub(super) fn change(
     connection: &mut Connection,
     stream: &Stream,
     shard_id: &str,
     change: ShardChange,
 ) -> rusqlite::Result<Option<Vec<String>>> {
-    // The write lock keeps the emulator from numbering a record between the look at the last number and the closing.
+    // The write lock stops the emulator from adding a record between reading the last number and
+    // closing.
     let transaction = write(connection)?;
     let open = |shard: &Shard| shard.id == shard_id && shard.ends.is_none();
     let Some(parent) = select(&transaction, stream)?.into_iter().find(open) else { return Ok(None) };
@@ -127,7 +129,8 @@ pub(super) fn change(
     Ok(Some(children))
 }
 
-/// Forgets closed shards whose last record is past retention, and the shards of streams that are gone.
+/// Deletes closed shards whose last record is older than the retention, and the shards of deleted
+/// streams.
 pub(super) fn trim(connection: &Connection, horizon_s: i64) -> rusqlite::Result<usize> {
     connection.execute(
         "DELETE FROM _tidemark_shards WHERE closed_at < ?1 OR NOT EXISTS (
@@ -168,7 +171,7 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// AWS's form: twenty digits of milliseconds, eight of hexadecimal.
+/// AWS's form: the time in milliseconds with twenty digits, then eight hexadecimal digits.
 fn new_id(stream: &Stream, seed: &str, time_ms: i64) -> String {
     format!("shardId-{time_ms:020}-{:08x}", hash(&format!("{}/{}/{seed}", stream.table, stream.label)))
 }

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What one partition key takes, units per second; a bucket holds one second's worth. AWS's limits of a partition.
+/// Limits of one partition key, units per second, as in AWS. A bucket holds one second's worth.
 const WRITE_UNITS_PER_S: f64 = 1_000.0;
 const READ_UNITS_PER_S: f64 = 3_000.0;
 
-/// Beyond so many buckets the full ones are forgotten: a full bucket is what a forgotten one begins as.
+/// Above this number of buckets, the full ones are removed: a new bucket starts full, so nothing is
+/// lost.
 const BUCKETS_MAX: usize = 100_000;
 
-/// Which limit.
+/// The kind of capacity units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum UnitKind {
     Read,
@@ -56,7 +57,7 @@ impl Level {
 }
 
 impl Buckets {
-    /// The first of `partitions` that has nothing left.
+    /// The first of `partitions` with an empty bucket.
     pub(super) fn empty<'a>(&self, kind: UnitKind, partitions: &'a [Partition], now: Instant) -> Option<&'a Partition> {
         let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         partitions.iter().find(|partition| {
@@ -65,7 +66,7 @@ impl Buckets {
         })
     }
 
-    /// Takes `units`, into debt if need be.
+    /// Takes `units`; the level may become negative.
     pub(super) fn take(&self, kind: UnitKind, partition: Partition, units: f64, now: Instant) {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         if levels.len() >= BUCKETS_MAX {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_takes_its_second_worth_and_then_as_much_as_time_gives() {
+    fn a_partition_takes_a_burst_of_one_second_and_then_its_rate() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         let hot = [partition("hot")];
         buckets.take(UnitKind::Write, partition("hot"), 999.0, now);
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hot_partition_leaves_the_others_and_its_reads_alone() {
+    fn a_hot_partition_does_not_throttle_other_partitions_or_its_reads() {
         let (buckets, now) = (Buckets::default(), Instant::now());
         buckets.take(UnitKind::Write, partition("hot"), 2_000.0, now);
         assert_eq!(buckets.empty(UnitKind::Write, &[partition("cold")], now), None);

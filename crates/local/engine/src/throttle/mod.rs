@@ -1,8 +1,9 @@
-//! Throttling on purpose: a token bucket per partition key, with DynamoDB's own limits.
+//! Injected throttling: a token bucket per partition key, with DynamoDB's limits.
 //!
-//! As in DynamoDB a request is let in while none of the buckets that it touches is empty, and what it turns out to cost
-//! is taken afterwards. A write touches its partition of the table and of each index; an exhausted index partition holds
-//! up the table's writes (AWS's back-pressure). PartiQL and scans are not throttled; refused conditions cost nothing.
+//! As in DynamoDB, a request is admitted if no bucket that it touches is empty; its actual cost is
+//! charged afterwards. A write touches its partition in the table and in each index, so a hot index
+//! partition throttles the table's writes (back-pressure). PartiQL and scans are not throttled. A
+//! failed condition costs nothing.
 
 mod buckets;
 mod clock;
@@ -23,7 +24,7 @@ use crate::api::ApiError;
 use crate::arn;
 use crate::call::Call;
 
-/// What a transaction's reads and writes cost more.
+/// The factor on the cost of a transaction's reads and writes.
 const TRANSACTION_FACTOR: f64 = 2.0;
 
 /// The buckets of one database.
@@ -33,39 +34,39 @@ pub(crate) struct Throttle {
     buckets: Buckets,
 }
 
-/// A call that may go on.
+/// An admitted call.
 #[derive(Debug)]
 pub(crate) struct AdmittedCall {
-    /// The call, without the parts of a batch that were refused.
+    /// The call, without the refused entries of a batch.
     pub(crate) call: Call,
-    /// What to charge when it has succeeded.
+    /// The charges to make if it succeeds.
     pub(crate) charges: Vec<Charge>,
-    /// What its reply still lacks.
+    /// The changes to make to its reply.
     pub(crate) reply_edit: ReplyEdit,
-    /// Parts of a batch that were refused.
+    /// The number of refused entries of a batch.
     pub(crate) refused: usize,
 }
 
-/// A cost that is known when the call has been carried out.
+/// A cost that is known only after the call.
 #[derive(Debug)]
 pub(crate) enum Charge {
     Write(Write),
     Read(Read),
-    /// A query costs what its reply says.
+    /// The reply contains the cost of a query.
     Query(Partition),
 }
 
 /// Changes to a reply.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyEdit {
-    /// The member and the parts of a batch that were refused.
+    /// The reply's member for unprocessed entries, and the refused entries of a batch.
     unprocessed: Option<(&'static str, Value)>,
-    /// The caller did not ask what the call consumes.
+    /// Removes the consumed capacity, which the caller did not request.
     without_capacity: bool,
 }
 
 impl ReplyEdit {
-    /// The reply as the caller is to see it.
+    /// The reply for the caller.
     pub(crate) fn apply(self, body: Bytes) -> Bytes {
         if self.unprocessed.is_none() && !self.without_capacity {
             return body;
@@ -82,7 +83,7 @@ impl ReplyEdit {
 }
 
 impl Throttle {
-    /// Lets a call in, wholly or (a batch) in part, or refuses it. Waits for SQLite.
+    /// Admits a call, admits the allowed entries of a batch, or refuses it. Blocks on SQLite.
     pub(crate) fn admit(&self, tables: &Database, call: Call, region: &str) -> Result<AdmittedCall, ApiError> {
         let Ok(request) = serde_json::from_slice::<Value>(&call.body) else { return Ok(admitted(call, Vec::new())) };
         match call.operation.as_str() {
@@ -105,7 +106,7 @@ impl Throttle {
         }
     }
 
-    /// Takes what a call that has succeeded with `reply` cost. Waits for SQLite.
+    /// Charges the cost of a call that succeeded with `reply`. Blocks on SQLite.
     pub(crate) fn charge(&self, tables: &Database, charges: Vec<Charge>, reply: &[u8]) {
         let now = self.clock.now();
         for charge in charges {
@@ -207,7 +208,7 @@ impl Throttle {
         }
         match refusal {
             None => Ok(admitted(call, charges)),
-            // AWS answers a batch of which nothing could be done with the exception itself.
+            // When no entry of a batch can be processed, AWS answers with the exception itself.
             Some(error) if left == 0 => Err(error),
             Some(_) => {
                 let (kept, unprocessed) = batch.split(&request["RequestItems"]);
@@ -244,12 +245,12 @@ fn admitted(call: Call, charges: Vec<Charge>) -> AdmittedCall {
     AdmittedCall { call, charges, reply_edit: ReplyEdit::default(), refused: 0 }
 }
 
-/// Write units of an item of this size, in whole kilobytes.
+/// Write units of an item of this size, rounded up to whole kilobytes.
 fn write_units(item: &Item) -> f64 {
     write_capacity_units(dynoxide::types::item_size(item))
 }
 
-/// Read units of an item, or of looking for one that is not there.
+/// Read units of an item, or of a read that finds no item.
 fn read_units(item: Option<&Item>, consistent: bool) -> f64 {
     read_capacity_units_with_consistency(item.map_or(0, dynoxide::types::item_size), consistent)
 }

@@ -1,4 +1,4 @@
-//! What requests touch: the items that they write and read, as the throttle needs to know them.
+//! The items that a request writes or reads, for the throttle.
 
 use dynoxide::{Database, Item};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::buckets::Partition;
 use super::table_schema::TableSchema;
 use super::{Charge, TRANSACTION_FACTOR, read_units, write_units};
 
-/// One item to be written.
+/// A write of one item.
 #[derive(Debug)]
 pub(crate) struct Write {
     pub(super) schema: TableSchema,
@@ -17,12 +17,12 @@ pub(crate) struct Write {
     factor: f64,
 }
 
-/// What a write leaves.
+/// The item after a write.
 #[derive(Debug)]
 enum After {
-    /// Known from the request; `None` is a deletion.
+    /// Known from the request; `None` for a deletion.
     Known(Option<Item>),
-    /// To be looked at when it is done.
+    /// Must be read after the write.
     Updated,
 }
 
@@ -52,7 +52,7 @@ impl Write {
         Some(Self { schema, key, old, new: after, factor })
     }
 
-    /// The partitions that it is known to touch beforehand.
+    /// The partitions that are known before the write.
     pub(super) fn partitions(&self) -> Vec<Partition> {
         let new = if let After::Known(new) = &self.new { new.as_ref() } else { None };
         let items = self.old.iter().chain(new);
@@ -63,7 +63,7 @@ impl Write {
             .collect()
     }
 
-    /// What it has cost.
+    /// The cost of each touched partition.
     pub(super) fn costs(self, tables: &Database) -> Vec<(Partition, f64)> {
         let new = match self.new {
             After::Known(new) => new,
@@ -76,7 +76,7 @@ impl Write {
     }
 }
 
-/// One item to be read.
+/// A read of one item.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(super) schema: TableSchema,
@@ -87,7 +87,8 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// The read of a `GetItem`, or of a transaction's `Get`, which is consistent and costs `factor` as much.
+    /// The read of a `GetItem`, or of a transaction's `Get`: that is consistent and costs `factor`
+    /// times as much.
     pub(super) fn of_request(tables: &Database, request: &Value, factor: f64) -> Option<Self> {
         let table = request["TableName"].as_str()?;
         let consistent = factor > 1.0 || request["ConsistentRead"] == true;
@@ -101,18 +102,18 @@ impl Read {
         Some(Self { schema, key, partition, consistent, factor })
     }
 
-    /// The partition that it touches.
+    /// The partition that it reads.
     pub(super) fn partition(&self) -> Partition {
         self.partition.clone()
     }
 
-    /// What it has cost.
+    /// The cost of the read.
     pub(super) fn cost(&self, tables: &Database) -> f64 {
         read_units(get(tables, &self.schema.table, &self.key).as_ref(), self.consistent) * self.factor
     }
 }
 
-/// A batch, part by part.
+/// The entries of a batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) parts: Vec<BatchEntry>,
@@ -123,13 +124,13 @@ pub(super) struct Batch {
 pub(super) struct BatchEntry {
     table: String,
     request: Value,
-    /// `None` for what cannot be read: the emulator will say so.
+    /// `None` for an invalid entry; the emulator then reports the error.
     pub(super) charge: Option<Charge>,
     pub(super) refused: bool,
 }
 
 impl Batch {
-    /// The parts of a `BatchWriteItem` (`writing`) or `BatchGetItem`.
+    /// The entries of a `BatchWriteItem` (`writing`) or `BatchGetItem`.
     pub(super) fn parse(tables: &Database, writing: bool, request: &Value) -> Self {
         let mut parts = Vec::new();
         for (table, requests) in request["RequestItems"].as_object().into_iter().flatten() {
@@ -148,7 +149,7 @@ impl Batch {
         Self { parts }
     }
 
-    /// `RequestItems` of what goes on, and of what was refused.
+    /// Splits `RequestItems` into the admitted and the refused entries.
     pub(super) fn split(self, items: &Value) -> (Value, Value) {
         let (mut kept, mut refused) = (Map::new(), Map::new());
         for part in self.parts {
@@ -167,7 +168,7 @@ impl Batch {
     }
 }
 
-/// The list of writes, or the list of keys among a table's other members.
+/// The list of writes, or the list of keys beside a table's other parameters.
 fn list_of(entry: &mut Value) -> &mut Value {
     if entry.is_object() { &mut entry["Keys"] } else { entry }
 }
@@ -179,14 +180,14 @@ fn batch_write(tables: &Database, table: &str, part: &Value) -> Option<Write> {
     Write::new(tables, kind.strip_suffix("Request")?, &request, 1.0)
 }
 
-/// The partition that a `Query` reads, where its key condition has the usual form `name = :value`.
+/// The partition that a `Query` reads, if its key condition has the usual form `name = :value`.
 pub(super) fn queried(tables: &Database, request: &Value) -> Option<(Partition, TableSchema)> {
     let schema = TableSchema::of(tables, request["TableName"].as_str()?)?;
     let key = serde_json::from_value(queried_key(&schema, request)?.clone()).ok()?;
     Some((schema.partition_of(request["IndexName"].as_str(), &key), schema))
 }
 
-/// The value of the partition key that a `Query` asks for, likewise.
+/// The value of the partition key in a `Query`, for conditions of the same form.
 pub(crate) fn queried_key<'a>(schema: &TableSchema, request: &'a Value) -> Option<&'a Value> {
     let attribute = schema.partition_key(request["IndexName"].as_str())?;
     let condition = request["KeyConditionExpression"].as_str()?.replace('=', " = ");

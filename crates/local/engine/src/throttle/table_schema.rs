@@ -1,4 +1,4 @@
-//! What a table looks like: its keys and indexes, and what a write costs in each.
+//! A table's schema: keys and indexes, and the cost of a write in each index.
 
 use dynoxide::{AttributeValue, Database, Item};
 use serde_json::Value;
@@ -25,12 +25,12 @@ struct Keys {
 struct Index {
     name: String,
     keys: Keys,
-    /// `None`: all attributes; else these besides the keys.
+    /// `None`: all attributes. Otherwise these, besides the keys.
     projected: Option<Vec<String>>,
 }
 
 impl TableSchema {
-    /// The schema of `table`, if there is such a table.
+    /// The schema of `table`, if the table exists.
     pub(crate) fn of(tables: &Database, table: &str) -> Option<Self> {
         let metadata = tables.get_table_metadata(table).ok()??;
         let indexes: Vec<Value> = serde_json::from_str(metadata.gsi_definitions.as_deref().unwrap_or("[]")).ok()?;
@@ -48,18 +48,18 @@ impl TableSchema {
         names.filter_map(|name| Some((name.clone(), item.get(name)?.clone()))).collect()
     }
 
-    /// The partition of the table that holds `item` or its key.
+    /// The table's partition that holds `item`; a key is enough.
     pub(super) fn partition(&self, item: &Item) -> Option<Partition> {
         Some(self.partition_of(None, item.get(&self.keys.partition)?))
     }
 
-    /// The partition of the table, or of the index of that name, for a key's value.
+    /// The partition for a key's value, in the table or in the named index.
     pub(super) fn partition_of(&self, index: Option<&str>, key: &AttributeValue) -> Partition {
         let key = serde_json::to_string(key).unwrap_or_default();
         Partition { table: self.table.clone(), index: index.map(str::to_owned), key }
     }
 
-    /// The attribute that partitions the table, or the index of that name.
+    /// The partition key attribute of the table or of the named index.
     pub(crate) fn partition_key(&self, index: Option<&str>) -> Option<&str> {
         let keys = match index {
             None => &self.keys,
@@ -68,7 +68,7 @@ impl TableSchema {
         Some(&keys.partition)
     }
 
-    /// The index partitions that `item` lies in.
+    /// The index partitions that contain `item`.
     pub(super) fn index_partitions<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = Partition> + 'a {
         self.indexes
             .iter()
@@ -76,8 +76,9 @@ impl TableSchema {
             .filter_map(|index| Some(self.partition_of(Some(&index.name), item.get(&index.keys.partition)?)))
     }
 
-    /// What replacing `old` by `new` costs in the indexes: nothing where the entry stays as it is, one write where it
-    /// comes, goes or changes, and two where its key changes.
+    /// The cost in each index of replacing `old` by `new`. An unchanged entry costs nothing. An
+    /// entry that is added, removed or changed costs one write; an entry whose key changes costs
+    /// two.
     pub(super) fn index_costs(&self, old: Option<&Item>, new: Option<&Item>) -> Vec<(Partition, f64)> {
         let mut costs = Vec::new();
         for index in &self.indexes {
@@ -138,7 +139,7 @@ impl Index {
         Some(Self { name, keys: Keys::parse(&definition["KeySchema"])?, projected })
     }
 
-    /// What the index holds of `item`, if anything.
+    /// The index's copy of `item`, if the item is in the index.
     fn entry(&self, table: &Keys, item: &Item) -> Option<Item> {
         if !self.keys.complete(item) {
             return None;

@@ -1,4 +1,4 @@
-//! A client that speaks the wire format itself, so that tests see what goes over the wire.
+//! A client that speaks the wire format itself, so that tests see the bytes on the wire.
 #![allow(clippy::unwrap_used, dead_code)]
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tidemark_engine::{Engine, Options, Storage};
 
-/// Well beyond what a call takes, so that a hanging test ends.
+/// Much longer than any call, so that a hanging test ends.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Wire {
@@ -25,7 +25,7 @@ impl Wire {
         Self { url: engine.url(), client: Client::builder(TokioExecutor::new()).build_http() }
     }
 
-    /// Status and body of a call, or `None` when the connection closes on it.
+    /// Status and body of a call, or `None` if the connection closes.
     pub async fn try_call(&self, target: &str, body: &Value) -> Option<(u16, Value)> {
         let request = http::Request::post(&self.url)
             .header("x-amz-target", target)
@@ -49,14 +49,14 @@ impl Wire {
         self.try_call(&format!("DynamoDB_20120810.{operation}"), &body).await.unwrap()
     }
 
-    /// The answer of a call that has to succeed.
+    /// The reply of a call that must succeed.
     pub async fn ok(&self, operation: &str, body: Value) -> Value {
         let (status, answer) = self.call(operation, body).await;
         assert_eq!(status, 200, "{operation}: {answer}");
         answer
     }
 
-    /// The name of the error of a call that has to fail.
+    /// The error name and body of a call that must fail.
     pub async fn error(&self, operation: &str, body: Value) -> (String, Value) {
         let (status, answer) = self.call(operation, body).await;
         assert_ne!(status, 200, "{operation}: {answer}");
@@ -110,7 +110,7 @@ impl Wire {
         self.streams("GetShardIterator", request).await
     }
 
-    /// All records of a shard from `kind` on, and whether it has ended.
+    /// All records of a shard from the position `kind` on, and whether the shard has ended.
     pub async fn read(&self, shard: &str, kind: &str, number: Option<&str>) -> (Vec<Value>, bool) {
         let (status, answer) = self.iterator(shard, kind, number).await;
         assert_eq!(status, 200, "{answer}");
@@ -142,7 +142,7 @@ pub fn id(shard: &Value) -> &str {
     shard["ShardId"].as_str().unwrap()
 }
 
-/// An engine in memory with the table `clicks`.
+/// An in-memory engine with the table `clicks`.
 pub async fn start(stream_shards: u16) -> (Engine, Wire) {
     let engine = Engine::start(Options { stream_shards, ..Options::default() }).await.unwrap();
     let wire = Wire::new(&engine);

@@ -1,4 +1,4 @@
-//! What a function's answer to a batch means.
+//! Interprets a function's response to a batch.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
 
@@ -6,17 +6,18 @@ use serde_json::{Map, Value};
 
 use super::retry::InvocationOutcome;
 
-/// A function's answer, understood.
+/// A parsed response of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BatchResponse {
-    /// What it says about the records.
+    /// The outcome for the records.
     pub outcome: InvocationOutcome,
-    /// The state of a tumbling window, when the answer carries one.
+    /// The state of a tumbling window, if the response carries one.
     pub state: Option<Map<String, Value>>,
 }
 
-/// Reads the result of an invocation with the records of these sequence numbers, the first of which is at `first` in the
-/// batch. `reports_failures` is `ReportBatchItemFailures`, `windowed` whether there is a tumbling window.
+/// Parses the result of an invocation with the records of these sequence numbers. The first of them
+/// is at position `first` of the batch. `reports_failures` is `ReportBatchItemFailures`; `windowed`
+/// is true for a mapping with a tumbling window.
 #[must_use]
 pub(super) fn read(
     body: &[u8],
@@ -29,7 +30,7 @@ pub(super) fn read(
     let state = body.get("state").and_then(Value::as_object).cloned();
     if windowed && state.is_none() {
         tracing::warn!(
-            "the answer of a function with a tumbling window must carry `state`: the invocation counts as failed"
+            "the response of a function with a tumbling window must contain `state`: the invocation counts as failed"
         );
         return BatchResponse { outcome: InvocationOutcome::Failed, state };
     }
@@ -41,7 +42,8 @@ pub(super) fn read(
         let id = failure.get("itemIdentifier")?.as_str()?;
         sequence_numbers.iter().position(|sequence_number| *sequence_number == id)
     };
-    // The lowest one is the checkpoint; one that is empty, null or unknown fails the whole batch.
+    // The lowest reported record is the checkpoint. An identifier that is empty, null or unknown
+    // fails the whole batch.
     let lowest = failures.iter().map(position).try_fold(usize::MAX, |lowest, position| Some(lowest.min(position?)));
     let outcome = lowest.map_or(InvocationOutcome::Failed, |lowest| InvocationOutcome::FailedFrom(first + lowest));
     BatchResponse { outcome, state }
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_failures_is_a_success() {
+    fn a_response_without_failures_is_a_success() {
         for body in ["", "null", "{}", "\"done\"", r#"{"batchItemFailures": []}"#, r#"{"batchItemFailures": null}"#] {
             assert_eq!(outcome(body), InvocationOutcome::Succeeded, "{body}");
         }
@@ -79,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn failures_mean_nothing_to_a_mapping_that_does_not_take_reports() {
+    fn failures_are_ignored_without_report_batch_item_failures() {
         let body = br#"{"batchItemFailures": [{"itemIdentifier": "a"}]}"#;
         assert_eq!(read(body, 0, &["a"], false, false).outcome, InvocationOutcome::Succeeded);
     }
 
     #[test]
-    fn an_answer_in_a_tumbling_window_must_carry_state() {
+    fn a_response_in_a_tumbling_window_must_contain_state() {
         assert_eq!(read(b"{}", 0, &["a"], true, true).outcome, InvocationOutcome::Failed);
         let answer = read(br#"{"state": {"sum": "3"}}"#, 0, &["a"], true, true);
         assert_eq!(answer.outcome, InvocationOutcome::Succeeded);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::record::StreamRecord;
 use super::window::{Admission, Windows};
 
-/// The records between the last checkpoint and the end of what was read, in the shard's order.
+/// The undelivered records of a shard, in the shard's order.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     records: VecDeque<StreamRecord>,
@@ -15,36 +15,36 @@ pub(super) struct Buffer {
     since: Option<Instant>,
 }
 
-/// How large a batch may be.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchLimits {
     /// `BatchSize`.
     pub records_max: usize,
-    /// What the invocation's payload leaves for records.
+    /// The space for records in the invocation's payload.
     pub size_bytes_max: usize,
 }
 
-/// What the buffer gives next.
+/// The buffer's next output.
 #[derive(Debug)]
 pub(super) enum NextBatch {
     /// Records for one invocation.
     Batch(Batch),
-    /// The filters dropped everything up to this sequence number.
+    /// The filters dropped all records up to this sequence number.
     Skipped(String),
-    /// The open window is to be ended first; what waits belongs to a later one.
+    /// The open window must end first; the waiting records belong to a later one.
     EndWindow,
-    /// There is nothing.
+    /// The buffer is empty.
     Nothing,
 }
 
 /// Records for one invocation.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Those that passed the filters; never empty.
+    /// The records that passed the filters; never empty.
     pub records: Vec<StreamRecord>,
-    /// The sequence number to go on from when all are settled: also past dropped records that follow them.
+    /// The checkpoint once all records are settled. It includes dropped records that follow them.
     pub through: String,
-    /// The start of their tumbling window, milliseconds of the Unix epoch; meaningless without windows.
+    /// The start of their tumbling window, milliseconds since the epoch; unused without windows.
     pub window_start_ms: i64,
 }
 
@@ -61,13 +61,13 @@ impl Buffer {
         }
     }
 
-    /// Whether a whole batch is there.
+    /// Whether a full batch is buffered.
     #[must_use]
     pub(super) fn is_full(&self, limits: BatchLimits) -> bool {
         self.wanted >= limits.records_max || self.size_bytes >= limits.size_bytes_max
     }
 
-    /// Whether nothing waits, not even a record to skip.
+    /// Whether the buffer is empty; a record that the filters dropped counts as well.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -79,14 +79,15 @@ impl Buffer {
         self.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    /// How many records that passed the filters wait, and when the first was created, milliseconds of the Unix epoch.
+    /// The number of waiting records that passed the filters, and the creation time of the first,
+    /// milliseconds since the epoch.
     #[must_use]
     pub(super) fn waiting(&self) -> (usize, Option<i64>) {
         let first = self.records.iter().find(|record| record.event.is_some());
         (self.wanted, first.map(|record| record.created_ms))
     }
 
-    /// Takes the next batch: in order, within the limits, all of one window.
+    /// Takes the next batch: in order, within the limits, and from one window.
     pub(super) fn take(&mut self, limits: BatchLimits, windows: Option<&Windows>) -> NextBatch {
         let mut batch: Vec<StreamRecord> = Vec::new();
         let mut through = None;
@@ -132,7 +133,8 @@ mod tests {
 
     const WIDE: BatchLimits = BatchLimits { records_max: 100, size_bytes_max: 1_000 };
 
-    /// Sequence numbers count from 1; an upper-case letter is a wanted record, another is dropped by the filters.
+    /// Sequence numbers count from 1. An upper-case letter is a record that passes the filters; the
+    /// filters drop the others.
     fn buffer(records: &str, created_ms: impl Fn(usize) -> i64) -> Buffer {
         let mut buffer = Buffer::default();
         buffer.extend(records.chars().enumerate().map(|(at, letter)| StreamRecord {
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_takes_the_dropped_records_around_it_along() {
+    fn a_batch_moves_past_the_dropped_records_around_it() {
         let mut buffer = buffer("aBcDee", |_| 0);
         assert_eq!(batch(buffer.take(WIDE, None)), (vec!["2".to_owned(), "4".to_owned()], "6".to_owned()));
         assert!(buffer.is_empty());

@@ -1,7 +1,8 @@
-//! How far each mapping has come in each shard, kept over restarts.
+//! The progress of each mapping in each shard; it survives restarts.
 //!
-//! A checkpoint is replaced by writing a new file and renaming it over the old one, so that a reader after a crash finds
-//! either the old or the new one. It moves only after its records are settled: after a crash, records come again, none is lost.
+//! A checkpoint is replaced by writing a new file and renaming it over the old one, so a crash
+//! leaves either the old or the new file. A checkpoint moves only after its records are settled:
+//! after a crash, records are delivered again, and none is lost.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,19 +14,20 @@ use serde::{Deserialize, Serialize};
 use super::window::OpenWindow;
 use crate::private_files;
 
-/// How far a mapping has come in a shard.
+/// A mapping's progress in a shard.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Checkpoint {
-    /// The stream; a table that was made anew has another one, and its records another story.
+    /// The stream. A recreated table has a new stream, so the old checkpoint does not apply.
     pub stream_arn: String,
-    /// The last record that is settled.
+    /// The last settled record.
     pub sequence_number: Option<String>,
-    /// Records older than this are passed over: where a mapping with `LATEST` began, milliseconds of the Unix epoch.
+    /// Older records are skipped: the start time of a mapping with `LATEST`, milliseconds since the
+    /// epoch.
     pub since_ms: Option<i64>,
     /// The shard is closed and all its records are settled; its children may be read.
     pub drained: bool,
-    /// The tumbling window that is open.
+    /// The open tumbling window.
     pub window: Option<OpenWindow>,
 }
 
@@ -42,10 +44,10 @@ enum CheckpointStorage {
 }
 
 impl Checkpoints {
-    /// Checkpoints in a folder of their own below `data`; without `data`, in memory.
+    /// Opens the mapping's folder below `data`; without `data`, checkpoints are in memory.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// When the folder cannot be created.
     pub(super) fn open(data: Option<&Path>, mapping: &str) -> std::io::Result<Self> {
         let Some(data) = data else { return Ok(Self { storage: CheckpointStorage::Memory(Mutex::default()) }) };
         let folder = data.join("checkpoints").join(mapping);
@@ -53,7 +55,8 @@ impl Checkpoints {
         Ok(Self { storage: CheckpointStorage::Folder(folder) })
     }
 
-    /// The checkpoint of a shard of that stream. One that cannot be read counts as none, with a warning: records come again.
+    /// The checkpoint of a shard of that stream. An unreadable checkpoint is ignored with a
+    /// warning; its records are delivered again.
     #[must_use]
     pub(super) fn load(&self, stream_arn: &str, shard_id: &str) -> Option<Checkpoint> {
         let checkpoint = match &self.storage {
@@ -63,7 +66,7 @@ impl Checkpoints {
         checkpoint.filter(|checkpoint| checkpoint.stream_arn == stream_arn)
     }
 
-    /// Whether there is any checkpoint of that stream: the mapping has run before.
+    /// Whether that stream has any checkpoint, so that the mapping has run before.
     #[must_use]
     pub(super) fn any(&self, stream_arn: &str, shard_ids: &[&str]) -> bool {
         shard_ids.iter().any(|shard_id| self.load(stream_arn, shard_id).is_some())
@@ -72,7 +75,7 @@ impl Checkpoints {
     /// Replaces the checkpoint of a shard.
     ///
     /// # Errors
-    /// When the disk refuses; the old checkpoint then still stands.
+    /// When the file cannot be written; the old checkpoint then remains.
     pub(super) async fn save(&self, shard_id: &str, checkpoint: &Checkpoint) -> std::io::Result<()> {
         let path = match &self.storage {
             CheckpointStorage::Memory(all) => {
@@ -87,7 +90,7 @@ impl Checkpoints {
 }
 
 fn file(folder: &Path, shard_id: &str) -> PathBuf {
-    // Ids of other engines may hold characters that are no file name.
+    // Ids of other engines may contain characters that a file name cannot have.
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     folder.join(format!("{}.json", shard_id.chars().map(safe).collect::<String>()))
 }
@@ -105,7 +108,7 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let new = path.with_extension("new");
     let mut file = private_files::empty_file(&new)?;
     file.write_all(bytes)?;
-    // Before the rename, or a power cut could leave the name on an empty file.
+    // Sync before the rename: otherwise a power failure could leave an empty file under this name.
     file.sync_data()?;
     std::fs::rename(new, path)
 }
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_checkpoint_survives_and_the_last_one_counts() {
+    async fn the_last_checkpoint_survives_a_restart() {
         let data = tempfile::tempdir().expect("a folder");
         let checkpoints = Checkpoints::open(Some(data.path()), "f-e").expect("opened");
         checkpoints.save("shardId-1", &checkpoint("5")).await.expect("saved");
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_checkpoint_of_another_stream_does_not_count() {
+    async fn a_checkpoint_of_another_stream_is_ignored() {
         let data = tempfile::tempdir().expect("a folder");
         let checkpoints = Checkpoints::open(Some(data.path()), "f-e").expect("opened");
         checkpoints.save("shardId-1", &checkpoint("5")).await.expect("saved");
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_no_checkpoint_makes_the_shard_start_over() {
+    async fn an_invalid_checkpoint_file_restarts_the_shard() {
         let data = tempfile::tempdir().expect("a folder");
         let checkpoints = Checkpoints::open(Some(data.path()), "f-e").expect("opened");
         checkpoints.save("shardId-1", &checkpoint("5")).await.expect("saved");

@@ -1,7 +1,9 @@
-//! On-failure destinations: the message that Lambda sends to the queue, written as a line of a file.
+//! On-failure destinations: the message that Lambda sends to the queue, written as a line of a
+//! file.
 //!
-//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>. The message says which records
-//! were given up, not what was in them: they can be read again from the stream for a day.
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>. The
+//! message identifies the discarded records without their content. The records can be read from the
+//! stream for a day.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use super::record::StreamRecord;
 use super::retry::DiscardCondition;
 use crate::private_files;
 
-/// Where a mapping's given-up batches go.
+/// Receives the discarded batches of a mapping.
 #[derive(Debug, Clone)]
 pub(super) struct FailureDestination {
     queue: Option<String>,
@@ -24,7 +26,7 @@ pub(super) struct FailureDestination {
     messages: Arc<AtomicU64>,
 }
 
-/// A batch that was given up.
+/// A batch that the mapping discarded.
 #[derive(Debug)]
 pub(super) struct DiscardedBatch<'a> {
     /// The function's ARN.
@@ -33,16 +35,17 @@ pub(super) struct DiscardedBatch<'a> {
     pub stream_arn: &'a str,
     /// The shard.
     pub shard_id: &'a str,
-    /// Why.
+    /// The reason.
     pub condition: DiscardCondition,
-    /// How often the function was invoked with it.
+    /// How often the function was invoked with the batch.
     pub invoke_count: u32,
-    /// What was given up, in order.
+    /// The discarded records, in order.
     pub records: &'a [StreamRecord],
 }
 
 impl FailureDestination {
-    /// The destination `queue` of a stack whose data lies in `data`; without a folder or a queue, the message is only logged.
+    /// The destination `queue` of a stack with the data folder `data`. Without a folder or a queue,
+    /// the message is only logged.
     #[must_use]
     pub(super) fn new(queue: Option<String>, data: Option<&Path>) -> Self {
         let folder = data.map(|data| data.join("failures"));
@@ -53,7 +56,8 @@ impl FailureDestination {
         destination
     }
 
-    /// The queue's name, and the messages in it, those of earlier runs included; `None`: there is no queue.
+    /// The queue's name and the number of its messages, including earlier runs; `None` if there is
+    /// no queue.
     #[must_use]
     pub(super) fn queue(&self) -> Option<(&str, u64)> {
         Some((self.queue.as_deref()?, self.messages.load(Ordering::Relaxed)))
@@ -66,15 +70,15 @@ impl FailureDestination {
     /// Sends the message for a batch.
     ///
     /// # Errors
-    /// When the disk refuses; the batch must then not be passed over.
+    /// When the file cannot be written; the batch must then not be skipped.
     pub(super) fn send(&self, discarded_batch: &DiscardedBatch<'_>) -> std::io::Result<()> {
         let message = message(discarded_batch, Timestamp::now());
         let queue = self.queue.as_deref().unwrap_or("nowhere: the mapping has no on-failure destination");
-        tracing::error!("{} records given up, sent to {queue}: {message}", discarded_batch.records.len());
+        tracing::error!("{} records discarded, sent to {queue}: {message}", discarded_batch.records.len());
         if let (Some(folder), Some(path)) = (&self.folder, self.file()) {
             private_files::folder(folder)?;
             let mut file = private_files::append_file(&path)?;
-            // One write, so that lines of several mappings do not mix.
+            // A single write, so that lines of several mappings do not mix.
             file.write_all(format!("{message}\n").as_bytes())?;
         }
         self.messages.fetch_add(1, Ordering::Relaxed);
@@ -107,7 +111,7 @@ fn message(discarded_batch: &DiscardedBatch<'_>, now: Timestamp) -> Value {
             "streamArn": stream_arn,
         },
     });
-    // Records that were too old before the first try have no response to tell of.
+    // Records that were too old before the first try were never sent, so there is no response.
     if *invoke_count > 0 {
         message["responseContext"] =
             json!({ "statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled" });
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn each_given_up_batch_is_a_line_of_the_queues_file() {
+    fn each_discarded_batch_is_a_line_of_the_queues_file() {
         let data = tempfile::tempdir().expect("a folder");
         let destination = FailureDestination::new(Some("failures".to_owned()), Some(data.path()));
         for _ in 0..2 {

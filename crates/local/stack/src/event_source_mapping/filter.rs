@@ -1,7 +1,9 @@
-//! Filter criteria of event source mappings: EventBridge's pattern language, as far as Lambda takes it.
+//! Filter criteria of event source mappings: the part of EventBridge's pattern language that Lambda
+//! supports.
 //!
-//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html>. A pattern has the shape of the
-//! event; its leaves are lists of alternatives. All its fields must match.
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html>. A pattern
+//! has the structure of the event; its leaves are lists of alternatives. All fields of a pattern
+//! must match.
 
 use serde_json::{Map, Value};
 
@@ -11,23 +13,23 @@ pub struct Filters {
     patterns: Vec<Pattern>,
 }
 
-/// A pattern that cannot be understood.
+/// An invalid or unsupported pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("filter pattern at `{path}`: {problem}")]
 pub struct FilterError {
-    /// Where in the pattern, with dots: `dynamodb.NewImage.recordSort`.
+    /// The position in the pattern, with dots: `dynamodb.NewImage.recordSort`.
     pub path: String,
-    /// What is wrong there.
+    /// The problem at that position.
     pub problem: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Pattern {
-    /// All of these fields.
+    /// All of these fields must match.
     Fields(Vec<(String, Pattern)>),
-    /// Any of these patterns, on the same object: `$or`.
+    /// One of these patterns must match the same object: `$or`.
     Any(Vec<Pattern>),
-    /// Any of these alternatives, on a leaf.
+    /// One of these alternatives must match the leaf.
     Leaf(Vec<Alternative>),
 }
 
@@ -56,7 +58,7 @@ impl Filters {
     /// Compiles the patterns of a mapping.
     ///
     /// # Errors
-    /// [`FilterError`] for the first thing that is not understood: nothing is skipped.
+    /// [`FilterError`] for the first unsupported part: nothing is skipped.
     pub fn compile(patterns: &[Value]) -> Result<Self, FilterError> {
         let patterns = patterns.iter().map(|pattern| match pattern {
             Value::Object(fields) => fields_pattern(fields, ""),
@@ -65,7 +67,7 @@ impl Filters {
         Ok(Self { patterns: patterns.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a record passes: any pattern matches it, or there are none.
+    /// Whether a record passes: one of the patterns matches it, or there are no patterns.
     #[must_use]
     pub fn pass(&self, record: &Value) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(Some(record)))
@@ -87,7 +89,8 @@ impl Pattern {
 
 impl Alternative {
     fn matches(&self, value: Option<&Value>) -> bool {
-        // Objects are no leaves: `exists` and the rest look at leaves only, as EventBridge does.
+        // An object is not a leaf. As in EventBridge, alternatives (also `exists`) match leaves
+        // only.
         let value = value.filter(|value| !value.is_object());
         match (self, value) {
             (Self::Exists(wanted), value) => *wanted == value.is_some(),
@@ -144,7 +147,7 @@ impl Comparison {
 
 fn fields_pattern(fields: &Map<String, Value>, path: &str) -> Result<Pattern, FilterError> {
     if fields.is_empty() {
-        return Err(wrong(path, "an empty object matches nothing that Lambda accepts"));
+        return Err(wrong(path, "Lambda does not accept an empty object"));
     }
     let parse = |(name, value): (&String, &Value)| {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -175,7 +178,7 @@ fn any_pattern(patterns: &[Value], path: &str) -> Result<Pattern, FilterError> {
 fn alternative(value: &Value, path: &str) -> Result<Alternative, FilterError> {
     let operator = match value {
         Value::Object(operator) => operator,
-        Value::Array(_) => return Err(wrong(path, "a list inside the list of alternatives")),
+        Value::Array(_) => return Err(wrong(path, "an alternative cannot be a list")),
         exact => return Ok(Alternative::Exactly(exact.clone())),
     };
     let (Some((name, argument)), 1) = (operator.iter().next(), operator.len()) else {
@@ -212,7 +215,7 @@ fn text_operator(name: &str, argument: &Value, path: &str) -> Result<Alternative
         ("suffix", Value::String(suffix)) => Ok(Alternative::Suffix(suffix.clone())),
         ("equals-ignore-case", Value::String(text)) => Ok(Alternative::EqualsIgnoreCase(text.clone())),
         ("wildcard", Value::String(pattern)) => Ok(Alternative::Wildcard(pattern.clone())),
-        (name, argument) => Err(wrong(path, &format!("operator `{name}` with `{argument}` is not known"))),
+        (name, argument) => Err(wrong(path, &format!("operator `{name}` with `{argument}` is not supported"))),
     }
 }
 
@@ -228,7 +231,7 @@ fn numeric(bounds: &[Value], path: &str) -> Result<Alternative, FilterError> {
     }
 }
 
-/// `*` stands for any run of characters, also none.
+/// `*` matches any run of characters, including none.
 fn wildcard(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator_matches_what_it_says_and_nothing_else() {
+    fn each_operator_matches_only_its_values() {
         let cases = [
             (json!(["a", "b"]), json!("b"), true),
             (json!(["a", "b"]), json!("c"), false),
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error_with_its_place() {
+    fn an_unsupported_pattern_is_an_error_with_its_position() {
         let cases = [
             (json!({"a": {"b": [{"cidr": "10.0.0.0/8"}]}}), "a.b"),
             (json!({"a": "plain"}), "a"),

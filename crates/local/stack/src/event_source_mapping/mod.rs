@@ -1,7 +1,9 @@
-//! Event source mappings: from a table's stream to a function, as Lambda's own pollers do it.
+//! Event source mappings: deliver the records of a table's stream to a function, as Lambda's
+//! pollers do.
 //!
-//! The Streams API is all that is asked of the database, so any engine will do. Inside a shard, records are delivered in
-//! order, one batch at a time; shards are independent of one another, except that children wait for their parents.
+//! They use only the Streams API, so they work with any engine. The records of a shard are
+//! delivered in order, one batch at a time. Shards are independent, except that children wait for
+//! their parents.
 
 mod batch_response;
 mod buffer;
@@ -41,13 +43,14 @@ use filter::{FilterError, Filters};
 use shards::Shard;
 use worker::Worker;
 
-/// How often a stream is asked for new shards. They continue shards that end, and a shard that ends asks at once.
+/// Interval for listing new shards. New shards continue shards that end, and after the end of a
+/// shard they are listed at once.
 const DISCOVERY_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How soon it is asked again when it did not answer.
+/// Pause before listing again after a failed request.
 const DISCOVERY_RETRY: Duration = Duration::from_secs(4);
 
-/// A mapping that runs.
+/// A running mapping.
 #[derive(Debug)]
 pub struct Mapping {
     /// `<function's logical id>-<event id>`.
@@ -56,14 +59,14 @@ pub struct Mapping {
     pub function: String,
     /// The ARN of the stream that it reads.
     pub stream_arn: String,
-    /// Where its shards stand.
+    /// The progress of its shards.
     pub progress: Arc<Progress>,
     destination: FailureDestination,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
-/// What all shards of a mapping share.
+/// The parts that all shards of a mapping share.
 pub(crate) struct MappingContext {
     name: String,
     subject: Subject,
@@ -82,24 +85,24 @@ pub(crate) struct MappingContext {
 /// Why a mapping does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum MappingError {
-    /// A filter pattern is not understood.
+    /// A filter pattern is invalid.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// More than one batch per shard at a time.
     #[error(
-        "ParallelizationFactor {0} is refused: with more than one batch per shard at a time, records of different items \
-         overtake each other, and a function that counts by sequence numbers loses some. Set it to 1."
+        "ParallelizationFactor {0} is not supported: with several batches of a shard at a time, records of different \
+         items overtake each other, and a function that counts by sequence numbers loses some. Set it to 1."
     )]
     Parallelization(u32),
-    /// The function's role lacks what Lambda asks of it before it makes a mapping.
-    #[error("its function's role does not do: {0}")]
+    /// The role lacks a permission that Lambda requires for a mapping.
+    #[error("its function's role lacks a permission: {0}")]
     Role(String),
-    /// The folder of the checkpoints cannot be made.
+    /// The folder of the checkpoints cannot be created.
     #[error("checkpoints")]
     Io(#[from] std::io::Error),
 }
 
-/// What a mapping reads from and keeps its place in.
+/// The source of a mapping, and the storage of its checkpoints.
 #[derive(Debug)]
 pub struct MappingSource<'a> {
     /// A client of the streams API.
@@ -108,19 +111,19 @@ pub struct MappingSource<'a> {
     pub stream_arn: String,
     /// The on-failure queue.
     pub failure_queue: Option<&'a Queue>,
-    /// What the function's role allows.
+    /// The permissions of the function's role.
     pub policies: &'a Policies,
-    /// The data folder; `None` keeps nothing.
+    /// The data folder; `None` stores nothing.
     pub data: Option<&'a Path>,
-    /// Changes when the table is written to, where the engine tells.
+    /// Changes when the table is written to; `None` if the engine does not notify.
     pub writes: Option<watch::Receiver<()>>,
 }
 
 impl Mapping {
-    /// Starts a mapping on a function.
+    /// Starts a mapping to a function.
     ///
     /// # Errors
-    /// [`MappingError`] when it asks for what the stack refuses.
+    /// [`MappingError`] when the stack does not support the mapping.
     pub fn start(pool: Arc<Pool>, mapping: StreamMapping, source: MappingSource<'_>) -> Result<Self, MappingError> {
         if mapping.parallelization_factor > 1 {
             return Err(MappingError::Parallelization(mapping.parallelization_factor));
@@ -150,22 +153,25 @@ impl Mapping {
         Ok(Self { name, function, stream_arn, progress, destination, stop, tasks })
     }
 
-    /// The queue of what is given up, and the messages in it; `None`: it is only logged.
+    /// The failure queue's name and the number of its messages; `None` if discarded batches are
+    /// only logged.
     #[must_use]
     pub fn failure_queue(&self) -> Option<(&str, u64)> {
         self.destination.queue()
     }
 
-    /// Stops reading. A batch under way is delivered again after the next start.
+    /// Stops reading. A running batch is delivered again after the next start.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.wait().await;
     }
 }
 
-/// What Lambda looks for in the role before it makes a mapping, whether the mapping comes to need it or not.
+/// Checks the permissions that Lambda requires before it creates a mapping, even if the mapping
+/// never uses them.
 ///
-/// Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>.
+/// Source:
+/// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-eventsourcemapping.html>.
 fn check_role(function: &str, source: &MappingSource<'_>) -> Result<(), MappingError> {
     let stream = |action: &str| (format!("dynamodb:{action}"), arn::of_here(&source.stream_arn));
     let reads = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map(stream);
@@ -177,7 +183,7 @@ fn check_role(function: &str, source: &MappingSource<'_>) -> Result<(), MappingE
     Ok(())
 }
 
-/// Finds shards and has each read by a worker of its own, children after their parents.
+/// Lists shards and starts a worker for each, children after their parents.
 async fn run(context: Arc<MappingContext>) {
     let mut workers = JoinSet::new();
     let (mut drained, mut reading) = (BTreeSet::new(), BTreeSet::new());
@@ -201,13 +207,13 @@ async fn run(context: Arc<MappingContext>) {
                         workers.spawn(Worker::new(Arc::clone(&context), shard.id.clone(), checkpoint).run());
                     }
                 }
-                // A shard that was drained before may let others begin at once.
+                // After a restart, the children of a drained shard can start at once.
                 if !shards::readable(&shards, &drained, &reading).is_empty() {
                     continue;
                 }
             }
             Err(error) => {
-                tracing::warn!("{}: no shards of {}: {error:?}", context.name, context.stream_arn);
+                tracing::warn!("{}: cannot list the shards of {}: {error:?}", context.name, context.stream_arn);
                 pause = DISCOVERY_RETRY;
             }
         }
@@ -217,7 +223,8 @@ async fn run(context: Arc<MappingContext>) {
                     reading.remove(&shard_id);
                     drained.insert(shard_id);
                 }
-                // Without a checkpoint nothing may be passed over: the shard stands still, the others go on.
+                // A shard without a saved checkpoint must not continue: it stops, and the others go
+                // on.
                 Ok(Err(error)) => tracing::error!("{}: a shard stopped: {error}", context.name),
                 Err(error) => tracing::error!("{}: a shard's worker failed: {error}", context.name),
             },
@@ -230,8 +237,9 @@ fn start(context: &MappingContext) -> Checkpoint {
     Checkpoint { stream_arn: context.stream_arn.clone(), ..Checkpoint::default() }
 }
 
-/// The first time that a mapping with `LATEST` runs, writes down for each shard where that is, so that what arrives while the
-/// stack is down is not passed over. Shards that come later are read from their beginning.
+/// When a mapping with `LATEST` runs for the first time, saves its start time for each shard.
+/// Otherwise records that arrive while the stack is down would be skipped. Later shards are read
+/// from their beginning.
 async fn position(context: &MappingContext, shards: &[Shard]) -> std::io::Result<()> {
     let ids: Vec<&str> = shards.iter().map(|shard| shard.id.as_str()).collect();
     let has_run = context.checkpoints.any(&context.stream_arn, &ids);

@@ -1,4 +1,4 @@
-//! How far the shards of a mapping have come, for the health route.
+//! The progress of a mapping's shards, for the health route.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// The shards that a mapping reads now.
+/// The shards that a mapping currently reads.
 #[derive(Debug, Default)]
 pub struct Progress {
     shards: Mutex<BTreeMap<String, NotedProgress>>,
@@ -26,16 +26,16 @@ struct NotedProgress {
 pub struct ShardProgress {
     /// The checkpoint.
     pub sequence_number: Option<String>,
-    /// Records that were read and not delivered yet.
+    /// Records that were read and are not delivered yet.
     pub waiting_records: usize,
     /// The age of the oldest of them, milliseconds: Lambda's `IteratorAge`.
     pub iterator_age_ms: i64,
-    /// The last look at the shard found nothing, and everything before is settled.
+    /// The last poll found nothing, and all earlier records are settled.
     pub caught_up: bool,
 }
 
 impl Progress {
-    /// Notes where a shard stands; `oldest_ms` is when the oldest waiting record was created.
+    /// Records a shard's progress; `oldest_ms` is the creation time of the oldest waiting record.
     pub fn note(
         &self,
         shard_id: &str,
@@ -49,23 +49,23 @@ impl Progress {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner).insert(shard_id.to_owned(), noted);
     }
 
-    /// Forgets a shard that is drained.
+    /// Removes a drained shard.
     pub fn forget(&self, shard_id: &str) {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner).remove(shard_id);
     }
 
-    /// All shards that are read now.
+    /// All shards that are currently read.
     #[must_use]
     pub fn shards(&self) -> BTreeMap<String, ShardProgress> {
         let now_ms = Timestamp::now().as_millisecond();
         let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = |noted: &NotedProgress| ShardProgress {
+        let progress_of = |noted: &NotedProgress| ShardProgress {
             sequence_number: noted.sequence_number.clone(),
             waiting_records: noted.waiting,
-            // Of now and not of when it was noted: a batch that is tried again and again grows old meanwhile.
+            // Computed now, not when it was recorded: a batch under retry grows older meanwhile.
             iterator_age_ms: noted.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms).max(0)),
             caught_up: noted.caught_up,
         };
-        shards.iter().map(|(id, noted)| (id.clone(), told(noted))).collect()
+        shards.iter().map(|(id, noted)| (id.clone(), progress_of(noted))).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Reads one shard, page by page, whatever happens to its iterators.
+//! Reads one shard page by page, and replaces iterators that expire.
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::error::ProvideErrorMetadata;
 use aws_sdk_dynamodbstreams::types::{Record, ShardIteratorType};
 
-/// Records that one `GetRecords` gives at most.
+/// The maximum number of records in one `GetRecords` reply.
 ///
-/// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
+/// Source:
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
 pub(super) const PAGE_RECORDS_MAX: usize = 1_000;
 
 /// The longest pause after a failed request.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The place in one shard.
+/// A position in one shard.
 #[derive(Debug)]
 pub(super) struct ShardReader {
     client: Client,
@@ -27,20 +28,20 @@ pub(super) struct ShardReader {
 }
 
 impl ShardReader {
-    /// Begins after that sequence number, or at the oldest record that the stream keeps.
+    /// Starts after that sequence number, or at the oldest record of the stream.
     #[must_use]
     pub(super) fn new(client: Client, stream_arn: String, shard_id: String, after: Option<String>) -> Self {
         Self { client, stream_arn, shard_id, iterator: None, after, closed: false, failures: 0 }
     }
 
-    /// Whether the shard is closed and has been read to its end.
+    /// Whether the shard is closed and read to its end.
     #[must_use]
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// The next records, possibly none. A request that fails is logged and gives none after a pause: the stream is tried
-    /// for as long as the stack runs.
+    /// The next records, possibly none. A failed request is logged and gives none after a pause;
+    /// reading is retried for as long as the stack runs.
     pub(super) async fn page(&mut self) -> Vec<Record> {
         match self.try_page().await {
             Ok(records) => {
@@ -69,12 +70,13 @@ impl ShardReader {
                 let error = error.into_service_error();
                 if error.is_trimmed_data_access_exception() {
                     tracing::warn!(
-                        "shard {}: records after the checkpoint are gone (24 h): going on with the oldest",
+                        "shard {}: records after the checkpoint were trimmed (24 h): continuing with the oldest",
                         self.shard_id
                     );
                     self.after = None;
                 } else if !error.is_expired_iterator_exception() {
-                    // Expired iterators (15 minutes, a restarted engine) are replaced; after other errors it is still good.
+                    // An expired iterator (after 15 minutes, or after an engine restart) is
+                    // replaced. After other errors the iterator is still valid.
                     self.iterator = Some(iterator);
                     return Err(describe(&error));
                 }

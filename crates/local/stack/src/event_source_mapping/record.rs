@@ -1,4 +1,4 @@
-//! Stream records, from the Streams API's shape to the one that Lambda puts into events.
+//! Converts stream records from the format of the Streams API to that of Lambda's events.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>.
 
@@ -17,14 +17,15 @@ use super::filter::Filters;
 pub struct StreamRecord {
     /// Its sequence number.
     pub sequence_number: String,
-    /// `ApproximateCreationDateTime`, milliseconds of the Unix epoch (DynamoDB gives whole seconds).
+    /// `ApproximateCreationDateTime`, milliseconds since the epoch (DynamoDB gives whole seconds).
     pub created_ms: i64,
-    /// What a function gets; `None` when the mapping's filters drop the record.
+    /// The function's view of the record; `None` if the mapping's filters drop it.
     pub event: Option<Box<RawValue>>,
 }
 
 impl StreamRecord {
-    /// Converts a record of the stream `stream_arn`, and applies the filters to what the function would see.
+    /// Converts a record of the stream `stream_arn`, and applies the filters to the function's view
+    /// of it.
     #[must_use]
     pub fn read(record: &Record, stream_arn: &str, filters: &Filters) -> Self {
         let change = record.dynamodb();
@@ -38,7 +39,7 @@ impl StreamRecord {
         Self { sequence_number, created_ms, event }
     }
 
-    /// The bytes that it adds to an event.
+    /// The bytes that the record adds to an event.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.event.as_ref().map_or(0, |event| event.get().len() + 1)
@@ -69,7 +70,8 @@ fn to_event(record: &Record, stream_arn: &str, created_ms: i64) -> Value {
         "dynamodb": dynamodb,
         "eventSourceARN": stream_arn,
     });
-    // Only a deletion by TTL has one. Lambda spells its fields in lower case, the Streams API does not.
+    // Only a deletion by TTL has an identity. Lambda writes its fields in lower case, unlike the
+    // Streams API.
     if let (Some(identity), Some(event)) = (record.user_identity(), event.as_object_mut()) {
         let identity = json!({ "type": identity.r#type, "principalId": identity.principal_id });
         event.insert("userIdentity".to_owned(), identity);
@@ -77,7 +79,7 @@ fn to_event(record: &Record, stream_arn: &str, created_ms: i64) -> Value {
     event
 }
 
-/// Seconds as a whole number where they are whole, as DynamoDB writes them.
+/// Whole seconds as an integer, as DynamoDB writes them.
 fn epoch_s(created_ms: i64) -> Value {
     if created_ms % 1000 == 0 { json!(created_ms / 1000) } else { json!(created_ms as f64 / 1000.0) }
 }
@@ -100,7 +102,7 @@ fn attribute_json(value: &AttributeValue) -> Value {
         AttributeValue::Bs(blobs) => {
             json!({ "BS": blobs.iter().map(|bytes| STANDARD.encode(bytes)).collect::<Vec<_>>() })
         }
-        // The SDK's enum grows with the service; a type that it cannot read has no wire form to pass on.
+        // A type that is newer than the SDK cannot be converted.
         _ => Value::Null,
     }
 }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_the_shape_that_lambda_gives_it() {
+    fn a_record_has_the_format_of_lambda_events() {
         let record = StreamRecord::read(&removed_by_ttl(), "arn:stream", &Filters::default());
         let event: Value = serde_json::from_str(record.event.expect("it passes").get()).expect("JSON");
         assert_eq!(
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_the_filters_drop_keeps_its_place_in_the_shard() {
+    fn a_dropped_record_keeps_its_sequence_number() {
         let filters = Filters::compile(&[json!({"eventName": ["INSERT"]})]).expect("valid");
         let record = StreamRecord::read(&removed_by_ttl(), "arn:stream", &filters);
         assert!(record.event.is_none());

@@ -1,7 +1,8 @@
-//! What becomes of a batch when its function fails: bisecting, partial batch responses, retry limit, record age.
+//! Retries of a failed batch: bisecting, partial batch responses, retry limit, record age.
 //!
-//! Pure: it decides the next step and is told how that went. Whatever happens, records are settled in the shard's order,
-//! each exactly once, either by a success or by being discarded.
+//! This module does no I/O: it chooses the next step, and the caller reports the outcome. Records
+//! are always settled in the shard's order, each exactly once, either by a success or by being
+//! discarded.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>.
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use crate::stack::StreamMapping;
 
-/// The mapping's settings that matter here.
+/// The mapping's settings for retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RetryPolicy {
     /// `BisectBatchOnFunctionError`.
@@ -22,7 +23,7 @@ pub(super) struct RetryPolicy {
     pub record_age_max: Option<Duration>,
 }
 
-/// One batch on its way.
+/// The delivery of one batch, with its retries.
 #[derive(Debug)]
 pub(super) struct BatchRun {
     policy: RetryPolicy,
@@ -37,21 +38,21 @@ struct SubBatch {
     failures: u32,
 }
 
-/// What to do next.
+/// The next step of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RetryStep {
-    /// Invoke the function with these records of the batch; they have failed so often before.
+    /// Invoke the function with these records.
     Invoke {
         /// Positions in the batch.
         records: Range<usize>,
         /// Failures that count towards the retry limit.
         failures: u32,
     },
-    /// Give these records up: tell the on-failure destination.
+    /// Discard these records and notify the on-failure destination.
     Discard {
         /// Positions in the batch.
         records: Range<usize>,
-        /// Why.
+        /// The reason.
         condition: DiscardCondition,
         /// How often they were tried.
         failures: u32,
@@ -60,25 +61,25 @@ pub(super) enum RetryStep {
     Done,
 }
 
-/// Why records were given up, in the words of the destination's message.
+/// Why records were discarded, as the destination's message names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(super) enum DiscardCondition {
     /// The function failed more often than the mapping allows.
     RetryAttemptsExhausted,
-    /// They are older than the mapping allows.
+    /// The records are older than the mapping allows.
     RecordAgeExceeded,
 }
 
-/// How an invocation went.
+/// The outcome of an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvocationOutcome {
-    /// All its records are done.
+    /// All its records are settled.
     Succeeded,
-    /// Those before this position of the batch are done.
+    /// The records before this position of the batch are settled.
     FailedFrom(usize),
-    /// None is done.
+    /// No record is settled.
     Failed,
-    /// The function was not reached; that counts towards no limit but the age.
+    /// The function was not reached; this counts towards the age limit only.
     NotInvoked,
 }
 
@@ -95,7 +96,7 @@ impl RetryPolicy {
 }
 
 impl BatchRun {
-    /// A batch whose records were created at these times, milliseconds of the Unix epoch.
+    /// A batch whose records have these creation times, milliseconds since the epoch.
     #[must_use]
     pub(super) fn new(created_ms: Vec<i64>, policy: RetryPolicy) -> Self {
         let whole = SubBatch { records: 0..created_ms.len(), failures: 0 };
@@ -103,7 +104,7 @@ impl BatchRun {
         Self { policy, created_ms, sub_batches, bisects: 0 }
     }
 
-    /// The step to take at `now_ms`.
+    /// The next step at the time `now_ms`.
     #[must_use]
     pub(super) fn next(&self, now_ms: i64) -> RetryStep {
         let Some(SubBatch { records, failures }) = self.sub_batches.front().cloned() else { return RetryStep::Done };
@@ -117,7 +118,7 @@ impl BatchRun {
         RetryStep::Invoke { records, failures }
     }
 
-    /// Says how the invocation of the current step went.
+    /// Reports the outcome of the current invocation.
     pub(super) fn settle(&mut self, outcome: InvocationOutcome) {
         let Some(sub_batch) = self.sub_batches.front_mut() else { return };
         match outcome {
@@ -128,8 +129,8 @@ impl BatchRun {
                 if sub_batch.records.start < first && first < sub_batch.records.end =>
             {
                 sub_batch.records.start = first;
-                // With bisecting, a batch is cut at the reported record, and cutting costs no retry. Without, what is
-                // left has been tried once.
+                // With bisecting, the batch is split at the reported record, and splitting does not
+                // count as a retry. Without it, the remaining records have failed once.
                 sub_batch.failures = if self.policy.bisect { sub_batch.failures } else { 1 };
             }
             InvocationOutcome::FailedFrom(_) | InvocationOutcome::Failed => {
@@ -147,7 +148,7 @@ impl BatchRun {
         }
     }
 
-    /// Says that the records of the current [`RetryStep::Discard`] have been given up.
+    /// Reports that the records of the current [`RetryStep::Discard`] were discarded.
     pub(super) fn discarded(&mut self, records: &Range<usize>) {
         if let Some(sub_batch) = self.sub_batches.front_mut() {
             sub_batch.records.start = records.end;
@@ -157,13 +158,13 @@ impl BatchRun {
         }
     }
 
-    /// How often it was cut in two.
+    /// How often the batch was split.
     #[must_use]
     pub(super) fn bisects(&self) -> u32 {
         self.bisects
     }
 
-    /// How many records from the batch's start are settled: the checkpoint.
+    /// The number of settled records from the batch's start: the checkpoint.
     #[must_use]
     pub(super) fn settled(&self) -> usize {
         self.sub_batches.front().map_or(self.created_ms.len(), |sub_batch| sub_batch.records.start)
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_batch_is_retried_whole_until_its_retries_are_exhausted() {
+    fn a_failed_batch_is_retried_as_a_whole_until_its_retries_are_exhausted() {
         let mut run = run(3, RetryPolicy { retry_attempts_max: Some(1), ..UNLIMITED });
         run.settle(InvocationOutcome::Failed);
         assert_eq!(run.next(0), invoke(0..3, 1));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn bisecting_finds_the_one_bad_record_and_spends_no_retry_on_the_way() {
+    fn bisecting_isolates_the_one_bad_record_without_using_retries() {
         let mut run = run(8, RetryPolicy { bisect: true, retry_attempts_max: Some(0), ..UNLIMITED });
         let (mut discarded, mut invocations) = (Vec::new(), 0);
         loop {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_grow_too_old_are_discarded_and_the_younger_ones_go_on() {
+    fn records_that_are_too_old_are_discarded_and_younger_ones_are_retried() {
         let policy = RetryPolicy { record_age_max: Some(Duration::from_secs(60)), ..UNLIMITED };
         let mut run = BatchRun::new(vec![0, 1_000, 50_000], policy);
         let condition = DiscardCondition::RecordAgeExceeded;
@@ -264,7 +265,8 @@ mod tests {
     }
 
     proptest! {
-        /// However a function behaves, each record is settled once, in order, and in a bounded number of steps.
+        /// For any behaviour of the function, each record is settled once, in order, within a
+        /// bounded number of steps.
         #[test]
         fn every_record_is_settled_once_and_in_order(
             len in 1_usize..40,

@@ -1,4 +1,4 @@
-//! The shards of a stream: which there are, and which may be read yet.
+//! Lists a stream's shards, and chooses those that may be read.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,24 @@ use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::error::SdkError;
 use aws_sdk_dynamodbstreams::operation::describe_stream::DescribeStreamError;
 
-/// Pages of `DescribeStream` (100 shards each) that are read at most.
+/// The maximum number of `DescribeStream` pages to read (100 shards each).
 const PAGES_MAX: usize = 1_000;
 
-/// A shard, as far as a mapping needs to know it.
+/// A shard of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shard {
     /// Its id.
     pub id: String,
     /// The shard that it continues.
     pub parent: Option<String>,
-    /// It takes no more records.
+    /// The shard takes no more records.
     pub closed: bool,
 }
 
-/// All shards that the stream still keeps.
+/// All shards of the stream that are not trimmed.
 ///
 /// # Errors
-/// What the streams API answered.
+/// The error of the Streams API.
 pub(super) async fn list(client: &Client, stream_arn: &str) -> Result<Vec<Shard>, SdkError<DescribeStreamError>> {
     let mut shards = Vec::new();
     let mut last = None;
@@ -43,7 +43,8 @@ pub(super) async fn list(client: &Client, stream_arn: &str) -> Result<Vec<Shard>
     Ok(shards)
 }
 
-/// The shards to begin with now: those neither drained nor being read, whose parent is drained or forgotten by the stream.
+/// The shards that can start now: neither drained nor being read, and their parent is drained or no
+/// longer listed.
 #[must_use]
 pub(super) fn readable<'a>(
     shards: &'a [Shard],
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_the_stream_forgets_while_it_is_read_still_comes_first() {
+    fn a_trimmed_parent_that_is_still_being_read_comes_first() {
         let children = &family()[1..];
         assert_eq!(ids(children, &[], &["parent", "other"]), [""; 0]);
         assert_eq!(ids(children, &[], &["other"]), ["left", "right"]);

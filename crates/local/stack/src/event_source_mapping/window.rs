@@ -1,18 +1,19 @@
-//! Tumbling windows: which window a record belongs to, when a window is over, and the state that goes from one
-//! invocation to the next.
+//! Tumbling windows: the window of a record, the end of a window, and the state that one invocation
+//! passes to the next.
 //!
-//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html>. A window belongs to one shard. It
-//! opens with its first record; one without records is never invoked.
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html>. A window
+//! belongs to one shard. It opens with its first record; a window without records is never invoked.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The most state that a window may carry: 1 MB a shard. Beyond it, the window ends early.
+/// Maximum state of a window: 1 MB per shard. Above it, the window ends early.
 pub(super) const STATE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Records may reach the stream a little after the second that they are stamped with, so a window stays open that long.
+/// A record may reach the stream shortly after the second of its timestamp, so a window stays open
+/// this much longer.
 const GRACE_MS: i64 = 1_500;
 
 /// The windows of one shard.
@@ -22,26 +23,26 @@ pub(super) struct Windows {
     open: Option<OpenWindow>,
 }
 
-/// A window that has been invoked and not ended.
+/// A window that was invoked and has not ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenWindow {
-    /// Its start, milliseconds of the Unix epoch, a multiple of its length.
+    /// Its start, milliseconds since the epoch: a multiple of the window length.
     pub start_ms: i64,
-    /// What its last invocation answered.
+    /// The state in its last response.
     pub state: Map<String, Value>,
 }
 
-/// Where a record goes.
+/// The window of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// Into the window that starts there.
+    /// The record goes into the window with this start.
     Window(i64),
-    /// Nowhere yet: the open window is to be ended first.
+    /// The open window must end first.
     EndFirst,
 }
 
 impl Windows {
-    /// Windows of this length, going on with the one that was open at the last checkpoint.
+    /// Windows of this length. `open` is the window of the last checkpoint.
     #[must_use]
     pub(super) fn new(length: Duration, open: Option<OpenWindow>) -> Self {
         Self { length_ms: i64::try_from(length.as_millis()).unwrap_or(i64::MAX).max(1), open }
@@ -53,7 +54,8 @@ impl Windows {
         self.open.as_ref()
     }
 
-    /// Where a record of that time goes. One that is late for its own window goes into the open one: windows do not go back.
+    /// The window for a record of that time. A late record goes into the open window: windows never
+    /// go back.
     #[must_use]
     pub(super) fn admit(&self, created_ms: i64) -> Admission {
         let start_ms = created_ms - created_ms.rem_euclid(self.length_ms);
@@ -64,19 +66,19 @@ impl Windows {
         }
     }
 
-    /// Where a window ends, milliseconds of the Unix epoch.
+    /// The end of a window, milliseconds since the epoch.
     #[must_use]
     pub(super) fn end_ms(&self, start_ms: i64) -> i64 {
         start_ms.saturating_add(self.length_ms)
     }
 
-    /// The state for the next invocation of that window: empty when it is new.
+    /// The state for the next invocation of that window; empty for a new window.
     #[must_use]
     pub(super) fn state(&self, start_ms: i64) -> Map<String, Value> {
         self.open.as_ref().filter(|open| open.start_ms == start_ms).map(|open| open.state.clone()).unwrap_or_default()
     }
 
-    /// Takes the state that an invocation of that window answered.
+    /// Stores the state from a response of that window.
     pub(super) fn carry(&mut self, start_ms: i64, state: Map<String, Value>) {
         self.open = Some(OpenWindow { start_ms, state });
     }
@@ -86,13 +88,13 @@ impl Windows {
         self.open = None;
     }
 
-    /// Whether the open window's time is up.
+    /// Whether the open window has ended by time.
     #[must_use]
     pub(super) fn is_over(&self, now_ms: i64) -> bool {
         self.open.as_ref().is_some_and(|open| now_ms >= self.end_ms(open.start_ms).saturating_add(GRACE_MS))
     }
 
-    /// Whether the open window carries more than [`STATE_BYTES_MAX`].
+    /// Whether the open window's state exceeds [`STATE_BYTES_MAX`].
     #[must_use]
     pub(super) fn is_overfull(&self) -> bool {
         let size_bytes = |open: &OpenWindow| serde_json::to_vec(&open.state).map_or(0, |state| state.len());

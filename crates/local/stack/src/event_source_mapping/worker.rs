@@ -1,4 +1,5 @@
-//! One shard of one mapping: reads it, forms batches, delivers them in order, and moves the checkpoint.
+//! One shard of one mapping: reads records, forms batches, delivers them in order, and moves the
+//! checkpoint.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +22,16 @@ use super::retry::{BatchRun, InvocationOutcome, RetryPolicy, RetryStep};
 use super::window::Windows;
 use crate::functions::{InvokeError, PAYLOAD_BYTES_MAX};
 
-/// What an event holds besides records and state.
+/// Space in an event for fields other than records and state.
 const ENVELOPE_BYTES: usize = 4 * 1024;
 
-/// Pause before the first retry; it doubles with each.
+/// Pause before the first retry; each further one doubles it.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause between retries.
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// Tries of a window's final invocation when the mapping sets no limit.
+/// Retries of a window's final invocation if the mapping sets no limit.
 const FINAL_RETRIES_MAX: u32 = 100;
 
 pub(super) struct Worker {
@@ -43,7 +44,7 @@ pub(super) struct Worker {
     checkpoint: Checkpoint,
 }
 
-/// A stream event as Lambda shapes it; the second half only with a tumbling window.
+/// A stream event in Lambda's format; the fields of `window` exist only with a tumbling window.
 #[derive(Serialize)]
 struct Event<'a> {
     #[serde(rename = "Records")]
@@ -80,10 +81,10 @@ impl Worker {
         Self { context, shard_id, reader, poll_interval, buffer: Buffer::default(), windows, checkpoint }
     }
 
-    /// Works until the shard is closed and drained, and gives its id back.
+    /// Runs until the shard is closed and drained, and returns its id.
     ///
     /// # Errors
-    /// When a checkpoint or a failure message cannot be written: then nothing may be passed over any more.
+    /// When a checkpoint or a failure message cannot be written: then no record may be skipped.
     pub(super) async fn run(mut self) -> std::io::Result<String> {
         loop {
             let mut page_size = 0;
@@ -121,7 +122,8 @@ impl Worker {
         let since_ms = self.checkpoint.since_ms.unwrap_or(i64::MIN);
         self.buffer.extend(page.iter().map(|record| {
             let mut record = StreamRecord::read(record, stream_arn, filters);
-            // Stream times are whole seconds: the second in which `LATEST` began is delivered rather than lost.
+            // Stream times are whole seconds. Deliver the whole second in which `LATEST` began,
+            // rather than lose records.
             if record.created_ms.saturating_add(999) < since_ms {
                 record.event = None;
             }
@@ -129,7 +131,8 @@ impl Worker {
         }));
     }
 
-    /// Whether the batch is complete, its batching window is over, or the mapping does not wait and the stream has no more for now.
+    /// Whether to deliver now: the batch is full, its batching window has passed, or the mapping
+    /// has none and the stream has no more records for now.
     fn is_due(&self, page_size: usize) -> bool {
         let window = self.context.mapping.batching_window;
         let caught_up = window.is_zero() && page_size < PAGE_RECORDS_MAX;
@@ -152,7 +155,7 @@ impl Worker {
         }
     }
 
-    /// Delivers what the buffer holds, batch by batch; with a batching window, only one batch.
+    /// Delivers the buffered batches; with a batching window, only one batch.
     async fn deliver_batches(&mut self) -> std::io::Result<()> {
         loop {
             match self.buffer.take(self.limits(), self.windows.as_ref()) {
@@ -264,7 +267,7 @@ impl Worker {
         }
         if failures > retries {
             tracing::error!(
-                "{}: a window's final invocation failed {failures} times; its state is given up",
+                "{}: a window's final invocation failed {failures} times; its state is discarded",
                 self.context.name
             );
         }
@@ -290,7 +293,7 @@ impl Worker {
         let pool = &self.context.pool;
         let invocation = pool.invoke(payload.clone()).await;
         if pool.faults().delivers_twice(pool.names()) {
-            tracing::warn!("{}: fault: the batch is delivered once more", self.context.name);
+            tracing::warn!("{}: injected fault: the batch is delivered twice", self.context.name);
             drop(pool.invoke(payload).await);
         }
         let outcome = match invocation {
@@ -312,7 +315,7 @@ impl Worker {
         self.context.checkpoints.save(&self.shard_id, &self.checkpoint).await
     }
 
-    /// Notes how many of something there were; none is nothing to note.
+    /// Records a count as a metric, unless it is 0.
     fn note(&self, metric: &str, count: usize) {
         if count > 0 {
             self.context.pool.metrics().record(&self.context.subject, metric, count as f64);
@@ -326,7 +329,8 @@ impl Worker {
     }
 }
 
-/// Waits before a retry: doubling from [`RETRY_PAUSE`], with up to half of it left to chance so that shards do not march in step.
+/// Waits before a retry: exponential backoff from [`RETRY_PAUSE`], with jitter of up to half the
+/// pause so that shards do not retry at the same moment.
 async fn pause_before_retry(failures: u32) {
     let Some(doublings) = failures.checked_sub(1) else { return };
     let pause = RETRY_PAUSE.saturating_mul(1 << doublings.min(10)).min(RETRY_PAUSE_MAX);

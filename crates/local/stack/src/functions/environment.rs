@@ -1,4 +1,5 @@
-//! The environment that a function's process starts with: Lambda's variables, the template's, and the SDK's endpoints.
+//! The environment of a function's process: Lambda's variables, the template's variables, and the
+//! SDK's endpoints.
 //!
 //! Source: <https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html>.
 
@@ -8,13 +9,14 @@ use std::path::Path;
 use crate::arn;
 use crate::stack::Function;
 
-/// Variables of this process that a developer expects to reach the functions.
+/// Variables of this process that are passed on to the functions.
 const PASSED_ON: [&str; 3] = ["RUST_LOG", "RUST_BACKTRACE", "PATH"];
 
-/// What `lambda_kit::outbound` reads. Nothing here knows the functions' code, so the name stands here once more.
+/// The variable that `lambda_kit::outbound` reads. The stack does not depend on the functions'
+/// code, so the name is repeated here.
 const OUTBOUND_ALLOW: &str = "TIDEMARK_OUTBOUND_ALLOW";
 
-/// Where the functions find the services, and as whom they call them.
+/// The addresses of the services, and the credentials for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
     /// `AWS_ENDPOINT_URL_DYNAMODB` and `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
@@ -23,17 +25,19 @@ pub struct Endpoints {
     pub secrets_manager: String,
     /// `AWS_ENDPOINT_URL_SESV2`.
     pub ses: String,
-    /// `TIDEMARK_OUTBOUND_ALLOW`: addresses of this machine that functions may call although they are not public.
+    /// `TIDEMARK_OUTBOUND_ALLOW`: non-public addresses that functions may call.
     pub outbound_allow: Option<String>,
-    /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, where there is a WebSocket API. It stands in for the cloud's address, which the
-    /// template sets under this name.
+    /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`, if there is a WebSocket API. It replaces the
+    /// template's value, which is the address on AWS.
     pub connections: Option<String>,
-    /// The credentials and the region to call them with; the embedded engine's stack gives each function a key of its own instead.
+    /// Region and credentials for the services. With the embedded engine, each function has its own
+    /// access key instead.
     pub identity: crate::dynamodb::Identity,
 }
 
-/// What a function needs wherever its process is started, by `cargo lambda watch` for one: the template's variables, and where
-/// and as whom to call the services. All functions share these, so the key is nobody's own, and none is held to its role.
+/// The variables that a function needs when another program starts it, such as `cargo lambda
+/// watch`: the template's variables, and the addresses and credentials of the services. All
+/// functions share them, so the access key belongs to no function, and no role is enforced.
 #[must_use]
 pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, String> {
     let is_portable = |name: &str| {
@@ -47,7 +51,7 @@ pub fn portable(function: &Function, endpoints: &Endpoints) -> BTreeMap<String, 
 
 /// All variables of one instance, except `AWS_LAMBDA_RUNTIME_API`.
 ///
-/// Lambda's own names win over the template's, as they do in the cloud, where they are reserved.
+/// Lambda's variables override the template's: on AWS these names are reserved.
 #[must_use]
 pub fn variables(
     function: &Function,
@@ -61,8 +65,8 @@ pub fn variables(
             variables.insert(name.to_owned(), value);
         }
     }
-    // Lambda's image has one bundle of root certificates. Where a system also has a folder with each of them, reading it takes a
-    // function half of its start.
+    // Lambda's image has one bundle of root certificates. A system may also have a folder with one
+    // file per certificate; reading that folder takes half of a function's start time.
     if let Some(bundle) = openssl_probe::probe().cert_file {
         variables.insert("SSL_CERT_FILE".to_owned(), bundle.to_string_lossy().into_owned());
     }
@@ -76,7 +80,7 @@ pub fn variables(
         ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand".to_owned()),
         ("AWS_LAMBDA_LOG_GROUP_NAME", format!("/aws/lambda/{}", function.name)),
         ("AWS_LAMBDA_LOG_STREAM_NAME", format!("local/[$LATEST]{instance:08}")),
-        // Text: people read the stack's output; JSON is the template's choice for CloudWatch.
+        // Text, because people read the stack's output. The template selects JSON for CloudWatch.
         ("AWS_LAMBDA_LOG_FORMAT", "Text".to_owned()),
         ("NO_COLOR", "1".to_owned()),
         ("AWS_EXECUTION_ENV", "AWS_Lambda_provided.al2023".to_owned()),
@@ -85,7 +89,7 @@ pub fn variables(
         ("AWS_ACCESS_KEY_ID", identity.access_key_id.clone()),
         ("AWS_SECRET_ACCESS_KEY", identity.secret_access_key.clone()),
         ("AWS_ACCOUNT_ID", arn::ACCOUNT.to_owned()),
-        // The SDK would otherwise look for a credentials service on a link-local address.
+        // Otherwise the SDK would look for a credentials service on a link-local address.
         ("AWS_EC2_METADATA_DISABLED", "true".to_owned()),
         ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.clone()),
         ("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", endpoints.dynamodb.clone()),

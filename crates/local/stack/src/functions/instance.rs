@@ -1,4 +1,4 @@
-//! One process of a function: started, given one invocation at a time, and ended.
+//! One process of a function: starts it, gives it one invocation at a time, and ends it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -21,26 +21,28 @@ use super::runtime_api::{Delivery, Phase, RuntimeApi};
 use crate::metrics::Metrics;
 use crate::stack::Function;
 
-/// The init phase may take 10 s.
+/// The time limit of the init phase: 10 s.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html>.
 pub const INIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longer lines of a function's output are cut: CloudWatch takes events of up to 1 MB, a terminal is happier with less.
+/// Maximum length of a line of a function's output; longer lines are cut. CloudWatch accepts 1 MB,
+/// which is too long for a terminal.
 const LOG_LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Lines kept to explain why an instance did not start.
+/// Number of output lines that are kept to explain a failed start.
 const LAST_LINES_MAX: usize = 40;
 
-/// How a line of metrics begins.
+/// The beginning of a line with metrics.
 ///
-/// Source: <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
+///  Source:
+/// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
 const METRICS_PREFIX: &str = r#"{"_aws":"#;
 
-/// How long a dead instance's output may take to arrive.
+/// How long to wait for the remaining output of a dead instance.
 const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// Everything that all instances of a stack have in common.
+/// The parts that all instances of a stack share.
 #[derive(Debug)]
 pub struct Launcher {
     endpoints: Endpoints,
@@ -60,7 +62,7 @@ pub struct Instance {
     _kill_on_drop: DropGuard,
 }
 
-/// Why an instance did not come to its first invocation.
+/// Why an instance did not reach its first invocation.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceStartError {
     /// The binary is missing or cannot be executed.
@@ -68,18 +70,18 @@ pub enum InstanceStartError {
     Spawn {
         /// The path that was tried.
         binary: String,
-        /// The system's words.
+        /// The system's error.
         problem: std::io::Error,
     },
-    /// There is no port or file descriptor left for its Runtime API.
-    #[error("no Runtime API for it: {0}")]
+    /// No port or file descriptor is free for the instance's Runtime API.
+    #[error("cannot open its Runtime API: {0}")]
     RuntimeApi(std::io::Error),
-    /// The process ended before it asked for work.
+    /// The process ended before it requested an invocation.
     #[error("ended during init ({exit}){}", quoted(.output))]
     Exited {
         /// Lambda's wording of the exit status.
         exit: String,
-        /// The last lines that it printed.
+        /// Its last lines of output.
         output: Vec<String>,
     },
     /// It reported an init error to the Runtime API.
@@ -87,13 +89,13 @@ pub enum InstanceStartError {
     Reported {
         /// The runtime's `{"errorType", "errorMessage"}`.
         body: Bytes,
-        /// The last lines that it printed.
+        /// Its last lines of output.
         output: Vec<String>,
     },
-    /// It did not ask for work in [`INIT_TIMEOUT`].
-    #[error("asked for no invocation within {INIT_TIMEOUT:?}{}", quoted(.output))]
+    /// It requested no invocation within [`INIT_TIMEOUT`].
+    #[error("requested no invocation within {INIT_TIMEOUT:?}{}", quoted(.output))]
     TimedOut {
-        /// The last lines that it printed.
+        /// Its last lines of output.
         output: Vec<String>,
     },
 }
@@ -107,12 +109,12 @@ fn quoted(output: &[String]) -> String {
 }
 
 impl Launcher {
-    /// Where the instances call the services.
+    /// The addresses of the services.
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// Where it is noted what its instances do.
+    /// The metrics of its instances.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -132,7 +134,7 @@ impl Launcher {
     /// Starts an instance and waits for the end of its init phase.
     ///
     /// # Errors
-    /// [`InstanceStartError`], with the instance's own output where there is some.
+    /// [`InstanceStartError`], with the instance's output if there is any.
     pub async fn start(&self, function: &Function, binary: &PathBuf) -> Result<Instance, InstanceStartError> {
         let started = Instant::now();
         let api = RuntimeApi::open().await.map_err(InstanceStartError::RuntimeApi)?;
@@ -145,7 +147,8 @@ impl Launcher {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Its own group: Ctrl-C in a terminal reaches the stack alone, which then ends its instances in order.
+            // A process group of its own: Ctrl-C in a terminal then reaches only the stack, which
+            // ends its instances in order.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
@@ -170,7 +173,7 @@ impl Launcher {
         Ok(instance)
     }
 
-    /// Ends every instance and waits until all are gone.
+    /// Ends all instances and waits for them.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();
@@ -190,7 +193,8 @@ impl Instance {
         });
         match settled.await {
             Ok(Ok(Phase::Failed(body))) => {
-                // The runtime exits after its report; what it printed on the way explains the report.
+                // The runtime exits after its report. Its output explains the report, so wait for
+                // it.
                 drop(tokio::time::timeout(OUTPUT_GRACE, self.exit.wait_for(Option::is_some)).await);
                 Err(InstanceStartError::Reported { body, output: lines() })
             }
@@ -200,12 +204,13 @@ impl Instance {
         }
     }
 
-    /// Hands it an invocation.
+    /// Delivers an invocation to the instance.
     pub async fn deliver(&self, delivery: Delivery) {
         self.api.deliver(delivery).await;
     }
 
-    /// Waits for the process to end, and says how in Lambda's words: `exit status 1`, `signal: killed`.
+    /// Waits for the end of the process, and returns its status in Lambda's wording: `exit status
+    /// 1`, `signal: killed`.
     pub async fn exited(&self) -> String {
         let mut exit = self.exit.clone();
         exit.wait_for(Option::is_some)
@@ -219,12 +224,13 @@ impl Instance {
         self.exit.borrow().is_none()
     }
 
-    /// From the start of the process to its first request for work; told once, to the first invocation.
+    /// The time from the start of the process to its first request for work; returned once, for the
+    /// first invocation.
     pub fn take_init(&mut self) -> Option<Duration> {
         self.init.take()
     }
 
-    /// The most memory that it has used, MiB, rounded up; `None` when the system does not tell.
+    /// The peak memory of the process, MiB, rounded up; `None` if the system does not report it.
     #[must_use]
     pub fn memory_used_max_mib(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid?)).ok()?;
@@ -243,17 +249,17 @@ async fn watch_over(
     let status = tokio::select! {
         status = child.wait() => status,
         () = kill.cancelled() => {
-            // It fails only when the process has just ended by itself.
+            // Fails only if the process has just ended.
             drop(child.start_kill());
             child.wait().await
         }
     };
-    // A grandchild may hold the pipes open for ever; the instance is gone all the same.
+    // A grandchild may keep the pipes open for ever, but the instance has ended.
     drop(tokio::time::timeout(OUTPUT_GRACE, output.wait()).await);
     exit.send_replace(Some(status.map_or_else(|error| error.to_string(), describe)));
 }
 
-/// The wording of Lambda's `Runtime.ExitError`.
+/// The exit status in the wording of Lambda's `Runtime.ExitError`.
 fn describe(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
@@ -264,7 +270,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Prints an instance's output, each line with the function's name, and keeps the last lines.
+/// Prints an instance's output with the function's name on each line, and keeps the last lines.
 async fn forward(
     stream: impl AsyncRead + Unpin,
     function: Function,
@@ -279,7 +285,8 @@ async fn forward(
         match lines.next().await {
             Some(Ok(line)) => {
                 let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                // Metrics in CloudWatch's embedded format are for its meters; people read the other lines.
+                // Lines in CloudWatch's embedded metric format become metrics; at the info level,
+                // people read the others.
                 if line.starts_with(METRICS_PREFIX) {
                     tracing::debug!("{binary} | {line}");
                     metrics.record_embedded(&function.name, &line);
@@ -292,7 +299,8 @@ async fn forward(
                 }
                 kept.push_back(line);
             }
-            // The codec ends its stream once after an overlong line, then goes on with the next one.
+            // The codec ends its stream once after a line that is too long, then continues with the
+            // next line.
             Some(Err(_)) => cut = true,
             None if cut => cut = false,
             None => break,

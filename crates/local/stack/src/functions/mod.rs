@@ -1,4 +1,4 @@
-//! Functions: unmodified binaries behind a Lambda Runtime API of their own.
+//! Functions: unmodified binaries, each instance behind its own Lambda Runtime API.
 
 pub mod environment;
 mod instance;
@@ -24,10 +24,10 @@ use crate::metrics::Metrics;
 use crate::stack::Function;
 use instance::Launcher;
 
-/// How often idle instances are looked through.
+/// Interval for ending idle instances.
 const REAP_INTERVAL: Duration = Duration::from_secs(30);
 
-/// An asynchronous invocation that fails is tried twice more, after one and after two minutes.
+/// Delays before the two retries of a failed asynchronous invocation.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>.
 const EVENT_RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(120)];
@@ -48,12 +48,12 @@ pub struct Functions {
 pub struct FunctionStartError {
     /// The binary's name.
     pub function: String,
-    /// What happened.
+    /// The cause.
     pub source: InstanceStartError,
 }
 
 impl Functions {
-    /// The functions of a stack, not started yet; `binary` tells where a function's binary lies.
+    /// The functions of a stack, not started yet; `binary` returns the path of a function's binary.
     #[must_use]
     pub fn new(
         functions: &[Function],
@@ -80,7 +80,7 @@ impl Functions {
     /// Starts one instance of each function.
     ///
     /// # Errors
-    /// The first function that does not start, with its own output.
+    /// The first function that does not start, with its output.
     pub async fn warm(&self) -> Result<(), FunctionStartError> {
         let warm = |pool: Arc<Pool>| async move {
             pool.warm().await.map_err(|source| FunctionStartError { function: pool.function().binary.clone(), source })
@@ -95,7 +95,7 @@ impl Functions {
         &self.pools
     }
 
-    /// Where it is noted what they do.
+    /// The metrics of all functions.
     #[must_use]
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
@@ -116,7 +116,7 @@ impl Functions {
         self.pools.iter().find(is)
     }
 
-    /// Invokes a function without waiting for it (`InvocationType: Event`), with Lambda's retries.
+    /// Invokes a function asynchronously (`InvocationType: Event`), with Lambda's retries.
     pub fn invoke_event(&self, pool: &Arc<Pool>, payload: Bytes) {
         let pool = Arc::clone(pool);
         let attempts = async move {
@@ -136,7 +136,7 @@ impl Functions {
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(attempts));
     }
 
-    /// Ends every instance and waits until all are gone.
+    /// Ends all instances and waits for them.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();
@@ -145,7 +145,7 @@ impl Functions {
     }
 }
 
-/// Where a binary of this name lies in a folder.
+/// The path of a function's binary in a folder.
 #[must_use]
 pub fn binary_in(folder: &Path, function: &Function) -> PathBuf {
     folder.join(&function.binary)

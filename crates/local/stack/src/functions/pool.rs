@@ -1,4 +1,5 @@
-//! All instances of one function: reused when warm, replaced when they crash or run over time, reaped when idle.
+//! All instances of one function: reused when warm, replaced after a crash or a timeout, ended when
+//! idle.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,27 +19,27 @@ use crate::faults::Faults;
 use crate::metrics::{Metrics, Subject};
 use crate::stack::Function;
 
-/// Idle instances are ended after this long; Lambda keeps them for minutes as well.
+/// Idle instances are ended after this time; Lambda also keeps them for minutes.
 const IDLE_MAX: Duration = Duration::from_secs(300);
 
-/// Fewest instances that one function may have at a time on a small machine.
+/// The lowest limit on a function's concurrent instances, for machines with few cores.
 const INSTANCES_MAX_FLOOR: usize = 8;
 
-/// What came of an invocation that reached the function.
+/// The result of an invocation that reached the function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// Its request id.
     pub request_id: String,
-    /// The function's result, or its failure.
+    /// The function's result or failure.
     pub outcome: Result<Bytes, FunctionError>,
 }
 
-/// A failed invocation: what Lambda marks with `X-Amz-Function-Error: Unhandled`.
+/// A failed invocation, which Lambda marks with `X-Amz-Function-Error: Unhandled`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionError {
-    /// What kind of failure it was.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// `{"errorType", "errorMessage"}` as Lambda sends them.
+    /// `{"errorType", "errorMessage"}` in Lambda's format.
     pub body: Bytes,
 }
 
@@ -47,13 +48,13 @@ pub struct FunctionError {
 pub enum FailureKind {
     /// The handler returned an error or panicked.
     Function,
-    /// The function's time was up; its instance was killed.
+    /// The function exceeded its timeout; its instance was killed.
     TimedOut,
     /// The process ended.
     Crashed,
-    /// The process did not come to its first invocation.
+    /// The process did not reach its first invocation.
     Init,
-    /// The result passes the limit.
+    /// The result exceeds the size limit.
     ResponseTooLarge,
 }
 
@@ -66,7 +67,7 @@ pub enum InvokeError {
     /// `RequestTooLargeException`.
     #[error("Request must be smaller than {PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation")]
     TooLarge,
-    /// The stack is being stopped.
+    /// The stack is stopping.
     #[error("the stack is stopping")]
     Stopping,
 }
@@ -110,71 +111,74 @@ impl Pool {
         })
     }
 
-    /// The function behind it.
+    /// The function of this pool.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
     }
 
-    /// The faults that its callers share with it.
+    /// The faults to inject.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// The binary's name and the function's: either names it on the Invoke API.
+    /// The names of the binary and of the function; the Invoke API accepts both.
     #[must_use]
     pub fn names(&self) -> [&str; 2] {
         [&self.function.binary, &self.function.name]
     }
 
-    /// Invocations so far, and how many of them failed.
+    /// The number of invocations so far, and the number of failed ones.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.invocations.load(Ordering::Relaxed), self.errors.load(Ordering::Relaxed))
     }
 
-    /// Instances that wait for work.
+    /// The number of idle instances.
     #[must_use]
     pub fn idle_instances(&self) -> usize {
         self.lock_idle().len()
     }
 
-    /// Invocations that are under way, each in an instance of its own.
+    /// The number of running invocations; each has its own instance.
     #[must_use]
     pub fn busy_instances(&self) -> usize {
         self.instances_max - self.permits.available_permits()
     }
 
-    /// What it is called among the [`metrics`](Self::metrics).
+    /// Its subject in the [`metrics`](Self::metrics).
     #[must_use]
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    /// Where it is noted what it does.
+    /// The metrics of this function.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         self.launcher.metrics()
     }
 
-    /// Starts one instance ahead of the first invocation, so that a binary that cannot run says so when the stack starts.
+    /// Starts one instance before the first invocation, so that a binary that cannot run is
+    /// reported when the stack starts.
     ///
     /// # Errors
-    /// [`InstanceStartError`], with the instance's own output.
+    /// [`InstanceStartError`], with the instance's output.
     pub async fn warm(&self) -> Result<(), InstanceStartError> {
         let instance = self.launcher.start(&self.function, &self.binary).await?;
         self.lock_idle().push((Instant::now(), instance));
         Ok(())
     }
 
-    /// Invokes the function and waits for its answer.
+    /// Invokes the function and waits for its response.
     ///
-    /// It runs to its end even when the caller stops waiting, as in the cloud. With `ReservedConcurrentExecutions`, a call
-    /// beyond them is throttled; without, it waits for one of as many instances as this machine carries well.
+    /// As on AWS, the invocation runs to its end even if the caller stops waiting. With
+    /// `ReservedConcurrentExecutions`, calls above the limit are throttled. Without it, a call
+    /// waits for a free instance; their number depends on this machine's cores.
     ///
     /// # Errors
-    /// [`InvokeError`] when the function was not reached. Failures of the function are in the answer.
+    /// [`InvokeError`] if the function was not reached. A failure of the function is part of the
+    /// result.
     pub async fn invoke(self: &Arc<Self>, payload: Bytes) -> Result<Invocation, InvokeError> {
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(InvokeError::TooLarge);
@@ -193,7 +197,7 @@ impl Pool {
         invocation.await.map_err(|_| InvokeError::Stopping)
     }
 
-    /// Ends instances that have been idle for long.
+    /// Ends instances that have been idle for too long.
     pub fn reap(&self) {
         self.lock_idle().retain(|(since, instance)| since.elapsed() < IDLE_MAX && instance.is_alive());
     }
@@ -250,8 +254,8 @@ impl Pool {
         }
     }
 
-    /// Delivers a request and waits for the answer, the end of the process or the end of the function's time.
-    /// After an error here the instance is of no further use; dropping it kills it.
+    /// Delivers a request and waits for the response, the end of the process, or the timeout. After
+    /// an error the instance cannot be used again; dropping it kills it.
     async fn deliver(&self, instance: &Instance, request_id: &str, payload: Bytes) -> Result<Reply, FunctionError> {
         let timeout = self.function.timeout;
         let (reply, answer) = oneshot::channel();
@@ -269,7 +273,7 @@ impl Pool {
             answer.await
         };
         tokio::select! {
-            // The answer first: a process that answers and then ends has answered.
+            // The response first: if a process responds and then ends, the response counts.
             biased;
             answer = conversation => match answer {
                 Ok(reply) => Ok(reply),
@@ -283,7 +287,7 @@ impl Pool {
         }
     }
 
-    /// The most recently used instance that is alive, so that the others grow old and are reaped.
+    /// The most recently used instance that is alive. The others grow old and are ended.
     fn take_warm(&self) -> Option<Instance> {
         let mut idle = self.lock_idle();
         while let Some((_, instance)) = idle.pop() {
@@ -294,7 +298,7 @@ impl Pool {
         None
     }
 
-    /// Lambda's REPORT line, and the metrics that CloudWatch makes of it.
+    /// Logs Lambda's REPORT line, and records the metrics of CloudWatch.
     fn report(&self, request_id: &str, duration: Duration, init: Option<Duration>, memory_used_max_mib: Option<u64>) {
         self.note("Duration", duration.as_secs_f64() * 1e3);
         if let Some(init) = init {
@@ -339,7 +343,7 @@ fn init_failure(request_id: &str, error: &InstanceStartError) -> FunctionError {
     }
 }
 
-/// A trace header as X-Ray spells it, never sampled.
+/// A trace header in X-Ray's format, never sampled.
 fn trace_id(now_ms: u64) -> String {
     let (root, parent) = (fastrand::u128(..) >> 32, fastrand::u64(..));
     format!("Root=1-{:08x}-{root:024x};Parent={parent:016x};Sampled=0", now_ms / 1000)

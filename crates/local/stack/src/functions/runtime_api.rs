@@ -1,7 +1,8 @@
-//! The Lambda Runtime API as one instance of a function sees it: its own address, one invocation at a time.
+//! The Lambda Runtime API for one instance of a function: its own address, one invocation at a
+//! time.
 //!
-//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>. Every instance has its own listener, so that
-//! an instance needs no name in its requests, and so that its address dies with it.
+//! Source: <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>. Every instance has its
+//! own listener: the listener's address identifies the instance, and closes with it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,51 +21,52 @@ use tokio::task::AbortHandle;
 
 use crate::guard;
 
-/// The largest payload of a synchronous invocation, in both directions: 6 MB.
+/// Maximum payload of a synchronous invocation, in both directions: 6 MB.
 ///
 /// Source: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
 
-/// An invocation on its way to an instance.
+/// An invocation for an instance.
 #[derive(Debug)]
 pub struct Delivery {
     /// `Lambda-Runtime-Aws-Request-Id`.
     pub request_id: String,
-    /// `Lambda-Runtime-Deadline-Ms`: when the function's time is up, milliseconds of the Unix epoch.
+    /// `Lambda-Runtime-Deadline-Ms`: the function's deadline, milliseconds since the epoch.
     pub deadline_ms: u64,
     /// `Lambda-Runtime-Invoked-Function-Arn`.
     pub function_arn: Arc<str>,
-    /// `Lambda-Runtime-Trace-Id`, in X-Ray's spelling.
+    /// `Lambda-Runtime-Trace-Id`, in X-Ray's format.
     pub trace_id: String,
     /// The event.
     pub payload: Bytes,
-    /// Where the answer goes. Dropped unanswered when the instance asks for the next invocation without answering.
+    /// The channel for the response. It is dropped without a response if the instance requests the
+    /// next invocation instead.
     pub reply: oneshot::Sender<Reply>,
 }
 
-/// What an instance answered to an invocation.
+/// An instance's response to an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// The function's result.
     Response(Bytes),
-    /// The function's error, as the runtime worded it: `{"errorType", "errorMessage", ...}`.
+    /// The function's error in the runtime's format: `{"errorType", "errorMessage", ...}`.
     Error(Bytes),
-    /// The result passes [`PAYLOAD_BYTES_MAX`].
+    /// The result exceeds [`PAYLOAD_BYTES_MAX`].
     ResponseTooLarge,
 }
 
-/// How far an instance has come with its init phase.
+/// The progress of an instance's init phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has not asked for an invocation yet.
+    /// It has not requested an invocation yet.
     Starting,
-    /// It has asked at least once.
+    /// It has requested an invocation.
     Ready,
-    /// It reported an init error, in the runtime's words.
+    /// It reported an init error, in the runtime's format.
     Failed(Bytes),
 }
 
-/// A running Runtime API. Dropping it closes the address.
+/// A running Runtime API. Dropping it closes its listener.
 #[derive(Debug)]
 pub(super) struct RuntimeApi {
     addr: SocketAddr,
@@ -73,7 +75,7 @@ pub(super) struct RuntimeApi {
     server: AbortHandle,
 }
 
-struct Desk {
+struct ApiState {
     deliveries: tokio::sync::Mutex<mpsc::Receiver<Delivery>>,
     current: std::sync::Mutex<Option<(String, oneshot::Sender<Reply>)>>,
     phase: watch::Sender<Phase>,
@@ -83,13 +85,13 @@ impl RuntimeApi {
     /// Opens a Runtime API on a free loopback port.
     ///
     /// # Errors
-    /// When the system has no free port or file descriptor left.
+    /// When no port or file descriptor is free.
     pub(super) async fn open() -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let addr = listener.local_addr()?;
         let (deliveries, receiver) = mpsc::channel(1);
         let (phase_sender, phase) = watch::channel(Phase::Starting);
-        let desk = Arc::new(Desk {
+        let state = Arc::new(ApiState {
             deliveries: tokio::sync::Mutex::new(receiver),
             current: std::sync::Mutex::new(None),
             phase: phase_sender,
@@ -100,28 +102,29 @@ impl RuntimeApi {
             .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
             .route("/2018-06-01/runtime/init/error", post(init_error))
             .layer(DefaultBodyLimit::max(PAYLOAD_BYTES_MAX))
-            .with_state(desk);
-        // A page of any site could otherwise take an invocation away from its function.
+            .with_state(state);
+        // Otherwise a page of any site could take an invocation away from its function.
         let router = guard::own_pages_only(router);
-        // Without TCP_NODELAY, Nagle's algorithm holds each small answer back for up to 40 ms.
+        // Without TCP_NODELAY, Nagle's algorithm delays each small response by up to 40 ms.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let server = tokio::spawn(async move { axum::serve(listener, router).await }).abort_handle();
         Ok(Self { addr, deliveries, phase, server })
     }
 
-    /// What the instance gets as `AWS_LAMBDA_RUNTIME_API`.
+    /// The instance's `AWS_LAMBDA_RUNTIME_API`.
     #[must_use]
     pub(super) fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Hands an invocation over; the instance takes it when it asks for the next one.
+    /// Queues an invocation; the instance takes it when it requests the next one.
     pub(super) async fn deliver(&self, delivery: Delivery) {
-        // The receiver lives as long as the server does; when that is gone, the dropped reply tells the caller.
+        // The receiver lives as long as the server. If it is gone, the dropped `reply` tells the
+        // caller.
         drop(self.deliveries.send(delivery).await);
     }
 
-    /// Follows the init phase.
+    /// Observes the init phase.
     #[must_use]
     pub(super) fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
@@ -134,15 +137,15 @@ impl Drop for RuntimeApi {
     }
 }
 
-async fn next(State(desk): State<Arc<Desk>>) -> Response {
-    desk.phase.send_if_modified(|phase| {
+async fn next(State(state): State<Arc<ApiState>>) -> Response {
+    state.phase.send_if_modified(|phase| {
         let first = *phase == Phase::Starting;
         if first {
             *phase = Phase::Ready;
         }
         first
     });
-    let Some(delivery) = desk.deliveries.lock().await.recv().await else {
+    let Some(delivery) = state.deliveries.lock().await.recv().await else {
         return StatusCode::GONE.into_response();
     };
     let mut headers = HeaderMap::new();
@@ -157,12 +160,12 @@ async fn next(State(desk): State<Arc<Desk>>) -> Response {
             headers.insert(name, value);
         }
     }
-    *lock(&desk.current) = Some((delivery.request_id, delivery.reply));
+    *lock(&state.current) = Some((delivery.request_id, delivery.reply));
     (headers, delivery.payload).into_response()
 }
 
 async fn response(
-    State(desk): State<Arc<Desk>>,
+    State(state): State<Arc<ApiState>>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -170,23 +173,23 @@ async fn response(
         Ok(body) => (Reply::Response(body), StatusCode::ACCEPTED),
         Err(rejection) => (Reply::ResponseTooLarge, rejection.status()),
     };
-    settle(&desk, &id, reply, status)
+    settle(&state, &id, reply, status)
 }
 
-async fn error(State(desk): State<Arc<Desk>>, Path(id): Path<String>, body: Bytes) -> Response {
-    settle(&desk, &id, Reply::Error(body), StatusCode::ACCEPTED)
+async fn error(State(state): State<Arc<ApiState>>, Path(id): Path<String>, body: Bytes) -> Response {
+    settle(&state, &id, Reply::Error(body), StatusCode::ACCEPTED)
 }
 
-async fn init_error(State(desk): State<Arc<Desk>>, body: Bytes) -> StatusCode {
-    desk.phase.send_replace(Phase::Failed(body));
+async fn init_error(State(state): State<Arc<ApiState>>, body: Bytes) -> StatusCode {
+    state.phase.send_replace(Phase::Failed(body));
     StatusCode::ACCEPTED
 }
 
-fn settle(desk: &Desk, id: &str, reply: Reply, status: StatusCode) -> Response {
-    let taken = lock(&desk.current).take_if(|(current, _)| current == id);
+fn settle(state: &ApiState, id: &str, reply: Reply, status: StatusCode) -> Response {
+    let taken = lock(&state.current).take_if(|(current, _)| current == id);
     match taken {
         Some((_, sender)) => {
-            // The caller may have given up (time out); its answer then has nowhere to go.
+            // The caller may have timed out; then nobody receives the reply.
             drop(sender.send(reply));
             status.into_response()
         }
@@ -197,7 +200,7 @@ fn settle(desk: &Desk, id: &str, reply: Reply, status: StatusCode) -> Response {
     }
 }
 
-/// Locks a mutex that no code panics under.
+/// Locks the mutex and ignores poisoning: no code panics while it holds the lock.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

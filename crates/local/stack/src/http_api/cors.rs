@@ -1,4 +1,5 @@
-//! CORS as an HTTP API answers it: preflights never reach a function, and a function's own CORS headers do not count.
+//! CORS of an HTTP API. Preflights never reach a function, and a function's own CORS headers are
+//! replaced.
 //!
 //! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html>.
 
@@ -25,7 +26,7 @@ pub(super) fn is_preflight(parts: &Parts) -> bool {
         && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer to a preflight; for an origin that is not allowed it allows nothing.
+/// The response to a preflight; it allows nothing for an origin that is not allowed.
 #[must_use]
 pub(super) fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -41,7 +42,7 @@ pub(super) fn preflight(cors: &Cors, request: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// Replaces what a function said about CORS by what the API says.
+/// Replaces a function's CORS headers by the API's.
 pub(super) fn apply(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) {
     for name in &RESPONSE_HEADERS {
         response.remove(name);
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_of_an_allowed_origin_is_told_what_is_allowed() {
+    fn a_preflight_of_an_allowed_origin_gets_the_allowed_methods_and_headers() {
         let response = preflight(&cors("https://a.example"), &from("https://a.example"));
         assert_eq!(response.status(), 204);
         assert_eq!(response.headers()["access-control-allow-origin"], "https://a.example");
@@ -112,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_of_another_origin_is_told_nothing() {
+    fn a_preflight_of_another_origin_gets_no_cors_headers() {
         let response = preflight(&cors("https://a.example"), &from("https://b.example"));
         assert_eq!((response.status().as_u16(), response.headers().len()), (204, 0));
     }
 
     #[test]
-    fn a_functions_own_cors_headers_do_not_count() {
+    fn the_cors_headers_of_a_function_are_replaced() {
         let mut response = HeaderMap::new();
         response.insert("access-control-allow-origin", HeaderValue::from_static("https://wrong.example"));
         response.insert("access-control-allow-credentials", HeaderValue::from_static("true"));

@@ -1,6 +1,7 @@
 //! The event of an HTTP API, payload format 2.0.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::routes::{Match, decode};
 use crate::arn;
 
-/// The event for a request that `route` serves.
+/// The event for a request that matched `route`.
 #[must_use]
 pub(crate) fn build<T>(
     parts: &Parts,
@@ -36,7 +37,7 @@ pub(crate) fn build<T>(
         ("x-forwarded-port", port.to_owned()),
     ];
     headers.extend(forwarded.map(|(name, value)| (name.to_owned(), value)));
-    // API Gateway hands the path on decoded, also where it is called raw; the query stays as it was sent.
+    // API Gateway passes the path on decoded, even as `rawPath`; the query stays as sent.
     let path = decode(parts.uri.path());
     let mut event = json!({
         "version": "2.0",
@@ -65,7 +66,7 @@ pub(crate) fn build<T>(
         "isBase64Encoded": false,
     });
     let Some(fields) = event.as_object_mut() else { return event };
-    // These fields are absent, not empty, when there is nothing in them.
+    // As on AWS, empty fields are absent.
     let cookies = cookies(&parts.headers);
     if !cookies.is_empty() {
         fields.insert("cookies".to_owned(), json!(cookies));
@@ -91,7 +92,8 @@ fn insert_body(fields: &mut Map<String, Value>, body: &Bytes, headers: &HeaderMa
     fields.insert("isBase64Encoded".to_owned(), Value::Bool(encoded));
 }
 
-/// Which content types API Gateway passes as text. Forms are not among them: they arrive in base64.
+/// The content types that API Gateway passes as text. Forms are not among them: they arrive as
+/// base64.
 fn is_text(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return true };
     let essence =
@@ -102,7 +104,7 @@ fn is_text(headers: &HeaderMap) -> bool {
         || essence.ends_with("+xml")
 }
 
-/// Lower-case names, repeated ones joined with commas, without cookies.
+/// Headers with lower-case names, repeated ones joined by commas, without cookies.
 fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in headers.iter().filter(|(name, _)| *name != header::COOKIE) {
@@ -127,7 +129,7 @@ fn cookies(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// Decoded, repeated names joined with commas.
+/// Decoded query parameters, repeated names joined by commas.
 fn query_parameters(query: &str) -> BTreeMap<String, String> {
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -144,7 +146,7 @@ fn query_parameters(query: &str) -> BTreeMap<String, String> {
     joined
 }
 
-/// In API Gateway's spelling: 15 characters, the last `=`.
+/// A request id in API Gateway's format: 15 characters, the last one is `=`.
 #[must_use]
 pub(crate) fn request_id() -> String {
     let characters = std::iter::repeat_with(fastrand::alphanumeric);
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_absent() {
+    fn empty_fields_are_absent() {
         let event = event(Request::get("/"), b"");
         for field in ["cookies", "queryStringParameters", "body"] {
             assert!(event.get(field).is_none(), "{field}");
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_are_not_text_arrive_in_base64() {
+    fn bodies_that_are_not_text_arrive_as_base64() {
         let cases: [(Option<&str>, &'static [u8], bool); 6] = [
             (Some("application/octet-stream"), b"ab", true),
             (Some("application/x-www-form-urlencoded"), b"a=1", true),

@@ -1,6 +1,7 @@
-//! From a function's result to an HTTP response, payload format 2.0.
+//! Converts a function's result to an HTTP response, payload format 2.0.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -8,7 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// The response to a result. A result that is no HTTP response at all is a 500, as API Gateway makes it.
+/// The response for a result. As in API Gateway, a result that is not a valid HTTP response becomes
+/// a 500.
 #[must_use]
 pub(crate) fn read(result: &[u8]) -> Response<Body> {
     let Ok(value) = serde_json::from_slice::<Value>(result) else { return internal_server_error() };
@@ -24,7 +26,7 @@ pub(crate) fn read(result: &[u8]) -> Response<Body> {
     }
 }
 
-/// A response of the gateway's own: `{"message": ...}`.
+/// The gateway's own response: `{"message": ...}`.
 #[must_use]
 pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(json!({ "message": message }).to_string()));
@@ -33,7 +35,7 @@ pub(crate) fn message(status: StatusCode, message: &str) -> Response<Body> {
     response
 }
 
-/// What API Gateway says of a function that failed or answered nonsense.
+/// API Gateway's response to a failed function or an invalid result.
 #[must_use]
 pub(crate) fn internal_server_error() -> Response<Body> {
     message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
@@ -64,7 +66,7 @@ fn explicit(fields: &Map<String, Value>) -> Option<Response<Body>> {
             _ => continue,
         };
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        // The length and the connection are this server's own business.
+        // This server sets these headers itself.
         if name != header::CONTENT_LENGTH && name != header::CONNECTION && name != header::TRANSFER_ENCODING {
             headers.insert(name, HeaderValue::from_str(&value).ok()?);
         }
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_result_with_a_status_code_says_everything_itself() {
+    async fn a_result_with_a_status_code_defines_the_response() {
         let result = r#"{"statusCode":201,"headers":{"Content-Type":"text/csv"},"body":"YSxi","isBase64Encoded":true}"#;
         assert_eq!(parts(result).await, expected(201, "text/csv", "a,b"));
         assert_eq!(parts(r#"{"statusCode":404,"body":"no"}"#).await, expected(404, "text/plain;charset=UTF-8", "no"));
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_result_that_is_no_response_is_an_internal_server_error() {
+    async fn an_invalid_result_is_an_internal_server_error() {
         let error = expected(500, "application/json", r#"{"message":"Internal Server Error"}"#);
         for result in [
             "",
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cookie_is_a_header_of_its_own() {
+    fn each_cookie_has_its_own_header() {
         let response = read(br#"{"statusCode":200,"cookies":["a=1","b=2; HttpOnly"]}"#);
         let cookies: Vec<_> = response.headers().get_all("set-cookie").iter().collect();
         assert_eq!(cookies, ["a=1", "b=2; HttpOnly"]);

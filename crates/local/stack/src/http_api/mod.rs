@@ -1,6 +1,6 @@
-//! API Gateway's HTTP APIs: from a request to a function and back.
+//! API Gateway's HTTP APIs: pass a request to a function, and its response to the client.
 //!
-//! Several APIs of a template share the stack's one port; each keeps its own CORS configuration and throttling.
+//! All APIs of a template share one port; each has its own CORS configuration and throttling.
 //! Limits: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>.
 
 mod cors;
@@ -32,13 +32,13 @@ use crate::template::IMPLICIT_HTTP_API;
 use routes::{Match, Routes};
 use throttle::Bucket;
 
-/// The largest request body: 10 MB.
+/// Maximum size of a request body: 10 MB.
 pub(crate) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 
-/// The largest request line and headers together.
+/// Maximum size of the request line and headers together, bytes.
 pub(crate) const HEADERS_BYTES_MAX: usize = 10_240;
 
-/// How long a function may take to answer a request.
+/// How long a function may take for a request.
 pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(29);
 
 /// The HTTP APIs of a stack and its static pages.
@@ -64,10 +64,11 @@ struct Target {
 }
 
 impl HttpApis {
-    /// The routes of all functions. `pages` is the folder of static pages, which CloudFront serves in the cloud.
+    /// The routes of all functions. `pages` is the folder of static pages, which CloudFront serves
+    /// on AWS.
     ///
     /// # Errors
-    /// [`RouteError`] when a route key is malformed or two routes have the same one.
+    /// [`RouteError`] when a route key is malformed or appears twice.
     pub(crate) fn new(apis: &[HttpApi], functions: &Functions, pages: Option<&Path>) -> Result<Self, RouteError> {
         let mut apis: Vec<Api> = apis.iter().map(Api::new).collect();
         let mut targets = Vec::new();
@@ -85,7 +86,7 @@ impl HttpApis {
         Ok(Self { apis, routes: Routes::new(targets)?, pages, metrics: Arc::clone(functions.metrics()) })
     }
 
-    /// Answers one request.
+    /// Responds to one request.
     pub(crate) async fn serve(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let path = parts.uri.path();
@@ -116,7 +117,7 @@ impl HttpApis {
         response
     }
 
-    /// CloudWatch counts requests that reach a route.
+    /// Counts a request in the metrics. As in CloudWatch, only requests that match a route count.
     fn note(&self, status: StatusCode) {
         self.metrics.record(&Subject::Api, "Count", 1.0);
         match status.as_u16() {
@@ -126,7 +127,7 @@ impl HttpApis {
         }
     }
 
-    /// A static file, where one matches.
+    /// The static file for a request, if there is one.
     async fn page(&self, parts: &Parts) -> Option<Response<Body>> {
         let files = self.pages.as_ref()?;
         if parts.method != Method::GET && parts.method != Method::HEAD {
@@ -182,7 +183,7 @@ impl Api {
     }
 }
 
-/// The method that a request is about: a preflight asks on behalf of another one.
+/// The method of a request; for a preflight, the method that it asks about.
 fn wanted_method(parts: &Parts) -> String {
     let asked = cors::is_preflight(parts).then(|| parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD)).flatten();
     asked.and_then(|method| method.to_str().ok()).unwrap_or(parts.method.as_str()).to_owned()
@@ -194,7 +195,8 @@ fn header_bytes(parts: &Parts) -> usize {
     line + headers.sum::<usize>()
 }
 
-/// The body; `None` when it is too large. What its header announces is believed before a byte is read.
+/// The body; `None` if it is too large. A `Content-Length` above the limit is rejected before the
+/// body is read.
 async fn read_body(headers: &HeaderMap, body: Body) -> Option<Bytes> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_BYTES_MAX) {

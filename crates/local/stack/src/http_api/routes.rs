@@ -1,13 +1,15 @@
 //! Route selection of an HTTP API.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html>. A full match comes
-//! before a greedy one, the more specific path before the less specific, a method before `ANY`, and `$default` last.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html>. A
+//! full match has priority over a greedy one, a more specific path over a less specific one, and a
+//! method over `ANY`; `$default` is last.
 
 use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
-/// The routes of all HTTP APIs of a stack, each leading to a `T`.
+/// The routes of all HTTP APIs of a stack, each with a target `T`.
 #[derive(Debug)]
 pub(crate) struct Routes<T> {
     routes: Vec<Route<T>>,
@@ -22,7 +24,7 @@ struct Route<T> {
     target: T,
 }
 
-/// In the order of their precedence.
+/// In the order of their priority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Literal(String),
@@ -30,36 +32,36 @@ enum Segment {
     Greedy(String),
 }
 
-/// A route that serves a request.
+/// The route that matches a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Match<'a, T> {
-    /// The route's key, as the template spells it.
+    /// The route key, as in the template.
     pub route_key: &'a str,
     /// Path parameters, decoded.
     pub path_parameters: BTreeMap<String, String>,
-    /// Where it leads.
+    /// The target of the route.
     pub target: &'a T,
 }
 
 /// A route that cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// Not `METHOD /path` and not `$default`.
-    #[error("`{0}` is no route key: expected `METHOD /path`, `ANY /path` or `$default`")]
+    /// The key is neither `METHOD /path` nor `$default`.
+    #[error("`{0}` is not a route key: expected `METHOD /path`, `ANY /path` or `$default`")]
     Malformed(String),
     /// Two routes have the same key.
     #[error("two routes have the key `{0}`")]
     Duplicate(String),
 }
 
-/// The route key of last resort.
+/// The key of the route for requests that match no other route.
 pub(crate) const DEFAULT: &str = "$default";
 
 impl<T> Routes<T> {
-    /// Orders routes by precedence.
+    /// Sorts the routes by priority.
     ///
     /// # Errors
-    /// [`RouteError`] for the first key that is malformed or there twice.
+    /// [`RouteError`] for the first key that is malformed or appears twice.
     pub(crate) fn new(routes: impl IntoIterator<Item = (String, T)>) -> Result<Self, RouteError> {
         let mut ordered: Vec<Route<T>> = Vec::new();
         let mut default = None;
@@ -83,7 +85,7 @@ impl<T> Routes<T> {
         Ok(Self { routes: ordered, default })
     }
 
-    /// The route for a request, without looking at `$default`. `path` is as sent, percent-encoded.
+    /// The route for a request, without `$default`. `path` is as sent, percent-encoded.
     #[must_use]
     pub(crate) fn find(&self, method: &str, path: &str) -> Option<Match<'_, T>> {
         let segments: Vec<String> = path.strip_prefix('/').unwrap_or(path).split('/').map(decode).collect();
@@ -113,7 +115,7 @@ impl Segment {
     }
 }
 
-/// Percent-decodes a part of a path.
+/// Percent-decodes a segment of a path.
 #[must_use]
 pub(crate) fn decode(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
@@ -131,7 +133,7 @@ fn parse<T>(key: String, target: T) -> Result<Route<T>, RouteError> {
         None => Segment::Literal(segment.to_owned()),
     });
     let (segments, method): (Vec<_>, _) = (segments.collect(), (method != "ANY").then(|| method.to_owned()));
-    // A greedy variable takes the rest of the path, so nothing may follow it.
+    // A greedy variable takes the rest of the path, so no segment may follow it.
     let greedy_inside = segments.iter().rev().skip(1).any(|segment| matches!(segment, Segment::Greedy(_)));
     if greedy_inside || method.as_deref() == Some("") {
         return Err(RouteError::Malformed(key));
@@ -212,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn the_default_route_is_asked_for_last() {
+    fn the_default_route_matches_last() {
         assert_eq!(routes(&["$default"]).find("GET", "/x"), None);
         assert_eq!(routes(&["$default"]).default_route().map(|found| found.route_key), Some("$default"));
         assert!(routes(&[]).default_route().is_none());
     }
 
     #[test]
-    fn malformed_and_repeated_keys_are_refused() {
+    fn malformed_and_repeated_keys_are_rejected() {
         let refused = |keys: &[&str]| Routes::new(keys.iter().map(|key| ((*key).to_owned(), ()))).err();
         assert!(matches!(refused(&["GET"]), Some(RouteError::Malformed(_))));
         assert!(matches!(refused(&["GET x"]), Some(RouteError::Malformed(_))));

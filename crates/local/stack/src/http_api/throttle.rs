@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::stack::Throttle;
 
-/// Tokens of one API, shared by all its requests.
+/// The token bucket of one API, shared by all its requests.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     throttle: Throttle,

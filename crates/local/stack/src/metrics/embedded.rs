@@ -1,13 +1,14 @@
 //! CloudWatch's embedded metric format, as functions write it into their logs.
 //!
-//! Source: <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>.
 
 use serde_json::Value;
 
-/// The most values of one metric in a line.
+/// Maximum number of values of one metric in a line.
 const VALUES_MAX: usize = 100;
 
-/// The metrics of a line, each with its values; none when the line is not of the format.
+/// The metrics of a line, each with its values; none if the line has another format.
 pub(super) fn read(line: &str) -> Vec<(String, Vec<f64>)> {
     let Ok(line) = serde_json::from_str::<Value>(line) else { return Vec::new() };
     let Some(directives) = line["_aws"]["CloudWatchMetrics"].as_array() else { return Vec::new() };
@@ -19,7 +20,7 @@ pub(super) fn read(line: &str) -> Vec<(String, Vec<f64>)> {
         .collect()
 }
 
-/// A number, a list of numbers, or numbers with how often each was met.
+/// A number, a list of numbers, or numbers with a count for each.
 fn values(member: &Value) -> Vec<f64> {
     match (member, member["Values"].as_array(), member["Counts"].as_array()) {
         (Value::Number(number), ..) => number.as_f64().into_iter().collect(),
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_metrics_that_a_line_announces_are_read_in_each_of_their_forms() {
+    fn metrics_of_each_form_are_read() {
         let line = r#"{"_aws":{"Timestamp":1,"CloudWatchMetrics":[{"Namespace":"Tidemark","Dimensions":[["FunctionName"]],
             "Metrics":[{"Name":"ClicksCounted"},{"Name":"CountingLagMs","Unit":"Milliseconds"},{"Name":"Both"},{"Name":"Missing"}]}]},
             "FunctionName":"f","ClicksCounted":3,"CountingLagMs":{"Values":[1.5,9],"Counts":[2,1]},"Both":[1,2],"Else":7}"#;
@@ -55,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_such_thing_has_no_metrics() {
+    fn a_line_of_another_format_has_no_metrics() {
         for line in ["", "{", "{}", r#"{"_aws":1}"#, r#"{"_aws":{"CloudWatchMetrics":[{"Metrics":[{}, 1]}]}}"#] {
             assert_eq!(read(line), [], "{line}");
         }
     }
 
     #[test]
-    fn a_line_that_claims_countless_values_is_cut() {
+    fn the_number_of_values_in_a_line_is_limited() {
         let line =
             r#"{"_aws":{"CloudWatchMetrics":[{"Metrics":[{"Name":"N"}]}]},"N":{"Values":[1,2],"Counts":[1e18,5]}}"#;
         assert_eq!(read(line)[0].1.len(), VALUES_MAX);

@@ -1,7 +1,9 @@
-//! What functions, streams, tables and the HTTP API did in the last quarter of an hour, in CloudWatch's names and units.
+//! Metrics of functions, streams, tables and the HTTP API for the last quarter of an hour, with
+//! CloudWatch's names and units.
 //!
-//! CloudWatch keeps a point a minute for months; here it is one each ten seconds, and only as many as a chart shows. What
-//! is kept has a bound, however long the stack runs and whatever its functions write into their logs.
+//! CloudWatch keeps a point per minute for months; the stack keeps a point per ten seconds, as many
+//! as a chart shows. The memory is bounded, however long the stack runs and whatever metrics the
+//! functions log.
 
 mod embedded;
 mod series;
@@ -16,25 +18,26 @@ pub(crate) use series::SeriesView;
 
 use series::Series;
 
-/// The length of a slot: what falls into one is one point.
+/// The length of a slot; the values of one slot form one point.
 pub(crate) const SLOT: Duration = Duration::from_secs(10);
 
-/// The slots that are kept: 15 minutes.
+/// Number of kept slots: 15 minutes.
 pub(crate) const SLOTS: u64 = 90;
 
-/// The most series that are kept. The suite has about 200; a function that makes up names is held here.
+/// Maximum number of series. The suite has about 200; the limit protects against functions that
+/// generate metric names.
 const SERIES_MAX: usize = 1_000;
 
-/// What a metric is about: CloudWatch's namespace with its dimension.
+/// The subject of a metric: CloudWatch's namespace and dimension.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// `AWS/ApiGateway` with `ApiId`, of which a stack has one.
+    /// `AWS/ApiGateway` with `ApiId`; a stack has one subject for all its APIs.
     Api,
     /// `AWS/Lambda`, or the function's own namespace, with `FunctionName`.
     Function(String),
     /// `AWS/Lambda` with `EventSourceMappingUUID`; here the mapping's name.
     Mapping(String),
-    /// `AWS/DynamoDB` with `TableName`, and `GlobalSecondaryIndexName` when it is about an index.
+    /// `AWS/DynamoDB` with `TableName`, and `GlobalSecondaryIndexName` for an index.
     Table(String, Option<String>),
 }
 
@@ -48,7 +51,7 @@ pub struct Metrics {
 #[derive(Debug, Default)]
 struct Recorded {
     series: BTreeMap<(Subject, String), Series>,
-    /// The engine's meter as it was read last.
+    /// The last reading of the engine's meter.
     usage: BTreeMap<TableOrIndex, Usage>,
 }
 
@@ -59,13 +62,13 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Notes a value of a metric: a duration in milliseconds, a number of things.
+    /// Records a value of a metric: a duration in milliseconds, or a count.
     pub fn record(&self, subject: &Subject, metric: &str, value: f64) {
         let slot = self.slot();
         self.lock().add(slot, subject, metric, value);
     }
 
-    /// Notes the metrics in a line of a function's log that is written in CloudWatch's embedded metric format.
+    /// Records the metrics of a log line in CloudWatch's embedded metric format.
     pub fn record_embedded(&self, function: &str, line: &str) {
         let (slot, subject) = (self.slot(), Subject::Function(function.to_owned()));
         let mut recorded = self.lock();
@@ -76,7 +79,7 @@ impl Metrics {
         }
     }
 
-    /// Notes what tables have consumed since the last time, of a meter that only grows.
+    /// Records the consumption since the last reading of a meter that only grows.
     pub fn record_usage(&self, usage: BTreeMap<TableOrIndex, Usage>) {
         let slot = self.slot();
         let mut recorded = self.lock();
@@ -97,7 +100,7 @@ impl Metrics {
         recorded.usage = usage;
     }
 
-    /// What is kept of a subject, by metric.
+    /// The kept metrics of a subject, by name.
     #[must_use]
     pub fn of(&self, subject: &Subject) -> BTreeMap<String, SeriesView> {
         let slot = self.slot();
@@ -108,7 +111,7 @@ impl Metrics {
             .collect()
     }
 
-    /// The tables that something is known of, each with its index or without.
+    /// The tables and indexes with metrics.
     #[must_use]
     pub fn tables(&self) -> Vec<TableOrIndex> {
         let recorded = self.lock();
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_meter_has_grown_by_is_noted_once() {
+    fn the_growth_of_a_meter_is_recorded_once() {
         let metrics = Metrics::default();
         let place = || ("t".to_owned(), None);
         let usage =
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_makes_up_names_fills_no_memory() {
+    fn a_function_that_generates_metric_names_fills_no_memory() {
         let metrics = Metrics::default();
         for n in 0..2 * SERIES_MAX {
             metrics.record(&function(), &n.to_string(), 1.0);
@@ -187,6 +190,6 @@ mod tests {
         metrics.record(&function(), "0", 1.0);
         let of = metrics.of(&function());
         assert_eq!(of.len(), SERIES_MAX);
-        assert_eq!(of["0"].count, 2, "what is known goes on being kept");
+        assert_eq!(of["0"].count, 2, "existing series still record values");
     }
 }

@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::SLOTS;
 
-/// Buckets of the histogram to a doubling of the value: a percentile is at most 9 % above the value that it stands for.
+/// Histogram buckets per doubling of the value: a percentile is at most 9 % too high.
 const BUCKETS_PER_DOUBLING: f64 = 8.0;
 
-/// Values from here up have buckets of their own; those below share the first.
+/// Values below this share the first bucket.
 const VALUE_MIN: f64 = 0.01;
 
-/// A metric's values of the last [`SLOTS`] slots.
+/// A metric's values in the last [`SLOTS`] slots.
 #[derive(Debug, Default)]
 pub(super) struct Series {
-    /// Oldest first; slots without values are not there.
+    /// Oldest first; slots without values are absent.
     slots: VecDeque<Slot>,
 }
 
@@ -25,18 +25,18 @@ struct Slot {
     count: u64,
     sum: f64,
     maximum: f64,
-    /// Number of values by bucket.
+    /// The number of values in each bucket.
     histogram: BTreeMap<u8, u64>,
 }
 
-/// A metric as it is told.
+/// A metric as the admin routes return it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesView {
-    /// Values in all slots: CloudWatch's `SampleCount`.
+    /// The number of values in all slots: CloudWatch's `SampleCount`.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
-    /// The greatest of them.
+    /// The largest value.
     pub maximum: f64,
     /// The median, at most 9 % too high.
     pub p50: f64,
@@ -49,20 +49,20 @@ pub struct SeriesView {
 /// The values of one slot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// The slot's place: 0 for the oldest that is kept, [`SLOTS`] − 1 for the one that goes on now.
+    /// The slot's position: 0 is the oldest kept slot, [`SLOTS`] − 1 the current one.
     pub slot: u64,
-    /// Values.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
-    /// The greatest.
+    /// The largest value.
     pub maximum: f64,
-    /// Their 99th percentile.
+    /// The 99th percentile.
     pub p99: f64,
 }
 
 impl Series {
-    /// Adds a value in the slot of this number; slots never go back.
+    /// Adds a value to the slot `number`; slot numbers never decrease.
     pub(super) fn add(&mut self, number: u64, value: f64) {
         if !value.is_finite() {
             return;
@@ -80,7 +80,7 @@ impl Series {
         *slot.histogram.entry(bucket(value)).or_default() += 1;
     }
 
-    /// What is kept, as of the slot of this number.
+    /// The kept values, if `now` is the current slot.
     pub(super) fn view(&self, now: u64) -> SeriesView {
         let kept = || self.slots.iter().filter(|slot| slot.number + SLOTS > now);
         let mut histogram = BTreeMap::new();
@@ -109,11 +109,11 @@ impl Series {
 }
 
 fn bucket(value: f64) -> u8 {
-    // A cast of what is out of range ends at the range's end: below in the first bucket, above in the last.
+    // The cast saturates: small values go into the first bucket, large ones into the last.
     ((value.max(VALUE_MIN) / VALUE_MIN).log2() * BUCKETS_PER_DOUBLING).ceil() as u8
 }
 
-/// The upper end of the bucket in which the share of values is reached; no value is above `maximum`.
+/// The upper end of the bucket that contains the percentile, limited to `maximum`.
 fn percentile(histogram: &BTreeMap<u8, u64>, count: u64, maximum: f64, share: f64) -> f64 {
     let wanted = (count as f64 * share).ceil() as u64;
     let mut seen = 0;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_window_is_forgotten_also_when_nothing_new_comes() {
+    fn old_values_are_dropped_even_without_new_values() {
         let mut series = Series::default();
         series.add(0, 1.0);
         assert_eq!(series.view(SLOTS - 1).points[0].slot, 0);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_zero_and_what_is_no_number_is_not_kept() {
+    fn an_empty_series_is_zero_and_invalid_numbers_are_ignored() {
         let mut series = Series::default();
         series.add(1, f64::NAN);
         series.add(1, f64::INFINITY);
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_percentile_is_the_value_at_its_place_or_a_little_more(
+        fn a_percentile_is_the_exact_value_or_slightly_more(
             mut values in proptest::collection::vec(0.02..1e6, 1..200),
             slots in proptest::collection::vec(0..SLOTS, 200),
         ) {
@@ -183,9 +183,9 @@ mod tests {
             }
             values.sort_by(f64::total_cmp);
             let view = series.view(SLOTS - 1);
-            for (share, told) in [(0.5, view.p50), (0.99, view.p99)] {
+            for (share, reported) in [(0.5, view.p50), (0.99, view.p99)] {
                 let exact = values[(values.len() as f64 * share).ceil() as usize - 1];
-                prop_assert!((exact * 0.999..=exact * 1.0906).contains(&told), "{told} for {exact}");
+                prop_assert!((exact * 0.999..=exact * 1.0906).contains(&reported), "{reported} for {exact}");
             }
             prop_assert_eq!(view.maximum, values[values.len() - 1]);
         }

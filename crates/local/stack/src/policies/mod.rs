@@ -1,10 +1,12 @@
-//! Holds functions to the roles that the template gives them, and keeps account of what they needed.
+//! Enforces the functions' IAM roles from the template, and records the use of their grants.
 //!
-//! A function calls services with an access key that is its binary's name. What its role does not allow is refused in AWS's words;
-//! callers that are no function, such as an `aws` command line with any other key, may do everything. Evaluated are the action, the resource and
-//! the conditions of `Allow` statements. A grant counts as needed when a call would have been refused without it.
+//! A function calls services with its binary's name as access key. A call that its role does not
+//! allow is refused with AWS's message. A caller with another key, such as an `aws` command line,
+//! may do everything. The action, the resource and the conditions of `Allow` statements are
+//! evaluated. A grant counts as needed if the call would have been refused without it.
 //!
-//! Source: <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html>.
 
 mod statement;
 mod usage;
@@ -21,13 +23,13 @@ use self::usage::PolicyUsage;
 use crate::arn;
 use crate::stack::{Role, Stack};
 
-/// `dynamodb:LeadingKeys`: the partition keys that a request names.
+/// `dynamodb:LeadingKeys`: the partition keys in a request.
 pub(crate) const LEADING_KEYS: &str = "dynamodb:LeadingKeys";
 
-/// `ses:FromAddress`: who a mail is from.
+/// `ses:FromAddress`: the sender of a mail.
 pub(crate) const FROM_ADDRESS: &str = "ses:FromAddress";
 
-/// What a call asks to be allowed.
+/// A call that needs a permission.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// `dynamodb:PutItem`.
@@ -44,17 +46,17 @@ pub struct Policies {
     functions: BTreeMap<String, Held>,
 }
 
-/// A function that is held to a role.
+/// A function whose role is enforced.
 #[derive(Debug)]
 struct Held {
     role: Role,
-    /// The function's own name, which is that of the role's session.
+    /// The function's own name, used as the name of the role's session.
     session: String,
     usage: Mutex<PolicyUsage>,
 }
 
 impl Policies {
-    /// The roles of a stack; a function that the template gives none is held to nothing.
+    /// The roles of a stack. A function without a role in the template may do everything.
     #[must_use]
     pub fn new(stack: &Stack) -> Self {
         let held = stack.functions.iter().filter_map(|function| {
@@ -65,10 +67,11 @@ impl Policies {
         Self { functions: held.collect() }
     }
 
-    /// Whether `caller` may do what `request` asks. Whoever is not a function with a role may.
+    /// Whether `caller` may do `request`. A caller that is not a function with a role may do
+    /// everything.
     ///
     /// # Errors
-    /// AWS's sentence, for an `AccessDeniedException`. What is missing goes to the log.
+    /// AWS's message for an `AccessDeniedException`. The log says which grant is missing.
     pub fn allow(&self, caller: &str, request: &Request) -> Result<(), String> {
         let Some(held) = self.functions.get(caller) else { return Ok(()) };
         let mut matched = Vec::new();
@@ -94,7 +97,7 @@ impl Policies {
             }
             _ => format!("no statement of {} has the action", held.role.logical_id),
         };
-        tracing::warn!("{caller} may not {action} on {resource} {context:?}: {why}");
+        tracing::warn!("{caller} lacks the permission {action} on {resource} {context:?}: {why}");
         let session = format!("{}:assumed-role/{}/{}", arn::of_account("sts"), held.role.name, held.session);
         Err(format!(
             "User: {session} is not authorized to perform: {action} on resource: {resource} because no identity-based policy allows \
@@ -102,10 +105,10 @@ impl Policies {
         ))
     }
 
-    /// [`Policies::allow`] for whoever has signed a request with these headers.
+    /// [`Policies::allow`] for the caller that signed a request with these headers.
     ///
     /// # Errors
-    /// Likewise.
+    /// As for [`Policies::allow`].
     pub fn allow_signed(&self, headers: &HeaderMap, request: &Request) -> Result<(), String> {
         let authorization =
             headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -113,7 +116,7 @@ impl Policies {
         caller.map_or(Ok(()), |caller| self.allow(caller, request))
     }
 
-    /// What each function has needed so far, and was refused.
+    /// The grants that each function has used, and the calls that were refused.
     #[must_use]
     pub fn usage(&self) -> Vec<FunctionPolicyUsage> {
         let usage = |(function, held): (&String, &Held)| {
@@ -166,7 +169,7 @@ Resources:
     }
 
     #[test]
-    fn what_no_statement_allows_is_refused_in_the_words_of_aws_and_noted() {
+    fn a_call_that_no_statement_allows_is_refused_with_the_message_of_aws_and_recorded() {
         let policies = policies();
         let refused = policies.allow("worker", &request("dynamodb:PutItem", "arn:c")).unwrap_err();
         assert_eq!(
@@ -180,9 +183,9 @@ Resources:
     }
 
     #[test]
-    fn a_grant_is_needed_by_a_call_that_nothing_else_allows() {
+    fn a_grant_is_needed_if_no_other_grant_allows_the_call() {
         let policies = policies();
-        // Both statements allow the first; only one each of the others.
+        // Both statements allow the first call; only one allows each of the others.
         for (action, resource) in
             [("dynamodb:GetItem", "arn:a"), ("dynamodb:GetItem", "arn:b"), ("dynamodb:PutItem", "arn:b")]
         {

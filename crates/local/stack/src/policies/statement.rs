@@ -1,25 +1,26 @@
-//! Whether one statement allows one call.
+//! Decides whether one statement allows one call.
 
 use std::fmt;
 
 use super::Request;
 use crate::stack::{Condition, Quantifier, Statement, Test};
 
-/// What a statement has that a call asks for: positions of what matched in each of its lists. A list with one position needs that one.
+/// The entries of a statement that match a call: positions in each of its lists. If a list has only
+/// one position, the call needs that entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Matched {
     pub(super) actions: Vec<usize>,
     pub(super) resources: Vec<usize>,
-    /// Condition, and the patterns of it that matched one of the call's values.
+    /// The condition's index, and the indexes of its patterns that match one of the call's values.
     pub(super) patterns: Vec<(usize, Vec<usize>)>,
 }
 
-/// How far a statement is from allowing a call; the last is the nearest.
+/// Why a statement does not allow a call. The order is from farthest to nearest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mismatch {
-    /// It is about other actions.
+    /// It has other actions.
     Action,
-    /// It is about other resources.
+    /// It has other resources.
     Resource,
     /// Its condition does not hold.
     Condition,
@@ -30,12 +31,12 @@ impl fmt::Display for Mismatch {
         formatter.write_str(match self {
             Self::Action => "has other actions",
             Self::Resource => "has the action for other resources",
-            Self::Condition => "has action and resource, and a condition that does not hold",
+            Self::Condition => "has the action and the resource, but its condition does not hold",
         })
     }
 }
 
-/// What of the statement allows the call.
+/// The entries of the statement that allow the call.
 pub(super) fn matches(statement: &Statement, request: &Request) -> Result<Matched, Mismatch> {
     let actions = which(&statement.actions, |pattern| {
         is_like(&pattern.to_ascii_lowercase(), &request.action.to_ascii_lowercase())
@@ -77,7 +78,7 @@ fn holds(condition: &Condition, values: &[String]) -> bool {
         (Test::Null, _) => condition.values.iter().any(|absent| (absent == "true") == values.is_empty()),
         (_, Some(Quantifier::All)) => values.iter().all(passes),
         (_, Some(Quantifier::Any)) => values.iter().any(passes),
-        // Without a value, only what asks for a difference holds.
+        // Without a value, only the negated tests hold.
         (test, None) if values.is_empty() => matches!(test, Test::NotEquals | Test::NotLike),
         (_, None) => values.iter().all(passes),
     }
@@ -90,11 +91,13 @@ fn is(test: Test, pattern: &str, value: &str) -> bool {
     }
 }
 
-/// Whether the text is like the pattern, in which `*` stands for any text and `?` for one character.
+/// Whether the text matches the pattern, in which `*` stands for any text and `?` for one
+/// character.
 fn is_like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut read) = (0, 0);
-    // Where the last `*` was, and how far it reaches: when the rest does not fit, it reaches further.
+    // The position of the last `*`, and the end of its match: if the rest does not match, the `*`
+    // takes one more character.
     let mut star: Option<(usize, usize)> = None;
     while read < text.len() {
         match pattern.get(at) {
@@ -177,19 +180,19 @@ mod tests {
         assert_eq!(lacks("dynamodb:Scan", "arn:table/a", &["USER#ann"]), Some(Mismatch::Action));
         assert_eq!(lacks("dynamodb:PutItem", "arn:table/b", &["USER#ann"]), Some(Mismatch::Resource));
         assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &["USER#ann", "STAT#1"]), Some(Mismatch::Condition));
-        // All of no keys are like the patterns: it is `Null` that refuses a request without any.
+        // `ForAllValues` holds for no keys; only a `Null` condition rejects a request without any.
         assert_eq!(lacks("dynamodb:PutItem", "arn:table/a", &[]), Some(Mismatch::Condition));
     }
 
     #[test]
-    fn a_pattern_that_excludes_lets_through_what_is_not_like_it() {
+    fn a_negated_pattern_allows_values_that_do_not_match() {
         let statement = statement(Some(Quantifier::All), Test::NotLike, &["*#*"]);
         let allowed = |keys: &[&str]| matches(&statement, &request("dynamodb:PutItem", "arn:table/a", keys)).is_ok();
         assert!(allowed(&["ann"]) && !allowed(&["STAT#TOTAL"]) && !allowed(&["ann", "STAT#TOTAL"]));
     }
 
     #[test]
-    fn without_a_quantifier_an_absent_value_is_only_different() {
+    fn without_a_quantifier_an_absent_value_passes_only_negated_tests() {
         let condition =
             |test| Condition { key: String::new(), quantifier: None, test, values: vec!["a@b.c".to_owned()] };
         assert!(!holds(&condition(Test::Equals), &[]) && holds(&condition(Test::NotEquals), &[]));
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_tells_which_patterns_it_matched() {
+    fn each_key_reports_the_patterns_that_it_matched() {
         let statement = statement(Some(Quantifier::All), Test::Like, &["FEED#suite#*", "FEED#*", "DAY#*"]);
         let matched =
             matches(&statement, &request("dynamodb:GetItem", "arn:table/a", &["DAY#1", "FEED#suite#1"])).unwrap();

@@ -1,4 +1,4 @@
-//! What a function has needed of its role, and what it was refused.
+//! Records the grants that a function needed, and the calls that were refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::{Matched, Request};
 use crate::stack::{Role, Statement, Test};
 
-/// Refused calls that are kept apart; the rest would be more of the same.
+/// Maximum number of different refused calls that are kept.
 const DENIED_MAX: usize = 100;
 
-/// The account of one function.
+/// The usage record of one function.
 #[derive(Debug)]
 pub(super) struct PolicyUsage {
     /// For each statement: how often each of its entries was needed.
@@ -26,34 +26,34 @@ struct Needed {
     patterns: Vec<Vec<u64>>,
 }
 
-/// A call that was refused.
+/// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DeniedCall {
     /// `dynamodb:PutItem`.
     pub action: String,
     /// The ARN.
     pub resource: String,
-    /// The values of condition keys that it had.
+    /// The values of its condition keys.
     pub context: BTreeMap<&'static str, Vec<String>>,
 }
 
-/// The account of one function, as it is told.
+/// The usage record of one function, as the admin route returns it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FunctionPolicyUsage {
     /// The binary's name.
     pub function: String,
     /// The role's logical id.
     pub role: String,
-    /// What was refused.
+    /// The refused calls.
     pub denied: Vec<DeniedCall>,
-    /// What was needed.
+    /// The use of each statement.
     pub statements: Vec<StatementUsage>,
 }
 
-/// A statement, and for each of its entries the calls that would have been refused without that entry.
+/// A statement. Each count is the number of calls that would have been refused without the entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatementUsage {
-    /// Which policy it belongs to.
+    /// The name of its policy.
     pub policy: String,
     /// Its line in the template.
     pub line: usize,
@@ -61,12 +61,12 @@ pub struct StatementUsage {
     pub actions: BTreeMap<String, u64>,
     /// By resource.
     pub resources: BTreeMap<String, u64>,
-    /// By value that a condition asks for; what a condition excludes is not here.
+    /// By the values of conditions; values of negated conditions are not counted.
     pub patterns: BTreeMap<String, u64>,
 }
 
 impl PolicyUsage {
-    /// An account in which nothing has been needed yet.
+    /// A record without any usage.
     pub(super) fn of(role: &Role) -> Self {
         let needed = |statement: &Statement| Needed {
             actions: vec![0; statement.actions.len()],
@@ -76,7 +76,7 @@ impl PolicyUsage {
         Self { statements: role.statements.iter().map(needed).collect(), denied: BTreeSet::new() }
     }
 
-    /// Notes a call that these statements allow. Where two allow it, neither was needed.
+    /// Records a call that these statements allow. If two allow it, neither was needed.
     pub(super) fn allowed(&mut self, by: &[(usize, Matched)]) {
         let [(index, matched)] = by else { return };
         let Some(needed) = self.statements.get_mut(*index) else { return };
@@ -89,7 +89,7 @@ impl PolicyUsage {
         }
     }
 
-    /// Notes a call that was refused.
+    /// Records a refused call.
     pub(super) fn denied(&mut self, request: &Request) {
         let Request { action, resource, context } = request.clone();
         let call = DeniedCall { action, resource, context };
@@ -98,7 +98,7 @@ impl PolicyUsage {
         }
     }
 
-    /// The account with the names of what it counts.
+    /// The counts with the names of their entries.
     pub(super) fn report(&self, function: &str, role: &Role) -> FunctionPolicyUsage {
         let statements = role.statements.iter().zip(&self.statements).map(|(statement, needed)| {
             let patterns = statement.conditions.iter().zip(&needed.patterns);
@@ -121,7 +121,7 @@ impl PolicyUsage {
     }
 }
 
-/// Counts the one entry that matched; where several did, none of them was needed.
+/// Counts the only matching entry; if several matched, none was needed.
 fn only(counts: &mut [u64], matched: &[usize]) {
     if let [index] = matched
         && let Some(count) = counts.get_mut(*index)

@@ -1,4 +1,5 @@
-//! A table's definition: from a `CreateTable` body to the SDK's request, and compared with a table that exists.
+//! A table's definition: converts a `CreateTable` body to the SDK's request, and compares it with
+//! an existing table.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use aws_sdk_dynamodb::operation::create_table::CreateTableInput;
 use aws_sdk_dynamodb::types as sdk;
 use serde::Deserialize;
 
-/// The body of a `CreateTable` request, as far as a template can ask for it.
+/// The part of a `CreateTable` request that a template can contain.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub(super) struct CreateTable {
@@ -72,14 +73,14 @@ impl CreateTable {
     /// The SDK's request.
     ///
     /// # Errors
-    /// When a field that DynamoDB needs is missing.
+    /// When a field that DynamoDB requires is missing.
     pub(super) fn to_input(&self) -> Result<CreateTableInput, BuildError> {
         let attributes = self.attribute_definitions.iter().map(Attribute::to_sdk).collect::<Result<_, _>>()?;
         let mut input = CreateTableInput::builder()
             .table_name(&self.table_name)
             .set_attribute_definitions(Some(attributes))
             .set_key_schema(Some(keys_to_sdk(&self.key_schema)?))
-            // CreateTable's own default is provisioned, as in CloudFormation.
+            // As in CloudFormation, an absent mode means provisioned.
             .set_billing_mode(self.billing_mode.as_deref().map(sdk::BillingMode::from))
             .set_provisioned_throughput(self.provisioned_throughput.map(Throughput::to_sdk).transpose()?);
         for index in &self.global_secondary_indexes {
@@ -110,15 +111,15 @@ impl CreateTable {
         input.build()
     }
 
-    /// What has to be the same in a table that exists already.
+    /// The properties that must be equal in an existing table.
     #[must_use]
     pub(super) fn compared_properties(&self) -> BTreeMap<String, String> {
-        let mut shape = BTreeMap::from([(
+        let mut properties = BTreeMap::from([(
             "key".to_owned(),
             key_text(self.key_schema.iter().map(|key| (key.key_type.as_str(), key.attribute_name.as_str()))),
         )]);
         for attribute in &self.attribute_definitions {
-            shape.insert(format!("attribute {}", attribute.attribute_name), attribute.attribute_type.clone());
+            properties.insert(format!("attribute {}", attribute.attribute_name), attribute.attribute_type.clone());
         }
         for (kind, indexes) in [("global", &self.global_secondary_indexes), ("local", &self.local_secondary_indexes)] {
             for index in indexes {
@@ -127,29 +128,29 @@ impl CreateTable {
                 let mut projected: Vec<&str> = index.projection.non_key_attributes.iter().map(String::as_str).collect();
                 projected.sort_unstable();
                 let projection = index.projection.projection_type.as_deref().unwrap_or("ALL");
-                shape.insert(
+                properties.insert(
                     format!("{kind} index {}", index.index_name),
                     format!("{key} projecting {projection} {projected:?}"),
                 );
             }
         }
         if let Some(stream) = self.stream_specification.as_ref().filter(|stream| stream.stream_enabled) {
-            shape.insert("stream".to_owned(), stream.stream_view_type.clone().unwrap_or_default());
+            properties.insert("stream".to_owned(), stream.stream_view_type.clone().unwrap_or_default());
         }
-        shape
+        properties
     }
 }
 
-/// The same of a table that exists.
+/// The same properties of an existing table.
 #[must_use]
 pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<String, String> {
     let key = |keys: &[sdk::KeySchemaElement]| {
         key_text(keys.iter().map(|key| (key.key_type().as_str(), key.attribute_name())))
     };
-    let mut shape = BTreeMap::from([("key".to_owned(), key(table.key_schema()))]);
+    let mut properties = BTreeMap::from([("key".to_owned(), key(table.key_schema()))]);
     for attribute in table.attribute_definitions() {
         let name = format!("attribute {}", attribute.attribute_name());
-        shape.insert(name, attribute.attribute_type().as_str().to_owned());
+        properties.insert(name, attribute.attribute_type().as_str().to_owned());
     }
     let mut index =
         |kind: &str, name: Option<&str>, keys: &[sdk::KeySchemaElement], projection: Option<&sdk::Projection>| {
@@ -159,7 +160,7 @@ pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<
             let mut projected: Vec<&str> = projected.iter().map(String::as_str).collect();
             projected.sort_unstable();
             let text = format!("{} projecting {kind_of} {projected:?}", key(keys));
-            shape.insert(format!("{kind} index {}", name.unwrap_or_default()), text);
+            properties.insert(format!("{kind} index {}", name.unwrap_or_default()), text);
         };
     for description in table.global_secondary_indexes() {
         index("global", description.index_name(), description.key_schema(), description.projection());
@@ -169,12 +170,12 @@ pub(super) fn compared_properties_of(table: &sdk::TableDescription) -> BTreeMap<
     }
     if let Some(stream) = table.stream_specification().filter(|stream| stream.stream_enabled()) {
         let view = stream.stream_view_type().map_or("", |view| view.as_str());
-        shape.insert("stream".to_owned(), view.to_owned());
+        properties.insert("stream".to_owned(), view.to_owned());
     }
-    shape
+    properties
 }
 
-/// What differs, one line each: `key: HASH a, but the table has HASH b`.
+/// One line per difference: `key: the template has HASH a, the table has HASH b`.
 #[must_use]
 pub(super) fn differences(wanted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<String> {
     let missing = "nothing".to_owned();
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_says_what_the_template_says() {
+    fn the_request_has_the_properties_of_the_template() {
         let input = serde_json::from_value::<CreateTable>(body()).expect("a table").to_input().expect("complete");
         assert_eq!(input.table_name(), Some("t"));
         assert_eq!(input.billing_mode(), Some(&sdk::BillingMode::PayPerRequest));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_table_has_no_differences_and_another_key_or_index_is_named() {
+    fn only_differing_keys_and_indexes_are_listed() {
         assert_eq!(differences(&compared_properties(body()), &compared_properties(body())), [""; 0]);
         let mut other = body();
         other["KeySchema"][0]["AttributeName"] = json!("b");
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_property_is_refused() {
+    fn an_unknown_property_is_rejected() {
         let mut unknown = body();
         unknown["Surprise"] = json!(1);
         assert!(serde_json::from_value::<CreateTable>(unknown).is_err());

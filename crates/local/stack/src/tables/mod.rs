@@ -1,4 +1,4 @@
-//! Makes the template's tables, once: a table that is there already must be the one that the template means.
+//! Creates the template's tables. A table that exists must match the template.
 
 mod definition;
 
@@ -13,53 +13,55 @@ use aws_sdk_dynamodb::types::{
 use crate::stack::Table;
 use definition::CreateTable;
 
-/// How often a table is asked whether it is active; the real service takes some seconds, an engine here none.
+/// How often to check whether a table is active; on AWS it takes some seconds, here it is
+/// immediate.
 const ACTIVE_POLLS_MAX: u32 = 120;
 
-/// Pause between these.
+/// Pause between these checks.
 const ACTIVE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Why a table is not ready.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The template's definition is not one that `CreateTable` takes.
+    /// `CreateTable` does not accept the template's definition.
     #[error("table {table}: {problem}")]
     Definition {
-        /// Its name.
+        /// The table's name.
         table: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A table of that name exists and is another one.
+    /// A table of this name exists with other properties.
     #[error(
-        "table {table} exists, but is not the one of the template:\n  {}\nDelete it, or start with another data folder (--data-dir).",
+        "table {table} exists and differs from the template:\n  {}\nDelete it, or start with another data folder (--data-dir).",
         .differences.join("\n  ")
     )]
     Differs {
-        /// Its name.
+        /// The table's name.
         table: String,
-        /// What differs, one line each.
+        /// One line per difference.
         differences: Vec<String>,
     },
-    /// DynamoDB refused or did not answer.
+    /// DynamoDB refused the call or did not respond.
     #[error("table {table}: {operation}: {problem}")]
     Call {
-        /// Its name.
+        /// The table's name.
         table: String,
         /// The API's operation.
         operation: &'static str,
-        /// DynamoDB's words.
+        /// DynamoDB's error.
         problem: String,
     },
-    /// It did not become active in time.
+    /// The table did not become active in time.
     #[error("table {table} did not become active")]
     NotActive {
-        /// Its name.
+        /// The table's name.
         table: String,
     },
 }
 
-/// Makes a table that is missing, with its indexes, stream, TTL and recovery setting, and gives its stream's ARN.
+/// Creates a missing table with its indexes and stream, sets TTL and recovery, and returns the
+/// stream's ARN.
 ///
 /// # Errors
 /// [`TableError`].
@@ -88,7 +90,7 @@ pub async fn ensure(client: &Client, table: &Table) -> Result<Option<String>, Ta
                 .set_global_secondary_indexes(input.global_secondary_indexes)
                 .set_local_secondary_indexes(input.local_secondary_indexes)
                 .set_stream_specification(input.stream_specification);
-            request.send().await.map_err(|error| call("CreateTable", words(&error)))?;
+            request.send().await.map_err(|error| call("CreateTable", describe_error(&error)))?;
         }
     }
     let stream_arn = until_active(client, &table.name).await?.latest_stream_arn;
@@ -104,7 +106,7 @@ async fn describe(client: &Client, name: &str) -> Result<Option<TableDescription
         Ok(answer) => Ok(answer.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
         Err(error) => {
-            let problem = words(&error);
+            let problem = describe_error(&error);
             Err(TableError::Call { table: name.to_owned(), operation: "DescribeTable", problem })
         }
     }
@@ -124,7 +126,8 @@ async fn until_active(client: &Client, name: &str) -> Result<TableDescription, T
 
 async fn set_ttl(client: &Client, table: &Table) -> Result<(), String> {
     let Some(attribute) = &table.ttl_attribute else { return Ok(()) };
-    let found = client.describe_time_to_live().table_name(&table.name).send().await.map_err(|error| words(&error))?;
+    let found =
+        client.describe_time_to_live().table_name(&table.name).send().await.map_err(|error| describe_error(&error))?;
     let found = found.time_to_live_description;
     let status = found.as_ref().and_then(|found| found.time_to_live_status.clone());
     if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
@@ -135,10 +138,10 @@ async fn set_ttl(client: &Client, table: &Table) -> Result<(), String> {
     let specification = TimeToLiveSpecification::builder().enabled(true).attribute_name(attribute).build();
     let specification = specification.map_err(|error| error.to_string())?;
     let request = client.update_time_to_live().table_name(&table.name).time_to_live_specification(specification);
-    request.send().await.map(drop).map_err(|error| words(&error))
+    request.send().await.map(drop).map_err(|error| describe_error(&error))
 }
 
-/// An engine without this API loses nothing that matters on one machine, so a refusal is only told.
+/// Some engines lack this API, which has no effect on one machine, so an error is only logged.
 async fn set_recovery(client: &Client, table: &Table) {
     let Ok(specification) = PointInTimeRecoverySpecification::builder().point_in_time_recovery_enabled(true).build()
     else {
@@ -146,11 +149,11 @@ async fn set_recovery(client: &Client, table: &Table) {
     };
     let request = client.update_continuous_backups().table_name(&table.name);
     if let Err(error) = request.point_in_time_recovery_specification(specification).send().await {
-        tracing::warn!("table {}: point-in-time recovery was not set: {}", table.name, words(&error));
+        tracing::warn!("table {}: point-in-time recovery was not set: {}", table.name, describe_error(&error));
     }
 }
 
-fn words<E, R>(error: &aws_sdk_dynamodb::error::SdkError<E, R>) -> String
+fn describe_error<E, R>(error: &aws_sdk_dynamodb::error::SdkError<E, R>) -> String
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     R: std::fmt::Debug + Send + Sync + 'static,

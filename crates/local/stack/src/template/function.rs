@@ -15,14 +15,14 @@ const TIMEOUT_DEFAULT: Duration = Duration::from_secs(3);
 const TIMEOUT_S_MAX: i64 = 900;
 const CONCURRENCY_MAX: i64 = 1_000_000;
 
-/// Names that Lambda keeps for itself, so that a template cannot set them.
+/// Variables that Lambda reserves, so that a template cannot set them.
 const RESERVED_VARIABLES: [&str; 5] =
     ["_HANDLER", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
-/// Prefix of more of them.
+/// Prefix of further reserved variables.
 const RESERVED_PREFIX: &str = "AWS_LAMBDA_";
 
-/// What has no effect on one machine.
+/// Properties without effect on one machine.
 const CLOUD_ONLY: [&str; 19] = [
     "Architectures",
     "AssumeRolePolicyDocument",
@@ -51,7 +51,10 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     let runtime = properties.text("Runtime").unwrap_or_default();
     if !runtime.starts_with("provided.") {
         let place = properties.raw("Runtime").unwrap_or(resource);
-        properties.resolver.problems.at(place, "only binaries can be run here: Runtime has to be provided.al2023");
+        properties
+            .resolver
+            .problems
+            .at(place, "only binaries can run on this machine: Runtime must be provided.al2023");
     }
     let binary = binary(resource, properties);
     let mut function = Function {
@@ -78,7 +81,7 @@ pub(super) fn read(id: &str, resource: &Node, properties: &Properties<'_>) -> Op
     Some(function)
 }
 
-/// The binary that `cargo lambda` builds: it is named in the metadata that `sam build` reads too.
+/// The binary that `cargo lambda` builds, named in the metadata that `sam build` also reads.
 fn binary(resource: &Node, properties: &Properties<'_>) -> Option<String> {
     let metadata = resource.get("Metadata");
     let binary = metadata.and_then(|metadata| metadata.get("BuildProperties")?.get("Binary"));
@@ -93,19 +96,19 @@ fn binary(resource: &Node, properties: &Properties<'_>) -> Option<String> {
 fn environment(properties: &Properties<'_>) -> BTreeMap<String, String> {
     let Some(environment) = properties.map("Environment") else { return BTreeMap::new() };
     let node = environment.node.clone();
-    // Each variable is worked out on its own, so that the error of one names its line.
+    // Resolve each variable separately, so that an error names its line.
     let variables = environment.raw("Variables").cloned();
     environment.finish("an environment", &[]);
     let Some(variables) = variables.filter(|variables| variables.intrinsic().is_none()) else {
         if node.get("Variables").is_some() {
-            properties.resolver.problems.at(&node, "Variables is a map of names and values");
+            properties.resolver.problems.at(&node, "Variables must be a map of names and values");
         }
         return BTreeMap::new();
     };
     let mut environment = BTreeMap::new();
     for (name, value) in variables.entries() {
         if RESERVED_VARIABLES.contains(&name.as_str()) || name.starts_with(RESERVED_PREFIX) {
-            properties.resolver.problems.at(value, format!("Lambda keeps the variable {name} for itself"));
+            properties.resolver.problems.at(value, format!("Lambda reserves the variable {name}"));
         }
         if let Some(text) = properties.resolver.text(value) {
             environment.insert(name.clone(), text);
@@ -129,7 +132,7 @@ fn add_event(function: &mut Function, id: &str, event: &Node, properties: &Prope
         "" => {}
         other => resolver.problems.at(
             event,
-            format!("events of type {other} have no local part; HttpApi, DynamoDB, Schedule and ScheduleV2 have"),
+            format!("events of type {other} are not supported on this machine; HttpApi, DynamoDB, Schedule and ScheduleV2 are"),
         ),
     }
 }

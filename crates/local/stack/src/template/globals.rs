@@ -1,15 +1,16 @@
-//! `Globals`: what functions and HTTP APIs share, merged into each as SAM does it.
+//! `Globals`: the shared properties of functions and HTTP APIs, merged into each as SAM does.
 
 use super::problems::Problems;
 use super::resources;
 use super::yaml::{Node, NodeKind};
 
-/// The template with its `Globals` merged into its resources. The section itself stays, for what SAM makes out of it.
+/// The template with `Globals` merged into its resources. The section stays, because the implicit
+/// API uses it.
 pub(super) fn merge(root: &Node, problems: &Problems) -> Node {
     let Some(globals) = root.get("Globals") else { return root.clone() };
     for (name, section) in globals.entries() {
         if !matches!(name.as_str(), "Function" | "HttpApi") {
-            problems.at(section, format!("Globals of {name} are not understood here"));
+            problems.at(section, format!("Globals of {name} are not supported on this machine"));
         }
     }
     let sections = root.entries().iter().map(|(name, section)| {
@@ -41,10 +42,10 @@ fn with_properties(resource: &Node, shared: &Node) -> Node {
     resource.with(NodeKind::Map(entries))
 }
 
-/// Maps are merged, lists are joined, and anything else is the resource's own.
+/// Merges maps and joins lists; any other value is the resource's own.
 fn overlay(shared: &Node, own: &Node) -> Node {
     match (&shared.kind, &own.kind) {
-        // An intrinsic is one value, though it is written as a map.
+        // An intrinsic function is one value, although it is written as a map.
         _ if shared.intrinsic().is_some() || own.intrinsic().is_some() => own.clone(),
         (NodeKind::Map(below), NodeKind::Map(above)) => {
             let mut entries = above.clone();

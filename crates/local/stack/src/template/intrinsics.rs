@@ -1,4 +1,4 @@
-//! Intrinsic functions: what a value is once its `Ref`s, `Sub`s and conditions are worked out.
+//! Intrinsic functions: resolves `Ref`, `Sub`, conditions and others to values.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,18 +11,19 @@ use super::problems::Problems;
 use super::yaml::{Node, NodeKind};
 use super::{parameters, resources};
 
-/// Functions that CloudFormation has, and that have no meaning on one machine; properties for the cloud alone may use them.
+/// CloudFormation functions that have no meaning on one machine. Properties that only AWS uses may
+/// contain them.
 const CLOUD_FUNCTIONS: [&str; 6] =
     ["Fn::ImportValue", "Fn::GetAZs", "Fn::Cidr", "Fn::Length", "Fn::ToJsonString", "Fn::Transform"];
 
-/// Functions that are worked out here.
+/// The functions that are resolved here.
 const FUNCTIONS: [&str; 9] =
     ["Ref", "Fn::Sub", "Fn::GetAtt", "Fn::If", "Fn::Join", "Fn::Select", "Fn::Split", "Fn::FindInMap", "Fn::Base64"];
 
-/// Functions of conditions.
+/// The functions of conditions.
 const CONDITION_FUNCTIONS: [&str; 5] = ["Fn::Equals", "Fn::And", "Fn::Or", "Fn::Not", "Condition"];
 
-/// What names mean in one template.
+/// The values of names in one template.
 #[derive(Debug)]
 pub(super) struct Resolver<'a> {
     pub(super) problems: &'a Problems,
@@ -30,14 +31,14 @@ pub(super) struct Resolver<'a> {
     conditions: &'a [(String, Node)],
     mappings: &'a [(String, Node)],
     pub(super) resources: &'a [(String, Node)],
-    /// Logical ids that SAM adds to those of the template.
+    /// Logical ids that SAM adds to the template.
     generated: BTreeSet<String>,
-    /// What is being worked out, to notice a circle.
+    /// The names that are being resolved, to detect a cycle.
     under_way: RefCell<Vec<String>>,
 }
 
 impl<'a> Resolver<'a> {
-    /// The meaning of names in the template `root`.
+    /// A resolver for the template `root`.
     pub(super) fn new(root: &'a Node, given: &BTreeMap<String, String>, problems: &'a Problems) -> Self {
         let section = |name: &str| root.get(name).map(Node::entries).unwrap_or_default();
         Self {
@@ -51,7 +52,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The value without intrinsics; `None` when it is `AWS::NoValue`, or when it is wrong and that has been noted.
+    /// The value without intrinsic functions; `None` for `AWS::NoValue`, or after an error, which
+    /// is then recorded.
     pub(super) fn resolve(&self, node: &Node) -> Option<Node> {
         if let Some((function, argument)) = node.intrinsic() {
             return self.call(node, function, argument);
@@ -63,7 +65,7 @@ impl<'a> Resolver<'a> {
             NodeKind::Map(entries) => {
                 let stray = entries.iter().find(|(name, _)| name.starts_with("Fn::"));
                 if let Some((name, stray)) = stray {
-                    self.problems.at(stray, format!("{name} has to stand alone in its map"));
+                    self.problems.at(stray, format!("{name} must be the only entry of its map"));
                     return None;
                 }
                 let entries = entries.iter().filter_map(|(name, value)| Some((name.clone(), self.resolve(value)?)));
@@ -73,13 +75,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The value as text; notes it when it is not one.
+    /// The value as text; records an error if it is not text.
     pub(super) fn text(&self, node: &Node) -> Option<String> {
         let resolved = self.resolve(node)?;
         match (&resolved.kind, resolved.as_text()) {
             (_, Some(text)) => Some(text.to_owned()),
             (NodeKind::StreamOf(table), _) => {
-                self.problems.at(node, format!("the ARN of {table}'s stream is known only once the table is made; it can be used as the Stream of an event, not as text"));
+                self.problems.at(node, format!("the ARN of {table}'s stream is known only after the table is created; use it only as the Stream of an event, not as text"));
                 None
             }
             _ => {
@@ -89,7 +91,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether the condition of that name holds; notes it when there is none.
+    /// Whether the named condition holds; records an error if it does not exist.
     pub(super) fn holds(&self, name: &str, place: &Node) -> bool {
         let Some((_, condition)) = self.conditions.iter().find(|(other, _)| other == name) else {
             self.problems.at(place, format!("there is no condition {name}"));
@@ -98,8 +100,8 @@ impl<'a> Resolver<'a> {
         self.guarded(&format!("condition {name}"), place, || self.test(condition)).flatten().unwrap_or(false)
     }
 
-    /// Notes unknown functions and references to what is not there, without working anything out: for what only the cloud
-    /// uses.
+    /// Records unknown functions and invalid references without resolving values, for properties
+    /// that only AWS uses.
     pub(super) fn scan(&self, node: &Node) {
         match node.intrinsic() {
             Some(("Ref", target)) => self.scan_reference(target, target.as_text().unwrap_or_default()),
@@ -112,7 +114,7 @@ impl<'a> Resolver<'a> {
             Some((name, argument)) => {
                 let known = [FUNCTIONS.as_slice(), &CLOUD_FUNCTIONS, &CONDITION_FUNCTIONS].concat();
                 if !known.contains(&name) {
-                    self.problems.at(node, format!("{name} is not a function that is known here"));
+                    self.problems.at(node, format!("{name} is not a known function"));
                 }
                 if name == "Fn::If"
                     && let Some(condition) = argument.items().and_then(<[Node]>::first)
@@ -128,7 +130,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether a resource of that logical id is in the template or added by SAM.
+    /// Whether the template has a resource with this logical id, or SAM adds one.
     pub(super) fn is_resource(&self, name: &str) -> bool {
         self.generated.contains(name) || self.resources.iter().any(|(other, _)| other == name)
     }
@@ -167,7 +169,7 @@ impl<'a> Resolver<'a> {
                     return self.wrong(argument, "If takes a condition and two values");
                 };
                 let holds = self.holds(condition.as_text().unwrap_or_default(), condition);
-                // The other side is looked through too: a mistake there would show on another stage only.
+                // Check the unused side too: an error in it would appear only on another stage.
                 self.scan(if holds { no } else { yes });
                 self.resolve(if holds { yes } else { no })
             }
@@ -210,7 +212,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             "Fn::Base64" => Some(node.text(STANDARD.encode(self.text(argument)?))),
-            name => self.wrong(node, &format!("{name} cannot be worked out on this machine")),
+            name => self.wrong(node, &format!("{name} cannot be resolved on this machine")),
         }
     }
 
@@ -245,7 +247,7 @@ impl<'a> Resolver<'a> {
         self.wrong(node, &format!("{table} is not a table with a StreamSpecification"))
     }
 
-    /// What `value` makes of a resource of the template, given its type.
+    /// Resolves a resource of the template with `value`, which gets its type.
     fn resource(
         &self,
         node: &Node,
@@ -254,7 +256,7 @@ impl<'a> Resolver<'a> {
     ) -> Option<Node> {
         let Some((_, resource)) = self.resources.iter().find(|(other, _)| other == name) else {
             return if self.generated.contains(name) {
-                self.wrong(node, &format!("{name}, which SAM makes, has no value on this machine"))
+                self.wrong(node, &format!("{name}, which SAM generates, has no value on this machine"))
             } else {
                 self.wrong(node, &format!("{name:?} is neither a parameter nor a resource"))
             };
@@ -262,12 +264,12 @@ impl<'a> Resolver<'a> {
         if let Some(condition) = resource.get("Condition")
             && !self.holds(condition.as_text().unwrap_or_default(), condition)
         {
-            return self.wrong(node, &format!("{name} is not made, because its condition does not hold"));
+            return self.wrong(node, &format!("{name} is not created, because its condition does not hold"));
         }
         let kind = resource.get("Type").and_then(Node::as_text).unwrap_or_default();
         match self.guarded(&format!("resource {name}"), node, || value(self, kind, resource))? {
             Some(value) => Some(node.text(value)),
-            None => self.wrong(node, &format!("this of {name} ({kind}) has no value on this machine")),
+            None => self.wrong(node, &format!("this reference to {name} ({kind}) has no value on this machine")),
         }
     }
 
@@ -314,12 +316,12 @@ impl<'a> Resolver<'a> {
             _ => return self.wrong(node, "expected one of Equals, And, Or, Not or Condition"),
         };
         if result.is_none() {
-            self.problems.at(argument, format!("{function} does not take this"));
+            self.problems.at(argument, format!("{function} does not accept this argument"));
         }
         result
     }
 
-    /// Works `what` out, unless that is under way already: then the template goes round in a circle.
+    /// Runs `work`, unless `what` is being resolved already: then the template has a cycle.
     fn guarded<T>(&self, what: &str, place: &Node, work: impl FnOnce() -> T) -> Option<T> {
         if self.under_way.borrow().iter().any(|other| other == what) {
             return self.wrong(place, &format!("{what} refers to itself"));
@@ -336,7 +338,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Resource and attribute of a `GetAtt`, in either of its forms.
+/// Resource and attribute of a `GetAtt`, in either form.
 fn attribute(argument: &Node) -> Option<(String, String)> {
     if let Some([resource, attribute]) = argument.items() {
         return Some((resource.as_text()?.to_owned(), attribute.as_text()?.to_owned()));
@@ -345,12 +347,12 @@ fn attribute(argument: &Node) -> Option<(String, String)> {
     Some((resource.to_owned(), attribute.to_owned()))
 }
 
-/// A part of a `Sub`'s string.
+/// A piece of a `Sub`'s string.
 enum Piece<'a> {
     Text(&'a str),
     /// `${Name}`.
     Variable(&'a str),
-    /// `${!Name}`, which stands for `${Name}` itself.
+    /// `${!Name}`, which means the text `${Name}`.
     Literal(&'a str),
 }
 

@@ -1,8 +1,9 @@
 //! Reads a SAM template into a [`Stack`].
 //!
-//! The template is the one place where tables, functions, routes and mappings are declared, so this reader leaves nothing
-//! out in silence: what it does not understand is an error with line and path, and so is a reference to what is not there.
-//! What concerns the cloud alone is on explicit lists, and looked through for mistakes all the same.
+//! Tables, functions, routes and mappings are declared only in the template. Therefore the reader
+//! ignores nothing silently: an unsupported part is an error with line and path, and so is a
+//! reference to a missing name. Properties that only AWS uses are on explicit lists; they are
+//! checked for errors too.
 
 mod function;
 mod globals;
@@ -43,16 +44,16 @@ const STACK_NAME: &str = "tidemark-local";
 const STACK_ID: &str =
     "arn:aws:cloudformation:us-east-1:000000000000:stack/tidemark-local/00000000-0000-0000-0000-000000000000";
 
-/// The one transform that is understood.
+/// The only supported transform.
 const SERVERLESS_TRANSFORM: &str = "AWS::Serverless-2016-10-31";
 
-/// Attributes of a resource that have no meaning here beyond being right.
+/// Attributes of a resource that are only checked for errors here.
 const RESOURCE_CLOUD_ONLY: [&str; 4] = ["DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy", "CreationPolicy"];
 
-/// What the template `yaml` declares, with `parameters` in place of its defaults.
+/// The content of the template `yaml`, with `parameters` in place of its defaults.
 ///
 /// # Errors
-/// Everything in it that is not understood, at once.
+/// All problems of the template at once.
 pub fn read(yaml: &str, parameters: &BTreeMap<String, String>) -> Result<Stack, TemplateError> {
     let root = yaml::parse(yaml)?;
     let problems = Problems::default();
@@ -74,7 +75,7 @@ fn sections(root: &Node, resolver: &Resolver<'_>) {
                 resolver.holds(name, condition);
             }),
             "Globals" | "Outputs" => resolver.scan(section),
-            _ => resolver.problems.at(section, format!("{name} is not understood here")),
+            _ => resolver.problems.at(section, format!("the section {name} is not supported on this machine")),
         }
     }
     if root.get("Resources").is_none_or(|resources| resources.entries().is_empty()) {
@@ -97,9 +98,10 @@ fn stack(root: &Node, resolver: &Resolver<'_>) -> Stack {
         match resources::support(kind) {
             ResourceSupport::Local => local((&mut stack, &mut sockets, &mut policies), id, kind, resource, resolver),
             ResourceSupport::Cloud => resolver.scan(resource),
-            ResourceSupport::Unknown => resolver
-                .problems
-                .at(resource, format!("{kind} has no local part, and is not on the list of what only the cloud needs")),
+            ResourceSupport::Unknown => resolver.problems.at(
+                resource,
+                format!("{kind} is not supported on this machine, and not on the list of types that only AWS needs"),
+            ),
         }
     }
     http_api::implicit(root, resolver, &mut stack);

@@ -1,4 +1,4 @@
-//! Parameters: what the caller gives, or the default, checked as CloudFormation checks it.
+//! Parameters: the given value or the default, checked as CloudFormation checks it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::problems::Problems;
 use super::yaml::{Node, NodeKind, number};
 
-/// What a parameter's declaration may say; the last two are for people.
+/// The allowed members of a parameter's declaration; the last two are for people.
 const MEMBERS: [&str; 12] = [
     "Type",
     "Default",
@@ -24,7 +24,7 @@ const MEMBERS: [&str; 12] = [
     "Label",
 ];
 
-/// The values of a template's parameters, as nodes that stand where each is declared.
+/// The values of a template's parameters, as nodes at the positions of their declarations.
 pub(super) fn values(
     declared: Option<&Node>,
     given: &BTreeMap<String, String>,
@@ -33,7 +33,7 @@ pub(super) fn values(
 ) -> BTreeMap<String, Node> {
     let declared = declared.map(Node::entries).unwrap_or_default();
     for name in given.keys().filter(|name| !declared.iter().any(|(other, _)| other == *name)) {
-        problems.at(root, format!("the parameter {name} is given, but the template declares none of that name"));
+        problems.at(root, format!("the parameter {name} is given, but the template does not declare it"));
     }
     declared
         .iter()
@@ -55,7 +55,7 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
         (Some(text), _) => (declaration, text.clone()),
         (None, Some(default)) => (default, default.as_text().unwrap_or_default().to_owned()),
         (None, None) => {
-            problems.at(declaration, format!("the parameter {name} has no default, and none is given"));
+            problems.at(declaration, format!("the parameter {name} has no default and needs a value"));
             return None;
         }
     };
@@ -75,7 +75,7 @@ fn value(name: &str, declaration: &Node, given: Option<&String>, problems: &Prob
         Some(other) => {
             problems.at(
                 declaration,
-                format!("parameters of type {other} cannot be read here; String, Number or CommaDelimitedList can"),
+                format!("parameters of type {other} are not supported on this machine; String, Number and CommaDelimitedList are"),
             );
             None
         }
@@ -94,11 +94,11 @@ fn check(declaration: &Node, place: &Node, text: &str, problems: &Problems) {
         problems.at(place, format!("{text:?} is not one of {}", list.join(", ")));
     }
     if let Some(pattern) = declaration.get("AllowedPattern") {
-        // The whole value has to match, whether or not the pattern is anchored.
+        // The whole value must match, even if the pattern is not anchored.
         match Regex::new(&format!("^(?:{})$", pattern.as_text().unwrap_or_default())) {
             Ok(regex) if regex.is_match(text) => {}
             Ok(_) => problems.at(place, format!("{text:?} does not match {}", pattern.as_text().unwrap_or_default())),
-            Err(error) => problems.at(pattern, format!("not a regular expression that can be read here: {error}")),
+            Err(error) => problems.at(pattern, format!("invalid or unsupported regular expression: {error}")),
         }
     }
     let bound =
@@ -119,7 +119,7 @@ fn check(declaration: &Node, place: &Node, text: &str, problems: &Problems) {
     }
 }
 
-/// The value that CloudFormation gives a pseudo parameter on this machine.
+/// The value of a pseudo parameter on this machine.
 pub(super) fn pseudo(name: &str) -> Option<Value> {
     let value = match name {
         "AWS::Region" => crate::arn::REGION,

@@ -1,6 +1,6 @@
-//! `AWS::IAM::Role` and `AWS::IAM::ManagedPolicy`: what functions may do.
+//! `AWS::IAM::Role` and `AWS::IAM::ManagedPolicy`: the permissions of functions.
 //!
-//! A statement that is not understood here would be enforced in the cloud alone, so it is an error, as everything else is.
+//! An unsupported statement is an error: otherwise only AWS would enforce it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::yaml::{Node, NodeKind};
 use crate::policies::{FROM_ADDRESS, LEADING_KEYS};
 use crate::stack::{Condition, Function, Quantifier, Role, Statement, Test};
 
-/// What concerns the cloud alone.
+/// Properties that only AWS uses.
 const ROLE_CLOUD_ONLY: [&str; 7] = [
     "AssumeRolePolicyDocument",
     "Description",
@@ -23,17 +23,17 @@ const ROLE_CLOUD_ONLY: [&str; 7] = [
 ];
 const POLICY_CLOUD_ONLY: [&str; 3] = ["Description", "ManagedPolicyName", "Path"];
 
-/// Condition keys that calls have here.
+/// The condition keys that calls have here.
 const KEYS: [&str; 2] = [LEADING_KEYS, FROM_ADDRESS];
 
-/// Roles and managed policies as they come along in the template.
+/// The roles and managed policies that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct PolicyParts {
-    /// Each with the ARNs of its managed policies, and where those stand.
+    /// Each role with the ARNs of its managed policies, and the positions of these ARNs.
     roles: Vec<(Role, Vec<(String, Node)>)>,
     /// By ARN.
     managed: BTreeMap<String, Vec<Statement>>,
-    /// ARNs of functions' roles, and where those stand.
+    /// The ARNs of the functions' roles, and the positions of these ARNs.
     wanted: Vec<(String, Node)>,
 }
 
@@ -67,12 +67,12 @@ impl PolicyParts {
         }
     }
 
-    /// Notes that a function wants a role.
+    /// Records the role of a function.
     pub(super) fn want(&mut self, function: &Function, place: &Node) {
         self.wanted.extend(function.role.clone().map(|role| (role, place.clone())));
     }
 
-    /// The roles, each with what its managed policies add.
+    /// The roles, with the statements of their managed policies.
     pub(super) fn assemble(self, resolver: &Resolver<'_>) -> Vec<Role> {
         let Self { roles, managed, wanted } = self;
         for (arn, place) in &wanted {
@@ -93,7 +93,7 @@ impl PolicyParts {
     }
 }
 
-/// The statements of the `PolicyDocument` among the properties.
+/// The statements of a `PolicyDocument`.
 fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
     let resolver = properties.resolver;
     let Some(document) = properties.raw("PolicyDocument") else {
@@ -108,7 +108,10 @@ fn document(policy: &str, properties: &Properties<'_>) -> Vec<Statement> {
 
 fn statement(policy: &str, properties: &Properties<'_>) -> Statement {
     if let Some(effect) = properties.required("Effect").filter(|effect| effect != "Allow") {
-        properties.resolver.problems.at(&properties.node, format!("Effect is Allow here, not {effect}"));
+        properties
+            .resolver
+            .problems
+            .at(&properties.node, format!("only Effect Allow is supported on this machine, not {effect}"));
     }
     let conditions = properties.raw("Condition").map(|node| conditions(properties.resolver, node));
     let statement = Statement {
@@ -122,7 +125,7 @@ fn statement(policy: &str, properties: &Properties<'_>) -> Statement {
     statement
 }
 
-/// A string, or a list of them, that has to be there.
+/// A required string, or a required list of strings.
 fn one_or_more(properties: &Properties<'_>, name: &str) -> Vec<String> {
     let Some(node) = properties.raw(name) else {
         properties.resolver.problems.at(&properties.node, format!("{name} is missing"));
@@ -136,7 +139,7 @@ fn texts(resolver: &Resolver<'_>, node: &Node) -> Vec<String> {
     items.iter().filter_map(|item| text(resolver, item)).collect()
 }
 
-/// The text, or the ARNs of a table's streams, of which each table has one at a time.
+/// The text; for a table's stream, an ARN that matches any stream of the table.
 fn text(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
     let resolved = resolver.resolve(node)?;
     let NodeKind::StreamOf(table) = &resolved.kind else { return resolver.text(&resolved) };
@@ -149,12 +152,12 @@ fn conditions(resolver: &Resolver<'_>, node: &Node) -> Vec<Condition> {
     let mut conditions = Vec::new();
     for (name, keys) in node.entries() {
         let Some((quantifier, test)) = operator(name) else {
-            resolver.problems.at(keys, format!("the condition operator {name} is not known here"));
+            resolver.problems.at(keys, format!("the condition operator {name} is not supported on this machine"));
             continue;
         };
         for (key, values) in keys.entries() {
             if !KEYS.contains(&key.as_str()) {
-                resolver.problems.at(values, format!("the condition key {key} is not known here"));
+                resolver.problems.at(values, format!("the condition key {key} is not supported on this machine"));
             }
             conditions.push(Condition { key: key.clone(), quantifier, test, values: texts(resolver, values) });
         }

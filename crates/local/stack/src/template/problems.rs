@@ -1,28 +1,28 @@
-//! What is wrong with a template, and where.
+//! The problems of a template, with their positions.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use super::yaml::Node;
 
-/// Everything that is wrong with a template; reading goes on after each, so that one run shows all.
+/// All problems of a template. Reading continues after each, so that one run shows all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the template cannot be run:\n{}", list(.problems))]
 pub struct TemplateError {
-    /// At least one, in the order of their lines.
+    /// At least one, sorted by line.
     pub problems: Vec<TemplateProblem>,
 }
 
-/// One thing that is wrong.
+/// One problem of a template.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TemplateProblem {
     /// Line in the file, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The way to it: `Resources.ClicksTable.Properties.TableName`.
+    /// The path of the value: `Resources.ClicksTable.Properties.TableName`.
     pub path: String,
-    /// What is wrong, and where it helps, what would be right.
+    /// The problem, and a correct value if that helps.
     pub message: String,
 }
 
@@ -45,14 +45,15 @@ fn list(problems: &[TemplateProblem]) -> String {
 pub(super) struct Problems(RefCell<Vec<TemplateProblem>>);
 
 impl Problems {
-    /// Notes what is wrong at `node`.
+    /// Records a problem at `node`.
     pub(super) fn at(&self, node: &Node, message: impl Into<String>) {
         let problem =
             TemplateProblem { line: node.line, column: node.column, path: node.path.clone(), message: message.into() };
         self.0.borrow_mut().push(problem);
     }
 
-    /// The end: what was read, if nothing was wrong. A value from `Globals` is read once a function; its problem counts once.
+    /// Returns `read` if there were no problems. A value from `Globals` is read once per function,
+    /// so its problem is reported once.
     pub(super) fn finish<T>(self, read: T) -> Result<T, TemplateError> {
         let mut problems = self.0.into_inner();
         problems.sort();

@@ -1,4 +1,5 @@
-//! A map whose every entry has to be understood: used, known to concern the cloud alone, or an error.
+//! A map in which every entry must be read, be on the list of entries that only AWS uses, or is an
+//! error.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use super::intrinsics::Resolver;
 use super::yaml::{Node, NodeKind, number};
 
-/// A map under reading.
+/// A map that is being read.
 #[derive(Debug)]
 pub(super) struct Properties<'a> {
     pub(super) resolver: &'a Resolver<'a>,
@@ -19,7 +20,7 @@ pub(super) struct Properties<'a> {
 }
 
 impl<'a> Properties<'a> {
-    /// The entries of `node`, which has to be a map.
+    /// The entries of `node`, which must be a map.
     pub(super) fn new(resolver: &'a Resolver<'a>, node: &Node) -> Self {
         if !matches!(node.kind, NodeKind::Map(_)) {
             resolver.problems.at(node, format!("expected a map, found {}", node.describe()));
@@ -27,23 +28,23 @@ impl<'a> Properties<'a> {
         Self { resolver, node: node.clone(), used: RefCell::default() }
     }
 
-    /// The entry as it stands.
+    /// The entry without resolving it.
     pub(super) fn raw(&self, name: &str) -> Option<&Node> {
         self.used.borrow_mut().insert(name.to_owned());
         self.node.get(name)
     }
 
-    /// The entry, worked out.
+    /// The resolved entry.
     pub(super) fn get(&self, name: &str) -> Option<Node> {
         self.resolver.resolve(self.raw(name)?)
     }
 
-    /// The entry, which is a map itself.
+    /// An entry that is a map.
     pub(super) fn map(&self, name: &str) -> Option<Self> {
         Some(Self::new(self.resolver, &self.get(name)?))
     }
 
-    /// The entries of a list.
+    /// The items of an entry that is a list.
     pub(super) fn list(&self, name: &str) -> Vec<Node> {
         let Some(node) = self.get(name) else { return Vec::new() };
         match node.kind {
@@ -55,7 +56,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The strings of a list.
+    /// The strings of an entry that is a list.
     pub(super) fn texts(&self, name: &str) -> Vec<String> {
         self.list(name).iter().filter_map(|item| self.resolver.text(item)).collect()
     }
@@ -65,7 +66,7 @@ impl<'a> Properties<'a> {
         self.resolver.text(self.raw(name)?)
     }
 
-    /// A string that has to be there.
+    /// A required string.
     pub(super) fn required(&self, name: &str) -> Option<String> {
         if self.node.get(name).is_none() {
             self.resolver.problems.at(&self.node, format!("{name} is missing"));
@@ -83,7 +84,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A whole number within AWS's limits.
+    /// An integer within AWS's limits.
     pub(super) fn integer(&self, name: &str, limits: RangeInclusive<i64>) -> Option<i64> {
         let node = self.get(name)?;
         let value = node.as_text().and_then(number).as_ref().and_then(Value::as_i64);
@@ -92,22 +93,22 @@ impl<'a> Properties<'a> {
             _ => {
                 let found = node.as_text().unwrap_or_else(|| node.describe()).to_owned();
                 let (low, high) = limits.into_inner();
-                self.wrong(&node, format!("{name} is {low} to {high}, not {found}"))
+                self.wrong(&node, format!("{name} must be {low} to {high}, not {found}"))
             }
         }
     }
 
-    /// A whole number of that type, within AWS's limits.
+    /// An integer of the type `T`, within AWS's limits.
     pub(super) fn count<T: TryFrom<i64>>(&self, name: &str, limits: RangeInclusive<i64>) -> Option<T> {
         T::try_from(self.integer(name, limits)?).ok()
     }
 
-    /// A positive number.
+    /// A number of at least 0.
     pub(super) fn rate(&self, name: &str) -> Option<f64> {
         let node = self.get(name)?;
         match node.as_text().and_then(|text| text.parse::<f64>().ok()) {
             Some(value) if value.is_finite() && value >= 0.0 => Some(value),
-            _ => self.wrong(&node, format!("{name} is a number from 0 up")),
+            _ => self.wrong(&node, format!("{name} must be a number of at least 0")),
         }
     }
 
@@ -116,7 +117,8 @@ impl<'a> Properties<'a> {
         self.count::<u64>(name, limits).map(Duration::from_secs)
     }
 
-    /// Notes every entry that nobody has asked for, except those of `cloud_only`, which are looked through.
+    /// Records an error for every entry that was not read. Entries in `cloud_only` are only checked
+    /// for errors.
     pub(super) fn finish(&self, what: &str, cloud_only: &[&str]) {
         let used = self.used.borrow();
         for (name, value) in self.node.entries().iter().filter(|(name, _)| !used.contains(name)) {
@@ -128,14 +130,14 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// Notes what is wrong.
+    /// Records a problem.
     pub(super) fn wrong<T>(&self, place: &Node, message: impl Into<String>) -> Option<T> {
         self.resolver.problems.at(place, message);
         None
     }
 }
 
-/// The value as JSON, with the types that YAML gave it.
+/// The value as JSON, with its YAML types.
 pub(super) fn json(node: &Node) -> Value {
     match &node.kind {
         NodeKind::Scalar(_, value) => value.clone(),

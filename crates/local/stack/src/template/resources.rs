@@ -1,4 +1,4 @@
-//! The types of resources: which have a part on this machine, and what a reference to each gives.
+//! Resource types: the supported ones, and the values of references to them.
 
 use std::collections::BTreeSet;
 
@@ -19,23 +19,24 @@ pub(super) const SOCKET_RESPONSE: &str = "AWS::ApiGatewayV2::RouteResponse";
 pub(super) const SOCKET_ROUTE: &str = "AWS::ApiGatewayV2::Route";
 pub(super) const SOCKET_STAGE: &str = "AWS::ApiGatewayV2::Stage";
 
-/// The HTTP API that SAM makes for functions whose HTTP events name none.
+/// The HTTP API that SAM generates for functions whose HTTP events name none.
 pub const IMPLICIT_HTTP_API: &str = "ServerlessHttpApi";
 
-/// Types that exist in the cloud alone, and why nothing is missing here without them. What ends with colons is a prefix.
+/// Types that exist only on AWS, with the reason why this machine does not need them. A type that
+/// ends with colons is a prefix.
 const CLOUD_ONLY: [&str; 20] = [
     // Functions log to the terminal.
     "AWS::Logs::LogGroup",
     "AWS::Logs::MetricFilter",
     "AWS::Logs::ResourcePolicy",
-    // Nobody is on call for a laptop, and no metrics are kept to draw.
+    // Nobody is on call for a laptop, and the metrics are on a page of the stack.
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::CompositeAlarm",
     "AWS::CloudWatch::Dashboard",
     "AWS::SNS::Topic",
     "AWS::SNS::TopicPolicy",
     "AWS::SNS::Subscription",
-    // The page is served from its folder, on the API's own origin.
+    // The page is served from its folder, with the API's origin.
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
     "AWS::CloudFront::",
@@ -43,26 +44,26 @@ const CLOUD_ONLY: [&str; 20] = [
     "AWS::Budgets::Budget",
     "AWS::Route53::RecordSet",
     "AWS::CertificateManager::Certificate",
-    // Every change of the template is deployed by starting the stack.
+    // Starting the stack deploys every change of the template.
     "AWS::ApiGatewayV2::Deployment",
-    // Only functions are held to what they may do, by their roles; what calls them is the stack.
+    // Roles are enforced for functions only; the stack itself is the caller of functions.
     "AWS::Lambda::Permission",
     "AWS::SQS::QueuePolicy",
     "AWS::KMS::",
 ];
 
-/// What becomes of a resource of some type.
+/// How a resource type is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResourceSupport {
-    /// It has a part here.
+    /// It runs on this machine.
     Local,
-    /// It is looked through for mistakes, no more.
+    /// It is only checked for errors.
     Cloud,
-    /// Nobody has thought about it yet.
+    /// It is neither supported nor on the list.
     Unknown,
 }
 
-/// Where a resource of the type belongs.
+/// How a resource of this type is handled.
 pub(super) fn support(kind: &str) -> ResourceSupport {
     match kind {
         TABLE | FUNCTION | HTTP_API | SECRET | QUEUE | ROLE | MANAGED_POLICY => ResourceSupport::Local,
@@ -99,7 +100,8 @@ fn uses_implicit_api(events: &Node) -> bool {
     })
 }
 
-/// The physical name of a resource: the property that names it, or one made from its logical id, as CloudFormation does.
+/// The physical name of a resource: its name property, or a name derived from its logical id, as in
+/// CloudFormation.
 pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     let property = match kind {
         TABLE => "TableName",
@@ -116,7 +118,7 @@ pub(super) fn name(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Nod
     }
 }
 
-/// What `Ref` gives.
+/// The value of `Ref`.
 pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource: &Node) -> Option<String> {
     match kind {
         TABLE | FUNCTION | ROLE => name(resolver, id, kind, resource),
@@ -129,7 +131,7 @@ pub(super) fn reference(resolver: &Resolver<'_>, id: &str, kind: &str, resource:
     }
 }
 
-/// What `GetAtt` gives.
+/// The value of `GetAtt`.
 pub(super) fn attribute(
     resolver: &Resolver<'_>,
     id: &str,
@@ -147,7 +149,7 @@ pub(super) fn attribute(
         (SOCKET_API, "ApiId") => Some(id.to_owned()),
         (SOCKET_API, "ApiEndpoint") => Some(format!("wss://{}", arn::socket_domain(id))),
         (QUEUE, "QueueUrl") => reference(resolver, id, kind, resource),
-        // The six characters that Secrets Manager appends are random there, and the same every time here.
+        // Secrets Manager appends six random characters; here they are always the same.
         (SECRET, "Id") => Some(format!("arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{}-local1", name()?)),
         _ => None,
     }

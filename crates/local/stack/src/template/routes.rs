@@ -1,4 +1,4 @@
-//! `HttpApi` events: route keys as API Gateway has them.
+//! `HttpApi` events, converted to API Gateway's route keys.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::stack::{Route, Stack};
 /// The methods of a route.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "ANY"];
 
-/// The route for requests that match no other.
+/// The route for requests that match no other route.
 const DEFAULT_ROUTE: &str = "$default";
 
 /// Reads the route of an event.
@@ -19,7 +19,10 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
     let api = event.raw("ApiId").cloned();
     let (method, path) = (event.text("Method"), event.text("Path"));
     if let Some(version) = event.text("PayloadFormatVersion").filter(|version| version != "2.0") {
-        event.resolver.problems.at(&event.node, format!("payload format 2.0 is served here, not {version}"));
+        event
+            .resolver
+            .problems
+            .at(&event.node, format!("only payload format 2.0 is supported on this machine, not {version}"));
     }
     event.finish("an HttpApi event", &["RouteSettings", "TimeoutInMillis"]);
     let api = match api {
@@ -41,14 +44,13 @@ pub(super) fn read(event: &Properties<'_>) -> Option<Route> {
             format!("{method} {path}")
         }
         _ => {
-            return event
-                .wrong(&event.node, "Method and Path come together, or neither does: then it is the $default route");
+            return event.wrong(&event.node, "set both Method and Path, or neither for the $default route");
         }
     };
     Some(Route { api, route_key })
 }
 
-/// Notes routes that two events claim on one API.
+/// Records routes that two events of one API share.
 pub(super) fn check_duplicates(resolver: &Resolver<'_>, stack: &Stack) {
     let mut seen = BTreeMap::new();
     for function in &stack.functions {
@@ -58,7 +60,7 @@ pub(super) fn check_duplicates(resolver: &Resolver<'_>, stack: &Stack) {
             let place = resolver.resources.iter().find(|(id, _)| *id == function.logical_id).map(|(_, node)| node);
             let events = place.and_then(|place| place.get("Properties")?.get("Events"));
             if let Some(place) = events.or(place) {
-                resolver.problems.at(place, format!("the route {} leads to {first} already", route.route_key));
+                resolver.problems.at(place, format!("the route {} already leads to {first}", route.route_key));
             }
         }
     }
@@ -75,7 +77,7 @@ fn api_of(resolver: &Resolver<'_>, node: &Node) -> Option<String> {
 }
 
 fn check_path(path: &str) -> Result<(), String> {
-    let Some(inner) = path.strip_prefix('/') else { return Err("it begins with /".to_owned()) };
+    let Some(inner) = path.strip_prefix('/') else { return Err("it must begin with /".to_owned()) };
     let segments: Vec<&str> = inner.split('/').collect();
     let mut names = Vec::new();
     for (index, segment) in segments.iter().enumerate() {
@@ -85,7 +87,7 @@ fn check_path(path: &str) -> Result<(), String> {
         }
         let Some(variable) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
             if segment.contains(['{', '}']) {
-                return Err(format!("a variable is a whole segment, which {segment} is not"));
+                return Err(format!("a variable must be a whole segment, unlike {segment}"));
             }
             continue;
         };
@@ -97,14 +99,15 @@ fn check_path(path: &str) -> Result<(), String> {
             return Err(format!("{segment} does not name a variable"));
         }
         if names.contains(&name) {
-            return Err(format!("the variable {name} stands in it twice"));
+            return Err(format!("it contains the variable {name} twice"));
         }
         names.push(name);
     }
     Ok(())
 }
 
-/// The key with nameless variables: routes that differ in those alone match the same requests.
+/// The key without the names of its variables: routes that differ only in these names match the
+/// same requests.
 fn without_names(route_key: &str) -> String {
     let segments = route_key.split('/').map(|segment| match segment {
         segment if segment.starts_with('{') && segment.ends_with("+}") => "{+}",

@@ -4,21 +4,27 @@ use super::properties::Properties;
 use crate::schedules::Expression;
 use crate::stack::Schedule;
 
-/// What has no effect on one machine.
+/// Properties without effect on one machine.
 const CLOUD_ONLY: [&str; 6] = ["DeadLetterConfig", "Description", "KmsKeyArn", "Name", "RetryPolicy", "RoleArn"];
 
-/// Reads a schedule whose expression is the property `expression`.
+/// Reads a schedule whose expression is in the property `expression`.
 pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option<Schedule> {
     let text = event.required(expression);
     let enabled = event.boolean("Enabled");
     let state = event.text("State");
     let input = event.text("Input");
     if let Some(zone) = event.text("ScheduleExpressionTimezone").filter(|zone| zone != "UTC") {
-        event.resolver.problems.at(&event.node, format!("schedules run in UTC here, not in {zone}"));
+        event
+            .resolver
+            .problems
+            .at(&event.node, format!("only schedules in UTC are supported on this machine, not in {zone}"));
     }
     if let Some(window) = event.map("FlexibleTimeWindow") {
         if window.text("Mode").as_deref() != Some("OFF") {
-            event.resolver.problems.at(&window.node, "a flexible time window has no local part: Mode has to be OFF");
+            event
+                .resolver
+                .problems
+                .at(&window.node, "a flexible time window is not supported on this machine: Mode must be OFF");
         }
         window.finish("a flexible time window", &[]);
     }
@@ -32,7 +38,7 @@ pub(super) fn read(id: &str, event: &Properties<'_>, expression: &str) -> Option
         None => enabled.unwrap_or(true),
         Some("ENABLED") => true,
         Some("DISABLED") => false,
-        Some(other) => return event.wrong(place, format!("State is ENABLED or DISABLED, not {other}")),
+        Some(other) => return event.wrong(place, format!("State must be ENABLED or DISABLED, not {other}")),
     };
     let input = match input.map(|input| serde_json::from_str(&input)).transpose() {
         Ok(input) => input,

@@ -5,14 +5,14 @@ use super::resources;
 use super::yaml::Node;
 use crate::stack::{Queue, Secret};
 
-/// Secrets Manager's own length, and its limits.
+/// Secrets Manager's default and maximum length.
 const SECRET_LENGTH_DEFAULT: usize = 32;
 const SECRET_LENGTH_MAX: i64 = 4_096;
 
-/// What does not change a secret that is made of letters and digits.
+/// Properties without effect on a secret of letters and digits.
 const GENERATOR_CLOUD_ONLY: [&str; 3] = ["ExcludePunctuation", "ExcludeCharacters", "RequireEachIncludedType"];
 
-/// What has no effect on a queue that only receives failed batches.
+/// Properties without effect on a queue that only receives failed batches.
 const QUEUE_CLOUD_ONLY: [&str; 9] = [
     "KmsDataKeyReusePeriodSeconds",
     "KmsMasterKeyId",
@@ -25,7 +25,7 @@ const QUEUE_CLOUD_ONLY: [&str; 9] = [
     "VisibilityTimeout",
 ];
 
-/// Reads a secret, which has to be one that Secrets Manager makes up: a template is no place for a secret itself.
+/// Reads a secret. Its value must be generated: a template must not contain a secret.
 pub(super) fn secret(id: &str, resource: &Node, properties: &Properties<'_>) -> Option<Secret> {
     properties.raw("Name");
     let length = match properties.map("GenerateSecretString") {
@@ -34,7 +34,10 @@ pub(super) fn secret(id: &str, resource: &Node, properties: &Properties<'_>) -> 
             generator.finish("a generated secret", &GENERATOR_CLOUD_ONLY);
             length.unwrap_or(SECRET_LENGTH_DEFAULT)
         }
-        None => return properties.wrong(&properties.node, "only a secret with GenerateSecretString can be made here"),
+        None => {
+            return properties
+                .wrong(&properties.node, "only secrets with GenerateSecretString are supported on this machine");
+        }
     };
     properties.finish("a secret", &["Description", "KmsKeyId", "ReplicaRegions", "Tags"]);
     let name = resources::name(properties.resolver, id, resources::SECRET, resource)?;

@@ -29,10 +29,7 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
         Some("LATEST") => StartingPosition::Latest,
         Some(other) => {
             let place = event.raw("StartingPosition").unwrap_or(&event.node);
-            event
-                .resolver
-                .problems
-                .at(place, format!("a stream is read from TRIM_HORIZON or LATEST, not from {other}"));
+            event.resolver.problems.at(place, format!("StartingPosition must be TRIM_HORIZON or LATEST, not {other}"));
             StartingPosition::TrimHorizon
         }
     };
@@ -42,8 +39,8 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
         let place = event.raw("ParallelizationFactor").unwrap_or(&event.node);
         event.resolver.problems.at(
             place,
-            "a tumbling window carries one state a shard, from batch to batch, and several batches of a shard at once would \
-             lose its order: ParallelizationFactor has to be 1 beside TumblingWindowInSeconds",
+            "a tumbling window passes one state per shard from batch to batch, and parallel batches of a shard would \
+             lose its order: with TumblingWindowInSeconds, ParallelizationFactor must be 1",
         );
     }
     let mapping = StreamMapping {
@@ -56,7 +53,7 @@ pub(super) fn read(id: &str, event: &Properties<'_>) -> Option<StreamMapping> {
         filters: filters(event),
         bisect_on_error: event.boolean("BisectBatchOnFunctionError").unwrap_or_default(),
         report_batch_item_failures: reports_failures(event),
-        // -1 is Lambda's way to say: until the record expires.
+        // In Lambda, -1 means: until the record expires.
         retry_attempts_max: event
             .integer("MaximumRetryAttempts", -1..=RETRY_ATTEMPTS_MAX)
             .and_then(|n| n.try_into().ok()),
@@ -75,7 +72,7 @@ fn table(event: &Properties<'_>) -> Option<String> {
     };
     match event.get("Stream")?.kind {
         NodeKind::StreamOf(table) => Some(table),
-        _ => event.wrong(node, "Stream has to be the StreamArn of a table of this template: !GetAtt Table.StreamArn"),
+        _ => event.wrong(node, "Stream must be the StreamArn of a table of this template: !GetAtt Table.StreamArn"),
     }
 }
 
@@ -110,7 +107,10 @@ fn pattern(event: &Properties<'_>, node: &Node) -> Option<serde_json::Value> {
 fn reports_failures(event: &Properties<'_>) -> bool {
     let types = event.texts("FunctionResponseTypes");
     for other in types.iter().filter(|name| *name != "ReportBatchItemFailures") {
-        event.resolver.problems.at(&event.node, format!("{other} is not a response type; ReportBatchItemFailures is"));
+        event
+            .resolver
+            .problems
+            .at(&event.node, format!("{other} is not a response type; only ReportBatchItemFailures is"));
     }
     !types.is_empty()
 }
@@ -119,8 +119,10 @@ fn record_age(event: &Properties<'_>) -> Option<Duration> {
     let seconds = event.integer("MaximumRecordAgeInSeconds", -1..=RECORD_AGE_S_MAX)?;
     if (0..RECORD_AGE_S_MIN).contains(&seconds) {
         let place = event.raw("MaximumRecordAgeInSeconds").unwrap_or(&event.node);
-        return event
-            .wrong(place, format!("MaximumRecordAgeInSeconds is -1, or {RECORD_AGE_S_MIN} to {RECORD_AGE_S_MAX}"));
+        return event.wrong(
+            place,
+            format!("MaximumRecordAgeInSeconds must be -1, or {RECORD_AGE_S_MIN} to {RECORD_AGE_S_MAX}"),
+        );
     }
     u64::try_from(seconds).ok().map(Duration::from_secs)
 }
@@ -134,7 +136,8 @@ fn destination(event: &Properties<'_>) -> Option<String> {
     let arn = on_failure.required("Destination");
     on_failure.finish("a destination", &[]);
     if kind.is_some_and(|kind| kind != "SQS") {
-        return event.wrong(&on_failure.node, "failed batches go to a queue here: Type has to be SQS");
+        return event
+            .wrong(&on_failure.node, "only queues are supported for failed batches on this machine: Type must be SQS");
     }
     let arn = arn?;
     let place = on_failure.raw("Destination").unwrap_or(&on_failure.node);

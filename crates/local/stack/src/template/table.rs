@@ -7,11 +7,11 @@ use super::resources;
 use super::yaml::Node;
 use crate::stack::{Table, Waiting};
 
-/// What `CreateTable` takes as CloudFormation spells it.
+/// The properties that CloudFormation and `CreateTable` spell in the same way.
 const PASSED_ON: [&str; 5] =
     ["AttributeDefinitions", "KeySchema", "BillingMode", "ProvisionedThroughput", "LocalSecondaryIndexes"];
 
-/// What has no effect on one machine.
+/// Properties without effect on one machine.
 const CLOUD_ONLY: [&str; 10] = [
     "ContributorInsightsSpecification",
     "DeletionProtectionEnabled",
@@ -25,7 +25,7 @@ const CLOUD_ONLY: [&str; 10] = [
     "ImportSourceSpecification",
 ];
 
-/// The same of an index.
+/// Properties of an index without effect on one machine.
 const INDEX_CLOUD_ONLY: [&str; 3] = ["ContributorInsightsSpecification", "OnDemandThroughput", "WarmThroughput"];
 
 /// Reads a table.
@@ -81,7 +81,7 @@ fn waiting_items(waiting: &Properties<'_>) -> Option<Waiting> {
         until: waiting.required("Until")?,
         command: waiting.required("Command")?,
     };
-    waiting.finish("what waits in a table", &[]);
+    waiting.finish("Metadata.Waiting", &[]);
     Some(items)
 }
 

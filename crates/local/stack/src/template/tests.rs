@@ -1,4 +1,4 @@
-//! What is read from small templates, and what is refused.
+//! Tests of small templates, valid and invalid.
 #![allow(clippy::unwrap_used)]
 
 mod policies;
@@ -33,7 +33,7 @@ fn stack(resources: &str) -> Stack {
 }
 
 fn problems(yaml: &str) -> Vec<TemplateProblem> {
-    read(yaml, &BTreeMap::new()).expect_err("the template has to be refused").problems
+    read(yaml, &BTreeMap::new()).expect_err("the template must be rejected").problems
 }
 
 /// The only problem of a template.
@@ -43,7 +43,7 @@ fn problem(yaml: &str) -> (usize, String) {
     (problems[0].line, problems[0].message.clone())
 }
 
-/// A function with these events, YAML in flow style.
+/// A function with these events, as YAML in flow style.
 fn function(events: &str) -> String {
     format!(
         "  Worker:
@@ -56,14 +56,14 @@ fn function(events: &str) -> String {
     )
 }
 
-/// The mapping of a function with these properties besides stream and position.
+/// The mapping of a function with these further properties.
 fn with_mapping(more: &str) -> String {
     let properties = format!("{{ Stream: !GetAtt Clicks.StreamArn, StartingPosition: TRIM_HORIZON, {more} }}");
     format!("Resources:{TABLE}{}", function(&format!("{{ Click: {{ Type: DynamoDB, Properties: {properties} }} }}")))
 }
 
 #[test]
-fn the_suites_own_template_can_be_run() {
+fn the_template_of_the_suite_is_supported() {
     let yaml = include_str!("../../../../../template.yaml");
     match read(yaml, &BTreeMap::new()) {
         Ok(stack) => assert!(stack.tables.iter().any(|table| table.name == "qit-db-local")),
@@ -143,7 +143,7 @@ Resources:
 }
 
 #[test]
-fn intrinsics_are_worked_out_in_both_forms() {
+fn intrinsics_are_resolved_in_both_forms() {
     let yaml = format!(
         "Parameters:
   Stage: {{ Type: String, Default: local, AllowedPattern: '[a-z]+' }}
@@ -179,7 +179,7 @@ Resources:{TABLE}{}      MemorySize: !FindInMap [Sizes, !Ref Stage, memory]
 }
 
 #[test]
-fn a_resource_whose_condition_does_not_hold_is_not_made() {
+fn a_resource_whose_condition_does_not_hold_is_not_created() {
     let yaml = format!(
         "Conditions: {{ Never: !Equals [a, b] }}\nResources:{TABLE}  Other:\n    Type: AWS::SQS::Queue\n    Condition: Never\n"
     );
@@ -198,7 +198,7 @@ fn schedules_of_both_kinds_are_read() {
 }
 
 #[test]
-fn a_secret_has_a_length_and_an_arn_that_a_reference_gives() {
+fn a_reference_to_a_secret_is_its_arn() {
     let resources = format!(
         "  Key:
     Type: AWS::SecretsManager::Secret
@@ -213,7 +213,7 @@ fn a_secret_has_a_length_and_an_arn_that_a_reference_gives() {
 }
 
 #[test]
-fn every_problem_is_reported_with_its_place() {
+fn every_problem_is_reported_with_its_position() {
     let yaml = "Resources:
   Queue:
     Type: AWS::SQS::Queue
@@ -240,7 +240,7 @@ fn every_problem_is_reported_with_its_place() {
 }
 
 #[test]
-fn what_only_the_cloud_uses_is_looked_through_for_mistakes() {
+fn properties_that_only_aws_uses_are_checked_for_errors() {
     let yaml = "Resources:
   Logs:
     Type: AWS::Logs::LogGroup
@@ -256,7 +256,7 @@ fn what_only_the_cloud_uses_is_looked_through_for_mistakes() {
 }
 
 #[test]
-fn bad_parameters_are_refused() {
+fn bad_parameters_are_rejected() {
     let yaml = "Parameters:\n  Stage: { Type: String, Default: local, AllowedValues: [local, prod] }\n  Rate: { Type: Number, Default: 0, MinValue: 1 }\nResources:\n  Q: { Type: AWS::SQS::Queue }\n";
     let (line, message) = problem(yaml);
     assert_eq!((line, message.as_str()), (3, "\"0\" is outside MinValue 1"));
@@ -267,22 +267,24 @@ fn bad_parameters_are_refused() {
     ]);
     let problems = read(yaml, &given).unwrap_err().problems;
     assert_eq!(problems.len(), 2, "{problems:#?}");
-    assert!(problems[0].message.contains("declares none") && problems[1].message.contains("not one of local, prod"));
+    assert!(
+        problems[0].message.contains("does not declare it") && problems[1].message.contains("not one of local, prod")
+    );
 }
 
 #[test]
-fn more_batches_a_shard_beside_a_tumbling_window_are_refused_with_the_reason() {
+fn parallel_batches_with_a_tumbling_window_are_rejected_with_the_reason() {
     let (_, message) = problem(&with_mapping("TumblingWindowInSeconds: 60, ParallelizationFactor: 2"));
-    assert!(message.contains("ParallelizationFactor has to be 1"), "{message}");
+    assert!(message.contains("ParallelizationFactor must be 1"), "{message}");
 }
 
 #[test]
-fn settings_beyond_lambdas_limits_are_refused() {
+fn settings_beyond_the_limits_of_lambda_are_rejected() {
     for (setting, expected) in [
-        ("BatchSize: 10001", "BatchSize is 1 to 10000, not 10001"),
-        ("TumblingWindowInSeconds: 901", "TumblingWindowInSeconds is 0 to 900, not 901"),
-        ("MaximumBatchingWindowInSeconds: 301", "MaximumBatchingWindowInSeconds is 0 to 300, not 301"),
-        ("MaximumRecordAgeInSeconds: 30", "MaximumRecordAgeInSeconds is -1, or 60 to 604800"),
+        ("BatchSize: 10001", "BatchSize must be 1 to 10000, not 10001"),
+        ("TumblingWindowInSeconds: 901", "TumblingWindowInSeconds must be 0 to 900, not 901"),
+        ("MaximumBatchingWindowInSeconds: 301", "MaximumBatchingWindowInSeconds must be 0 to 300, not 301"),
+        ("MaximumRecordAgeInSeconds: 30", "MaximumRecordAgeInSeconds must be -1, or 60 to 604800"),
         ("FilterCriteria: { Filters: [{ Pattern: '{' }] }", "the pattern is not JSON"),
         ("DestinationConfig: { OnFailure: { Destination: 'arn:x' } }", "arn:x is not the ARN of a queue"),
         ("Queues: [a]", "Queues of a DynamoDB event is not supported"),
@@ -293,14 +295,14 @@ fn settings_beyond_lambdas_limits_are_refused() {
 }
 
 #[test]
-fn bad_routes_are_refused() {
+fn bad_routes_are_rejected() {
     for (event, expected) in [
-        ("{ Method: GET, Path: x }", "begins with /"),
+        ("{ Method: GET, Path: x }", "must begin with /"),
         ("{ Method: GET, Path: '/{a+}/b' }", "nothing can follow"),
-        ("{ Method: GET, Path: '/{a}/{a}' }", "stands in it twice"),
+        ("{ Method: GET, Path: '/{a}/{a}' }", "it contains the variable a twice"),
         ("{ Method: GET, Path: '/x{a}' }", "a whole segment"),
         ("{ Method: FETCH, Path: /x }", "not a method"),
-        ("{ Path: /x }", "come together"),
+        ("{ Path: /x }", "set both Method and Path"),
         ("{ Method: GET, Path: /x, Auth: {} }", "Auth of an HttpApi event is not supported"),
     ] {
         let yaml = format!("Resources:\n{}", function(&format!("{{ E: {{ Type: HttpApi, Properties: {event} }} }}")));
@@ -310,25 +312,25 @@ fn bad_routes_are_refused() {
 }
 
 #[test]
-fn two_events_on_one_route_are_refused_whatever_their_variables_are_called() {
+fn two_events_on_one_route_are_rejected_even_with_other_variable_names() {
     let events = "{ A: { Type: HttpApi, Properties: { Method: get, Path: '/x/{a}' } }, B: { Type: HttpApi, Properties: { Method: GET, Path: '/x/{b}' } } }";
     let (_, message) = problem(&format!("Resources:\n{}", function(events)));
-    assert!(message.contains("GET /x/{b} leads to Worker already"), "{message}");
+    assert!(message.contains("GET /x/{b} already leads to Worker"), "{message}");
 }
 
 #[test]
-fn bad_schedules_are_refused() {
+fn bad_schedules_are_rejected() {
     for expression in
         ["rate(1 minutes)", "rate(0 days)", "cron(0 3 * * * *)", "cron(0 3 * * ?)", "cron(99 3 * * ? *)", "daily"]
     {
         let events = format!("{{ E: {{ Type: Schedule, Properties: {{ Schedule: {expression} }} }} }}");
         let (line, message) = problem(&format!("Resources:\n{}", function(&events)));
-        assert!(line == 7 && message.contains("is no schedule expression"), "{expression}: {message}");
+        assert!(line == 7 && message.contains("is not a schedule expression"), "{expression}: {message}");
     }
 }
 
 #[test]
-fn yaml_that_cannot_be_meant_is_refused() {
+fn invalid_yaml_is_rejected() {
     for (yaml, line, expected) in [
         ("Resources:\n  Q: { Type: AWS::SQS::Queue }\n  Q: { Type: AWS::SQS::Queue }\n", 3, "twice"),
         ("Resources:\n  Q: &a { Type: AWS::SQS::Queue }\n  R: *a\n", 3, "aliases"),
@@ -342,7 +344,7 @@ fn yaml_that_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn a_template_that_goes_round_in_a_circle_is_refused() {
+fn a_template_with_a_cycle_is_rejected() {
     let yaml = "Conditions:\n  A: !Condition B\n  B: !Condition A\nResources:\n  Q:\n    Type: AWS::SQS::Queue\n    Properties: { QueueName: !GetAtt Q.QueueName }\n";
     let problems = problems(yaml);
     assert!(
@@ -352,11 +354,11 @@ fn a_template_that_goes_round_in_a_circle_is_refused() {
 }
 
 #[test]
-fn a_stream_arn_is_no_text() {
+fn a_stream_arn_is_not_text() {
     let yaml = format!(
         "Resources:{TABLE}{}      Environment: {{ Variables: {{ STREAM: !GetAtt Clicks.StreamArn }} }}\n",
         function("{}")
     );
     let (_, message) = problem(&yaml);
-    assert!(message.contains("known only once the table is made"), "{message}");
+    assert!(message.contains("known only after the table is created"), "{message}");
 }

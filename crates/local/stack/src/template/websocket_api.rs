@@ -1,7 +1,7 @@
-//! `AWS::ApiGatewayV2::*`: the one WebSocket API of a template, put together from its parts.
+//! `AWS::ApiGatewayV2::*`: assembles the one WebSocket API of a template.
 //!
-//! CloudFormation has a resource for each part: the API, its stage, and for each route the route itself, its integration, and
-//! where the function's answer goes back to the client, a route response.
+//! CloudFormation has a resource for each part: the API, its stage, and for each route the route
+//! itself, its integration, and a route response if the function's response is sent to the client.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,22 +13,23 @@ use super::{http_api, resources};
 use crate::arn;
 use crate::stack::{Function, Throttle, WebSocketApi, WebSocketRoute};
 
-/// The routes that API Gateway itself knows.
+/// The predefined routes of API Gateway.
 const OWN_ROUTES: [&str; 3] = ["$connect", "$disconnect", "$default"];
 
-/// An integration's longest and usual time.
+/// Maximum and default timeout of an integration.
 ///
-/// Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html>.
+///  Source:
+/// <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html>.
 const INTEGRATION_MS_MAX: i64 = 29_000;
 
-/// How the ARN of a function's invocation goes on after the region, before the function's ARN.
+/// The part of an invocation ARN between the region and the function's ARN.
 const INVOCATION_PATH: &str = ":lambda:path/2015-03-31/functions/";
 
-/// What has no effect on one machine.
+/// Properties without effect on one machine.
 const API_CLOUD_ONLY: [&str; 5] = ["Description", "DisableExecuteApiEndpoint", "IpAddressType", "Name", "Tags"];
 const STAGE_CLOUD_ONLY: [&str; 5] = ["AccessLogSettings", "AutoDeploy", "DeploymentId", "Description", "Tags"];
 
-/// The parts as they come along in the template.
+/// The parts that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct WebSocketParts {
     apis: Vec<Api>,
@@ -75,7 +76,7 @@ struct Integration {
 }
 
 impl WebSocketParts {
-    /// Reads the part `id`; what is wrong with it is noted, and the part left out.
+    /// Reads the part `id`. An invalid part is recorded as a problem and left out.
     pub(super) fn add(&mut self, id: &str, kind: &str, properties: &Properties<'_>) {
         match kind {
             resources::SOCKET_API => self.apis.extend(read_api(id, properties)),
@@ -86,24 +87,30 @@ impl WebSocketParts {
         }
     }
 
-    /// The API that the parts make; `None` without one, or when something is wrong, which has been noted.
+    /// The assembled API; `None` if there is none, or after a problem, which is then recorded.
     pub(super) fn assemble(self, resolver: &Resolver<'_>, functions: &[Function]) -> Option<WebSocketApi> {
         let api = self.apis.first()?;
         for other in &self.apis[1..] {
-            resolver.problems.at(&other.place, format!("one WebSocket API can be served here, and {} is it", api.id));
+            resolver.problems.at(
+                &other.place,
+                format!("only one WebSocket API is supported on this machine, and {} is the first", api.id),
+            );
         }
         let Some(stage) = self.stages.first() else {
             resolver.problems.at(&api.place, format!("{} has no {}", api.id, resources::SOCKET_STAGE));
             return None;
         };
         for other in &self.stages[1..] {
-            resolver.problems.at(&other.place, format!("one stage can be served here, and {} is it", stage.name));
+            resolver.problems.at(
+                &other.place,
+                format!("only one stage is supported on this machine, and {} is the first", stage.name),
+            );
         }
         let mut routes: Vec<WebSocketRoute> = Vec::new();
         for route in &self.routes {
             let (key, place) = (&route.key, &route.place);
             if routes.iter().any(|other| other.route_key == *key) {
-                resolver.problems.at(place, format!("there is a route {key} already"));
+                resolver.problems.at(place, format!("the route {key} already exists"));
             } else {
                 routes.extend(self.route(route, stage, resolver, functions));
             }
@@ -151,7 +158,8 @@ fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
     let expression = properties.required("RouteSelectionExpression");
     properties.finish("a WebSocket API", &API_CLOUD_ONLY);
     if protocol? != "WEBSOCKET" {
-        let message = format!("only WebSocket APIs are read from this; an HTTP API is an {}", resources::HTTP_API);
+        let message =
+            format!("only WebSocket APIs are supported in this type; an HTTP API is an {}", resources::HTTP_API);
         return properties.wrong(&place, message);
     }
     let expression = expression?;
@@ -164,7 +172,7 @@ fn read_api(id: &str, properties: &Properties<'_>) -> Option<Api> {
     }
 }
 
-/// The names on the way to a route key: `$request.body.a.b` and `${request.body.a.b}` are `a`, `b`.
+/// The path to a route key: `$request.body.a.b` and `${request.body.a.b}` give `a`, `b`.
 fn selection(expression: &str) -> Option<Vec<String>> {
     let inner = expression.strip_prefix('$')?;
     let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(inner);
@@ -190,7 +198,7 @@ fn read_stage(properties: &Properties<'_>) -> Option<Stage> {
     let (place, name) = (properties.node.clone(), name.filter(|_| belongs)?);
     let is_name = name.chars().all(|character| character.is_ascii_alphanumeric() || "_-".contains(character));
     if name.is_empty() || !is_name {
-        return properties.wrong(&place, format!("{name:?} is no name of a stage: letters, digits, _ and -"));
+        return properties.wrong(&place, format!("{name:?} is not a stage name: use letters, digits, _ and -"));
     }
     Some(Stage { place, name, throttle, route_throttles })
 }
@@ -201,19 +209,25 @@ fn read_route(id: &str, properties: &Properties<'_>) -> Option<Route> {
     let target = properties.required("Target");
     if let Some(authorization) = properties.text("AuthorizationType").filter(|kind| kind != "NONE") {
         let place = properties.raw("AuthorizationType").unwrap_or(&properties.node);
-        properties.resolver.problems.at(place, format!("{authorization} is not checked here: only NONE can be served"));
+        properties
+            .resolver
+            .problems
+            .at(place, format!("{authorization} is not supported on this machine: only NONE is"));
     }
     let selects_response = properties.text("RouteResponseSelectionExpression");
     if let Some(other) = selects_response.as_deref().filter(|expression| *expression != "$default") {
         let place = properties.raw("RouteResponseSelectionExpression").unwrap_or(&properties.node);
-        properties.resolver.problems.at(place, format!("{other:?}: WebSocket APIs have only $default here"));
+        properties
+            .resolver
+            .problems
+            .at(place, format!("{other:?} is not supported: WebSocket APIs have only $default"));
     }
     properties.finish("a route", &["OperationName"]);
     let (key, target) = (key.filter(|_| belongs)?, target?);
     let (place, target_place) = (properties.raw("RouteKey")?.clone(), properties.raw("Target")?.clone());
     if key.is_empty() || (key.starts_with('$') && !OWN_ROUTES.contains(&key.as_str())) {
         return properties
-            .wrong(&place, format!("{key:?} is no route key; with $ there are {}", OWN_ROUTES.join(", ")));
+            .wrong(&place, format!("{key:?} is not a route key; the keys with $ are {}", OWN_ROUTES.join(", ")));
     }
     let Some(target) = target.strip_prefix("integrations/").map(str::to_owned) else {
         return properties.wrong(&target_place, format!("{target:?} is not of the form integrations/<integration>"));
@@ -229,7 +243,8 @@ fn read_integration(id: &str, properties: &Properties<'_>) -> Option<Integration
     properties.finish("an integration", &["ConnectionType", "Description", "IntegrationMethod"]);
     if kind.filter(|_| belongs)? != "AWS_PROXY" {
         let place = properties.raw("IntegrationType").unwrap_or(&properties.node);
-        return properties.wrong(place, "only functions are reached here: IntegrationType has to be AWS_PROXY");
+        return properties
+            .wrong(place, "only functions are supported on this machine: IntegrationType must be AWS_PROXY");
     }
     let (place, uri) = (properties.raw("IntegrationUri")?.clone(), uri?);
     let function = uri.split_once(INVOCATION_PATH).and_then(|(_, rest)| rest.strip_suffix("/invocations"));
@@ -240,7 +255,7 @@ fn read_integration(id: &str, properties: &Properties<'_>) -> Option<Integration
     Some(Integration { id: id.to_owned(), function, place, timeout })
 }
 
-/// The logical id of the route that a response belongs to.
+/// The logical id of a response's route.
 fn read_response(properties: &Properties<'_>) -> Option<String> {
     let belongs = belongs_to_api(properties);
     let (route, key) = (properties.required("RouteId"), properties.required("RouteResponseKey"));
@@ -258,7 +273,7 @@ fn belongs_to_api(properties: &Properties<'_>) -> bool {
     id.is_some_and(|id| is_a(properties.resolver, place, &id, resources::SOCKET_API))
 }
 
-/// Whether the resource of that logical id is of the type; notes it when it is not.
+/// Whether the resource with this logical id has the type; records a problem if not.
 fn is_a(resolver: &Resolver<'_>, place: &Node, id: &str, kind: &str) -> bool {
     let resource = resolver.resources.iter().find(|(other, _)| other == id);
     let found = resource.and_then(|(_, resource)| resource.get("Type")).and_then(Node::as_text);

@@ -1,13 +1,14 @@
-//! A template as a tree that knows where each of its parts stands in the file.
+//! A template as a tree of nodes with their positions in the file.
 //!
-//! YAML's short forms (`!Ref X`) are turned into the long ones (`{Ref: X}`) here, so that nothing else needs to know both.
+//! This module converts YAML's short forms (`!Ref X`) to the long ones (`{Ref: X}`), so that other
+//! modules handle only the long forms.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::Value;
 
 use super::problems::{TemplateError, TemplateProblem};
 
-/// Levels of nesting that a template may have; AWS's own parser refuses far fewer.
+/// Maximum nesting of a template; AWS's limit is far lower.
 const DEPTH_MAX: usize = 64;
 
 /// A value in the file.
@@ -15,51 +16,52 @@ const DEPTH_MAX: usize = 64;
 pub(super) struct Node {
     pub(super) line: usize,
     pub(super) column: usize,
-    /// The way to it from the top: `Resources.ClicksTable.Properties.TableName`.
+    /// The path from the root: `Resources.ClicksTable.Properties.TableName`.
     pub(super) path: String,
     pub(super) kind: NodeKind,
 }
 
-/// What a value is.
+/// The kind of a value, with its content.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum NodeKind {
-    /// Text as written, and what YAML makes of it: a string, number, boolean or null.
+    /// Text as written, and its YAML value: a string, number, boolean or null.
     Scalar(String, Value),
     List(Vec<Node>),
     Map(Vec<(String, Node)>),
-    /// The stream of the table with this logical id; its ARN exists only when the table does.
+    /// The stream of the table with this logical id; its ARN exists only after the table is
+    /// created.
     StreamOf(String),
 }
 
 impl Node {
-    /// The same place with another value.
+    /// A node at the same position with another value.
     pub(super) fn with(&self, kind: NodeKind) -> Self {
         Self { line: self.line, column: self.column, path: self.path.clone(), kind }
     }
 
-    /// The same place with a string.
+    /// A node at the same position with a string.
     pub(super) fn text(&self, text: impl Into<String>) -> Self {
         let text = text.into();
         let value = Value::String(text.clone());
         self.with(NodeKind::Scalar(text, value))
     }
 
-    /// The entries, when it is a map.
+    /// The entries of a map; empty for other kinds.
     pub(super) fn entries(&self) -> &[(String, Node)] {
         if let NodeKind::Map(entries) = &self.kind { entries } else { &[] }
     }
 
-    /// The entry of that name, when it is a map that has one.
+    /// The named entry of a map.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         self.entries().iter().find(|(other, _)| other == name).map(|(_, node)| node)
     }
 
-    /// The items, when it is a list.
+    /// The items of a list.
     pub(super) fn items(&self) -> Option<&[Node]> {
         if let NodeKind::List(items) = &self.kind { Some(items) } else { None }
     }
 
-    /// The text, when it is a scalar other than null.
+    /// The text of a scalar other than null.
     pub(super) fn as_text(&self) -> Option<&str> {
         match &self.kind {
             NodeKind::Scalar(text, value) if !value.is_null() => Some(text),
@@ -67,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The function and its argument, when it is an intrinsic in its long form.
+    /// The function and its argument, if this is an intrinsic function in its long form.
     pub(super) fn intrinsic(&self) -> Option<(&str, &Self)> {
         match self.entries() {
             [(name, argument)] if name == "Ref" || name.starts_with("Fn::") => Some((name, argument)),
@@ -75,7 +77,7 @@ impl Node {
         }
     }
 
-    /// What it is called in a message.
+    /// The kind's name in a message.
     pub(super) fn describe(&self) -> &'static str {
         match &self.kind {
             NodeKind::Scalar(_, Value::Null) => "nothing",
@@ -89,7 +91,7 @@ impl Node {
     }
 }
 
-/// Reads the one document of `yaml`.
+/// Parses the only document of `yaml`.
 pub(super) fn parse(yaml: &str) -> Result<Node, TemplateError> {
     let mut loader = Loader { events: Parser::new_from_str(yaml), path: Vec::new() };
     loader.document().map_err(|problem| TemplateError { problems: vec![problem] })
@@ -115,7 +117,9 @@ impl<'a> Loader<'a> {
         loop {
             match self.next()? {
                 (Event::StreamEnd, _) => return Ok(root),
-                (Event::DocumentStart(_), span) => return Err(self.problem(&span, "a template is one document")),
+                (Event::DocumentStart(_), span) => {
+                    return Err(self.problem(&span, "a template must be one YAML document"));
+                }
                 _ => {}
             }
         }
@@ -151,7 +155,9 @@ impl<'a> Loader<'a> {
                 let entries = self.entries()?;
                 self.tagged(span, tag.as_deref(), NodeKind::Map(entries))
             }
-            Event::Alias(_) => Err(self.problem(span, "CloudFormation knows no YAML aliases; write the value out")),
+            Event::Alias(_) => {
+                Err(self.problem(span, "CloudFormation does not support YAML aliases: write the value itself"))
+            }
             other => Err(self.problem(span, format!("unexpected {other:?}"))),
         }
     }
@@ -179,7 +185,7 @@ impl<'a> Loader<'a> {
                 _ => return Err(self.problem(&span, "a key must be a string")),
             };
             if entries.iter().any(|(other, _)| *other == name) {
-                return Err(self.problem(&span, format!("the key {name} stands here twice")));
+                return Err(self.problem(&span, format!("the key {name} appears twice")));
             }
             let (event, span) = self.next()?;
             self.path.push(name.clone());
@@ -188,7 +194,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A value with YAML's `!Function` in front is that function's argument.
+    /// A value with the tag `!Function` is the argument of that function.
     fn tagged(&self, span: &Span, tag: Option<&Tag>, kind: NodeKind) -> Result<Node, TemplateProblem> {
         let node = self.at(span, kind);
         match tag {
@@ -200,7 +206,7 @@ impl<'a> Loader<'a> {
                 };
                 Ok(self.at(span, NodeKind::Map(vec![(name, node)])))
             }
-            Some(tag) => Err(self.problem(span, format!("the tag {}{} has no meaning here", tag.handle, tag.suffix))),
+            Some(tag) => Err(self.problem(span, format!("the tag {}{} is not supported", tag.handle, tag.suffix))),
         }
     }
 
@@ -214,7 +220,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// What YAML's core schema makes of an unquoted scalar.
+/// The value of an unquoted scalar in YAML's core schema.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -224,12 +230,12 @@ fn plain(text: &str) -> Value {
     }
 }
 
-/// The number that a text is, decimal.
+/// The decimal number in a text.
 pub(super) fn number(text: &str) -> Option<Value> {
     if let Ok(integer) = text.parse::<i64>() {
         return Some(integer.into());
     }
-    // Rust also reads `inf`, `nan` and their like, which are names here.
+    // Rust also parses `inf`, `nan` and similar words, which are strings here.
     let numeric = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     let float = numeric.then(|| text.parse::<f64>().ok()).flatten()?;
     serde_json::Number::from_f64(float).map(Value::Number)

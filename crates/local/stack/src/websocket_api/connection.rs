@@ -1,4 +1,4 @@
-//! One open connection: what others may do with it, and its conversation with the client.
+//! One open connection: the messages that others send to it, and the exchange with its client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -20,64 +20,64 @@ use tokio_util::sync::CancellationToken;
 use super::event::Client;
 use super::limits::ConnectionLimits;
 
-/// Messages that wait for a client to read them.
+/// Maximum number of messages that wait for a client to read them.
 const OUTBOUND_MAX: usize = 128;
 
-/// Messages of one client that wait for a function, or for its answer.
+/// Maximum number of one client's messages whose function has not responded yet.
 const UNDER_WAY_MAX: usize = 64;
 
-/// How long a client may take to hang up once it is told that the connection ends.
+/// How long a client may take to close its side after the close frame.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
-/// Far below the library's own 128 KiB, which each connection would hold for as long as it lives.
+/// Far below the library's default of 128 KiB, which each connection would hold for its whole life.
 const READ_BUFFER_BYTES: usize = 4096;
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// How a connection ended: a close code and its reason.
+/// The end of a connection: close code and reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseStatus {
     /// Source: <https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1>.
     pub code: u16,
-    /// In API Gateway's words where they are known.
+    /// In API Gateway's wording, if it is known.
     pub reason: String,
 }
 
 impl CloseStatus {
-    /// An end of that code.
+    /// A status with this code and reason.
     #[must_use]
     pub fn new(code: u16, reason: &str) -> Self {
         Self { code, reason: reason.to_owned() }
     }
 
-    /// The stack stops, or the connection has been idle or open for too long.
+    /// The stack stops, or the connection was idle or open for too long.
     #[must_use]
     pub fn going_away() -> Self {
         Self::new(1001, "Going away")
     }
 
-    /// The connection is gone without a word.
+    /// The connection ended without a close frame.
     #[must_use]
     pub fn lost() -> Self {
         Self::new(1006, "Connection lost")
     }
 }
 
-/// Why nothing can be sent to a client.
+/// Why a message cannot be sent to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostError {
     /// The connection has ended.
     Gone,
-    /// As many messages as may wait for it do so already.
+    /// Too many messages already wait for the client.
     Full,
 }
 
-/// A connection as others see it.
+/// The part of a connection that other tasks use.
 #[derive(Debug)]
 pub struct Connection {
-    /// Who is on the other side.
+    /// The client.
     pub client: Client,
-    /// A permit for each message that is under way.
+    /// A permit for each message in processing.
     pub under_way: Arc<Semaphore>,
     last_active_ms: AtomicI64,
     outbound: mpsc::Sender<Utf8Bytes>,
@@ -85,11 +85,11 @@ pub struct Connection {
     cut: CancellationToken,
 }
 
-/// What is on its way to the client.
+/// The messages to the client.
 pub(super) type Outbound = mpsc::Receiver<Utf8Bytes>;
 
 impl Connection {
-    /// The connection to a client, and where what others send to it comes out.
+    /// The connection to a client, and the receiver of the messages that others send to it.
     #[must_use]
     pub fn new(client: Client) -> (Arc<Self>, Outbound) {
         let (sender, outbound) = mpsc::channel(OUTBOUND_MAX);
@@ -104,10 +104,10 @@ impl Connection {
         (Arc::new(connection), outbound)
     }
 
-    /// Queues a message for the client. It does not wait: a slow client holds nobody up.
+    /// Queues a message for the client without waiting: a slow client does not block the sender.
     ///
     /// # Errors
-    /// [`PostError`], when the client will not get it.
+    /// [`PostError`] if the client will not get the message.
     pub fn post(&self, text: Utf8Bytes) -> Result<(), PostError> {
         if self.closed.is_cancelled() || self.cut.is_cancelled() {
             return Err(PostError::Gone);
@@ -120,38 +120,39 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends the connection once the client has what was queued before.
+    /// Closes the connection after the queued messages are sent.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Ends the connection as a broken line does: no close frame, nothing more.
+    /// Breaks the connection: no close frame, no further message.
     pub fn cut(&self) {
         self.cut.cancel();
     }
 
-    /// Notes that it is in use.
+    /// Records activity on the connection.
     pub fn touch(&self) {
         self.last_active_ms.store(Timestamp::now().as_millisecond(), Ordering::Relaxed);
     }
 
-    /// When the last message came or went.
+    /// The time of the last message in either direction.
     #[must_use]
     pub fn last_active(&self) -> Timestamp {
         Timestamp::from_millisecond(self.last_active_ms.load(Ordering::Relaxed)).unwrap_or(self.client.connected_at)
     }
 
-    /// How long it may stay open as things are; `None` when its time is up.
+    /// The time until the connection must be closed; `None` if it is over.
     fn time_left(&self, limits: &ConnectionLimits) -> Option<Duration> {
         let now = Timestamp::now();
-        // A clock that was set back in between makes nobody older.
+        // If the clock was set back, the elapsed time counts as zero.
         let since = |then: Timestamp| Duration::try_from(now.duration_since(then)).unwrap_or_default();
         let idle = limits.idle_max.checked_sub(since(self.last_active()))?;
         let age = limits.age_max.checked_sub(since(self.client.connected_at))?;
         Some(idle.min(age)).filter(|left| !left.is_zero())
     }
 
-    /// Talks with the client until the connection ends: `receive` gets each of its messages, and must not block.
+    /// Exchanges messages with the client until the connection ends. `receive` gets each message of
+    /// the client and must not block.
     pub async fn run(
         &self,
         io: Upgraded,
@@ -203,22 +204,22 @@ impl Connection {
     }
 }
 
-/// Who ended a connection.
+/// The side that ended a connection.
 #[derive(Debug)]
 enum ClosedBy {
-    /// We did, and say so.
+    /// The server, with this close frame.
     Server(CloseStatus),
-    /// The client did, and said so.
+    /// The client, with this close frame.
     Client(CloseStatus),
     Lost,
 }
 
-/// The text that a client has sent, if it is one; otherwise why it was the last.
+/// The text of a client's message, if it has one. An error ends the connection.
 fn text_of(message: Option<Result<Message, Error>>) -> Result<Option<Utf8Bytes>, ClosedBy> {
     let refused = |code, reason| Err(ClosedBy::Server(CloseStatus::new(code, reason)));
     match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text)),
-        // The library answers pings by itself.
+        // The library answers pings itself.
         Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(None),
         Some(Ok(Message::Binary(_))) => refused(1003, "Binary frames are not supported"),
         Some(Ok(Message::Close(Some(frame)))) => {
@@ -235,12 +236,12 @@ fn text_of(message: Option<Result<Message, Error>>) -> Result<Option<Utf8Bytes>,
     }
 }
 
-/// Whether the client took the message in time.
+/// Whether the client received the message in time.
 async fn send(socket: &mut Socket, text: Utf8Bytes, limits: &ConnectionLimits) -> bool {
     matches!(timeout(limits.write_max, socket.send(Message::Text(text))).await, Ok(Ok(())))
 }
 
-/// A connection that has ended, with a client that may not know it yet.
+/// A connection that has ended. Its client may not know yet.
 #[derive(Debug)]
 pub struct ClosingConnection {
     socket: Socket,
@@ -248,7 +249,7 @@ pub struct ClosingConnection {
 }
 
 impl ClosingConnection {
-    /// How it ended.
+    /// The close code and reason.
     #[must_use]
     pub fn end(&self) -> CloseStatus {
         match &self.ending {
@@ -257,10 +258,10 @@ impl ClosingConnection {
         }
     }
 
-    /// Tells the client, where that is still to be done, and waits for it to hang up.
+    /// Sends the close frame if needed, and waits for the client to close its side.
     ///
-    /// The rest of what it sends is read and forgotten. To close with bytes unread would reset the line, and the client might
-    /// never see the close frame.
+    /// Further bytes of the client are read and ignored. Closing with unread bytes would reset the
+    /// connection, and the client might never see the close frame.
     pub async fn finish_close(self) {
         let Self { mut socket, ending } = self;
         let parting = async {
@@ -278,7 +279,7 @@ impl ClosingConnection {
             while line.read(&mut rest).await.ok()? > 0 {}
             Some(())
         };
-        // A client that neither reads nor hangs up is dropped.
+        // A client that neither reads nor closes its side is dropped.
         drop(timeout(CLOSE_GRACE, parting).await);
     }
 }

@@ -1,6 +1,7 @@
-//! The events of a WebSocket API, as its Lambda proxy integrations send them.
+//! The events of a WebSocket API, in the format of Lambda proxy integrations.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/websocket-api-develop-integrations-lambda.html>.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,15 +19,15 @@ use crate::http_api::event::request_id;
 use crate::http_api::routes::decode;
 use crate::stack::WebSocketApi;
 
-/// Names and their values, in the order in which they came.
+/// Names with their values, in the order of arrival.
 type Multiple = BTreeMap<String, Vec<String>>;
 
-/// Who is on the other side of a connection.
+/// The client of a connection.
 #[derive(Debug, Clone)]
 pub struct Client {
     /// The connection's id.
     pub id: String,
-    /// When the handshake began.
+    /// The time of the handshake.
     pub connected_at: Timestamp,
     /// Its address.
     pub source_ip: IpAddr,
@@ -35,7 +36,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client that begins a handshake.
+    /// The client of a handshake.
     #[must_use]
     pub fn new(parts: &Parts, source_ip: IpAddr, now: Timestamp) -> Self {
         let user_agent = parts.headers.get(header::USER_AGENT);
@@ -54,7 +55,7 @@ impl Client {
     }
 }
 
-/// The event of `$connect`: the handshake.
+/// The event of `$connect`, from the handshake.
 #[must_use]
 pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Value {
     let mut headers = headers(&parts.headers);
@@ -72,7 +73,7 @@ pub(super) fn connect(api: &WebSocketApi, client: &Client, parts: &Parts) -> Val
         "isBase64Encoded": false,
     });
     let parameters = query_parameters(parts.uri.query().unwrap_or_default());
-    // Absent, not empty, when there is nothing in them.
+    // As on AWS, empty fields are absent.
     if !parameters.is_empty() {
         event["queryStringParameters"] = json!(last(&parameters));
         event["multiValueQueryStringParameters"] = json!(parameters);
@@ -102,7 +103,7 @@ pub(super) fn disconnect(api: &WebSocketApi, client: &Client, end: &CloseStatus,
     context["disconnectStatusCode"] = json!(end.code);
     context["disconnectReason"] = json!(end.reason);
     let domain = arn::socket_domain(&api.logical_id);
-    // The handshake's headers are gone by now; API Gateway sends these four.
+    // The handshake's headers are no longer available; API Gateway sends these four.
     let headers = [("Host", domain.as_str()), ("x-api-key", ""), ("X-Forwarded-For", ""), ("x-restapi", "")];
     json!({
         "headers": BTreeMap::from(headers),
@@ -137,7 +138,8 @@ fn context(
     })
 }
 
-/// With each word of a name in capitals, as most clients send them; what was sent is not known here.
+/// Headers with each word capitalised, as most clients send them; the original capitals are not
+/// known here.
 fn headers(headers: &HeaderMap) -> Multiple {
     let mut multiple = Multiple::new();
     for (name, value) in headers {
@@ -168,18 +170,19 @@ fn query_parameters(query: &str) -> Multiple {
     multiple
 }
 
-/// Of values that share a name, the last.
+/// The last value of each name.
 fn last(multiple: &Multiple) -> BTreeMap<&str, &str> {
     multiple.iter().filter_map(|(name, values)| Some((name.as_str(), values.last()?.as_str()))).collect()
 }
 
-/// In API Gateway's spelling: 11 bytes in base64, so 16 characters, the last `=`.
+/// A connection id in API Gateway's format: 11 bytes in base64, so 16 characters, the last one is
+/// `=`.
 fn connection_id() -> String {
     let bytes: [u8; 11] = std::array::from_fn(|_| fastrand::u8(..));
     URL_SAFE.encode(bytes)
 }
 
-/// Whether an id is spelled as API Gateway's are.
+/// Whether an id has API Gateway's format.
 #[must_use]
 pub(super) fn is_connection_id(id: &str) -> bool {
     URL_SAFE.decode(id).is_ok_and(|bytes| bytes.len() == 11)
@@ -217,7 +220,7 @@ mod tests {
         Client { id: "L0SM9cOFvHcCIhw=".to_owned(), ..Client::new(&handshake(), [127, 0, 0, 1].into(), now) }
     }
 
-    /// The event without its random ids, and after being read as functions read it.
+    /// The event without its random ids, parsed as functions parse it.
     fn fixed(mut event: Value) -> Value {
         serde_json::from_value::<ApiGatewayWebsocketProxyRequest>(event.clone()).expect("what functions take");
         for field in ["requestId", "extendedRequestId", "messageId"] {
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_of_an_end_says_how_it_ended() {
+    fn the_event_of_a_disconnect_has_the_close_status() {
         let end = CloseStatus::new(1001, "Going away");
         let event = fixed(disconnect(&api(), &client(), &end, Timestamp::UNIX_EPOCH));
         assert_eq!(event["requestContext"]["disconnectStatusCode"], 1001);
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_spelled_as_api_gateways_are() {
+    fn connection_ids_have_the_format_of_api_gateway() {
         for _ in 0..100 {
             let id = connection_id();
             assert!(id.len() == 16 && id.ends_with('=') && is_connection_id(&id), "{id}");

@@ -1,22 +1,23 @@
-//! What a function's result means to a connection.
+//! Interprets a function's result for a connection.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-route-keys-connect-disconnect.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-route-keys-connect-disconnect.html>.
 
 use axum::http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
-/// A function's result, as far as it concerns a connection.
+/// The parts of a function's result that a connection uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IntegrationResponse {
-    /// `statusCode`: of `$connect`, whether the handshake goes on.
+    /// `statusCode`; for `$connect`, whether to accept the handshake.
     pub status: StatusCode,
-    /// The header `Sec-WebSocket-Protocol`: the subprotocol that `$connect` has chosen.
+    /// The header `Sec-WebSocket-Protocol`: the subprotocol that `$connect` chose.
     pub protocol: Option<HeaderValue>,
-    /// `body`: for a client that is told of it.
+    /// `body`: sent to the client if the route has a response.
     pub body: Option<String>,
 }
 
-/// Reads a result; `None` when it has no status, which API Gateway takes for a failure.
+/// Parses a result; `None` if it has no status, which API Gateway treats as a failure.
 #[must_use]
 pub(super) fn read(result: &[u8]) -> Option<IntegrationResponse> {
     let result: Value = serde_json::from_slice(result).ok()?;

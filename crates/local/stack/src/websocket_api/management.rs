@@ -1,6 +1,7 @@
-//! The `@connections` API, through which functions reach open connections.
+//! The `@connections` API, with which functions reach open connections.
 //!
-//! Source: <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html>.
+//! Source:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html>.
 
 use std::sync::Arc;
 
@@ -20,25 +21,25 @@ use super::{WebSocketServer, event};
 use crate::arn;
 use crate::policies::{self, Policies};
 
-/// The API's routes, with and without the stage in front, as clients are given the one or the other address.
+/// The API's routes, with and without the stage in the path, because clients use both addresses.
 pub(crate) fn router(sockets: Arc<WebSocketServer>, policies: Arc<Policies>) -> Router {
     let stage = format!("/{}", sockets.stage());
     let connection = || get(describe).post(send).delete(close);
     let mut router = Router::new();
     for stage in ["", &stage] {
-        // Some clients encode the @.
+        // Some clients percent-encode the @.
         for connections in ["@connections", "%40connections"] {
             router = router.route(&format!("{stage}/{connections}/{{id}}"), connection());
         }
     }
     router
         .layer(DefaultBodyLimit::max(sockets.limits().message_bytes_max))
-        .layer(middleware::from_fn_with_state((Arc::clone(&sockets), policies), only_who_may))
+        .layer(middleware::from_fn_with_state((Arc::clone(&sockets), policies), require_permission))
         .with_state(sockets)
 }
 
-/// `execute-api:ManageConnections` on method and connection.
-async fn only_who_may(
+/// Requires `execute-api:ManageConnections` for the method and the connection.
+async fn require_permission(
     State((sockets, policies)): State<(Arc<WebSocketServer>, Arc<Policies>)>,
     request: Request,
     next: Next,
@@ -69,7 +70,7 @@ async fn send(
         Ok(connection) => connection,
         Err(refusal) => return refusal,
     };
-    // What is sent is text, whatever its sender took it for.
+    // WebSocket messages are sent as text frames only.
     let Ok(text) = Utf8Bytes::try_from(body) else {
         return error(StatusCode::BAD_REQUEST, "BadRequestException", "The data is not UTF-8");
     };

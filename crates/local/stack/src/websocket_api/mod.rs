@@ -1,7 +1,9 @@
-//! API Gateway's WebSocket APIs: from a handshake to a function, from each message to a function, and back to the client.
+//! API Gateway's WebSocket APIs: pass handshakes and messages to functions, and responses to the
+//! client.
 //!
-//! A connection's life is one task: `$connect` decides on the handshake, then the two sides talk, then
-//! `$disconnect` is told how it ended. Functions reach open connections through the [`management`] API.
+//! Each connection has one task: `$connect` accepts or refuses the handshake, then both sides
+//! exchange messages, then `$disconnect` gets the close status. Functions reach open connections
+//! through the [`management`] API.
 
 mod connection;
 mod event;
@@ -41,10 +43,10 @@ use connection::ClosingConnection;
 use event::Client;
 use integration_response::IntegrationResponse;
 
-/// Where the API is served.
+/// The path of the API.
 pub(crate) const PATH: &str = "/ws";
 
-/// How long the connections may take to end when the stack stops.
+/// How long to wait for the connections to end when the stack stops.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// The WebSocket API of a stack, and its connections.
@@ -52,7 +54,7 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 pub struct WebSocketServer {
     api: WebSocketApi,
     routes: BTreeMap<String, Route>,
-    /// For the routes without throttling of their own.
+    /// For routes without their own throttling.
     bucket: Option<Bucket>,
     limits: ConnectionLimits,
     faults: Arc<Faults>,
@@ -70,18 +72,18 @@ struct Route {
     bucket: Option<Bucket>,
 }
 
-/// A route that leads to no function.
+/// A route whose function does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("the route {route_key} leads to {function}, which is not a function")]
 pub struct WebSocketRouteError {
     /// The route.
     pub route_key: String,
-    /// The logical id that it names.
+    /// The logical id in the route.
     pub function: String,
 }
 
 impl WebSocketServer {
-    /// The API, with nobody connected yet.
+    /// The API, without connections yet.
     ///
     /// # Errors
     /// [`WebSocketRouteError`] when a route's function is not among `functions`.
@@ -116,7 +118,7 @@ impl WebSocketServer {
         }))
     }
 
-    /// The API's logical id, which is its id here.
+    /// The API's logical id, used as its id.
     #[must_use]
     pub fn logical_id(&self) -> &str {
         &self.api.logical_id
@@ -128,29 +130,29 @@ impl WebSocketServer {
         &self.api.stage
     }
 
-    /// The limits in force.
+    /// The active limits.
     #[must_use]
     pub fn limits(&self) -> &ConnectionLimits {
         &self.limits
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     #[must_use]
     pub fn count(&self) -> usize {
         self.lock().len()
     }
 
-    /// The open connection of that id.
+    /// The open connection with this id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Arc<Connection>> {
         self.lock().get(id).cloned()
     }
 
-    /// Answers a handshake, once `$connect` has decided on it.
+    /// Responds to a handshake after `$connect` has decided.
     pub async fn upgrade(self: &Arc<Self>, mut request: Request, peer: SocketAddr) -> Response<Body> {
         let accepted = match create_response_with_body(&request, Body::empty) {
             Ok(accepted) => accepted,
-            Err(error) => return message(StatusCode::BAD_REQUEST, &format!("no WebSocket handshake: {error}")),
+            Err(error) => return message(StatusCode::BAD_REQUEST, &format!("not a WebSocket handshake: {error}")),
         };
         if self.stop.is_cancelled() {
             return message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
@@ -159,12 +161,13 @@ impl WebSocketServer {
         let (parts, _) = request.into_parts();
         let client = Client::new(&parts, peer.ip(), Timestamp::now());
         let (answer, answered) = oneshot::channel();
-        // A task of its own: it goes on when the client hangs up during the handshake, so that `$disconnect` follows `$connect`.
+        // A separate task: it continues if the client disconnects during the handshake, so that
+        // `$disconnect` always follows `$connect`.
         self.tasks.spawn(Arc::clone(self).run_connection(client, parts, accepted, upgrade, answer));
         answered.await.unwrap_or_else(|_| message(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"))
     }
 
-    /// Closes every connection, and waits until the functions have been told.
+    /// Closes every connection, and waits until the functions have handled it.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();
@@ -173,12 +176,12 @@ impl WebSocketServer {
         }
     }
 
-    /// Drops the id of a connection: from now on it is gone.
+    /// Removes a connection: from now on it counts as gone.
     fn forget(&self, id: &str) {
         self.lock().remove(id);
     }
 
-    /// Lets the fault of a cut line happen, if it is its turn.
+    /// Injects the fault of a cut connection, if it is due.
     fn inject_cut(&self, connection: &Connection) {
         if self.faults.cuts_connection() {
             self.forget(&connection.client.id);
@@ -186,7 +189,7 @@ impl WebSocketServer {
         }
     }
 
-    /// A connection's life.
+    /// Runs a connection from the handshake to its end.
     async fn run_connection(
         self: Arc<Self>,
         client: Client,
@@ -201,7 +204,7 @@ impl WebSocketServer {
             }
             Ok(_) => {}
             Err((status, text)) => {
-                // Whether the client still wants to know makes no difference.
+                // The client may have disconnected; the refusal is the same.
                 drop(answer.send(message(status, text)));
                 return;
             }
@@ -226,14 +229,15 @@ impl WebSocketServer {
         tokio::join!(hang_up, self.disconnect(&connection.client, &end));
     }
 
-    /// Tells `$disconnect`: best effort, as in the cloud. The pool logs what goes wrong.
+    /// Invokes `$disconnect` once, best effort as on AWS. The pool logs failures.
     async fn disconnect(&self, client: &Client, end: &CloseStatus) {
         let Some(route) = self.routes.get("$disconnect") else { return };
         let event = event::disconnect(&self.api, client, end, Timestamp::now());
         call(route, &event).await;
     }
 
-    /// What `$connect` says to a handshake; nothing when there is no such route. An error is the refusal.
+    /// The response of `$connect` to a handshake; `None` if there is no such route. An error
+    /// refuses the handshake.
     async fn admit(
         &self,
         client: &Client,
@@ -251,13 +255,14 @@ impl WebSocketServer {
         }
     }
 
-    /// Hands a client's message to its route's function. Nobody waits for the answer, so messages may overtake each other.
+    /// Passes a client's message to its route's function. Messages may overtake each other, because
+    /// each is handled by its own task.
     fn receive(self: &Arc<Self>, connection: &Arc<Connection>, text: Utf8Bytes) {
         connection.touch();
         self.inject_cut(connection);
         let request_id = request_id();
         let key = route::key(&self.api.selection, &text);
-        // A message cannot name one of the routes that are API Gateway's own.
+        // A message cannot select a predefined route of API Gateway.
         let named = key.filter(|key| !key.starts_with('$')).and_then(|key| self.routes.get(&key));
         let Some(route) = named.or_else(|| self.routes.get(route::DEFAULT)) else {
             return send_gateway_error(connection, "Forbidden", &request_id);
@@ -294,17 +299,17 @@ impl WebSocketServer {
     }
 }
 
-/// What the function answers; `None` when it fails, takes too long, or answers nonsense.
+/// The function's response; `None` if it fails, exceeds its timeout, or has an invalid result.
 async fn call(route: &Route, event: &Value) -> Option<IntegrationResponse> {
     let invocation = route.pool.invoke(event.to_string().into());
     let invocation = tokio::time::timeout(route.timeout, invocation).await.ok()?.ok()?;
     integration_response::read(&invocation.outcome.ok()?)
 }
 
-/// Sends a message of API Gateway's own.
+/// Sends API Gateway's own error message.
 fn send_gateway_error(connection: &Connection, message: &str, request_id: &str) {
     let id = &connection.client.id;
     let text = json!({ "message": message, "connectionId": id, "requestId": request_id }).to_string();
-    // A client that is gone, or does not read, cannot be told.
+    // An error means that the client is gone or does not read; it cannot get the message.
     connection.post(text.into()).ok();
 }

@@ -1,11 +1,12 @@
-//! Which route a message takes.
+//! Selects the route of a message.
 
 use serde_json::Value;
 
-/// The route for messages that match no other.
+/// The route for messages that match no other route.
 pub(super) const DEFAULT: &str = "$default";
 
-/// The route key that a message names where `selection` leads; `None` when it is not JSON, or names none.
+/// The route key in a message, at the path `selection`; `None` if the message is not JSON or has no
+/// key there.
 #[must_use]
 pub(super) fn key(selection: &[String], message: &str) -> Option<String> {
     let message: Value = serde_json::from_str(message).ok()?;
@@ -22,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_of_a_message_is_what_it_says_where_the_selection_leads() {
+    fn the_route_key_is_the_value_at_the_selection_path() {
         let selection = ["detail".to_owned(), "kind".to_owned()];
         let cases = [
             (r#"{"detail": {"kind": "say"}}"#, Some("say")),

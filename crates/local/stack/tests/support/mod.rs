@@ -16,7 +16,7 @@ use tidemark_local::dynamodb::{Identity, client};
 use tidemark_local::start_error::StartError;
 use tidemark_local::startup::RunningStack;
 
-/// Generous, because the machine may be busy with other tests; nothing waits that long when all is well.
+/// Long, because the machine may be busy with other tests; a passing test never waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a template, the test function's recording and the data.
@@ -64,7 +64,7 @@ impl Stage {
         RunningStack::start(&options).await
     }
 
-    /// What a start that fails prints.
+    /// The error text of a failed start.
     pub async fn refusal(&self) -> String {
         format!("{:#}", anyhow::Error::from(self.try_start(&[]).await.unwrap_err()))
     }
@@ -86,12 +86,12 @@ impl Stage {
         self.recording().iter().map(numbers).collect()
     }
 
-    /// Waits until the test function's recording is as wanted.
+    /// Waits until the test function's recording fulfils `wanted`.
     pub async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
         until(what, || wanted(self)).await;
     }
 
-    /// Waits until every shard that is read has its records settled and its checkpoint moved.
+    /// Waits until all shards that are read have settled their records and moved their checkpoints.
     pub async fn until_caught_up(&self, running: &RunningStack) {
         let mapping = &running.admin.mappings.get().unwrap()[0];
         let caught_up = |_: &Self| {
@@ -101,7 +101,7 @@ impl Stage {
         self.until("catching up", caught_up).await;
     }
 
-    /// Waits until these numbers have been seen, each at least once.
+    /// Waits until each of these numbers was seen at least once.
     pub async fn until_seen(&self, numbers: impl Iterator<Item = u64> + Clone) {
         let all = |stage: &Self| {
             let seen = stage.seen().concat();
@@ -111,7 +111,7 @@ impl Stage {
     }
 }
 
-/// Waits until something is so.
+/// Waits until `wanted` is true.
 pub async fn until(what: &str, wanted: impl Fn() -> bool) {
     let start = Instant::now();
     while !wanted() {
@@ -131,7 +131,7 @@ pub async fn put(dynamodb: &str, number: u64, attributes: &[&str]) {
     request.send().await.unwrap();
 }
 
-/// Where cargo puts this package's examples, of which the test function is one.
+/// The folder of this package's examples, which include the test function.
 fn test_functions() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples")

@@ -14,17 +14,17 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::{PATIENCE, Stage};
 
-/// API Gateway's own routes, and the one that answers.
+/// API Gateway's predefined routes, and a route with a response.
 pub const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
 
 impl Stage {
-    /// A WebSocket API with these routes, all of which lead to the test function; the route `ask` answers.
+    /// A WebSocket API with these routes, all of the test function; the route `ask` has a response.
     pub fn sockets(routes: &[&str], stage_settings: &str) -> Self {
         let stage = Self::new("", "");
         let path = stage.path("template.yaml");
         let template =
             std::fs::read_to_string(&path).unwrap().replace("Binary: test_function", "Binary: test_websocket_function");
-        // The cloud's address, as a template has it: the stack puts its own in its place.
+        // The address on AWS, as in a real template; the stack replaces it by its own.
         let mut template = template.replace(
             "          GREETING:",
             "          AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI: !Sub 'https://${Sockets}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${Live}'\n          GREETING:",
@@ -50,20 +50,20 @@ impl Stage {
         stage
     }
 
-    /// The events of that type that the test function has seen.
+    /// The events of this type that the test function has seen.
     pub fn events(&self, event_type: &str) -> Vec<Value> {
         let events = self.recording().into_iter();
         events.filter(|event| event["requestContext"]["eventType"] == event_type).collect()
     }
 
-    /// Waits for the first event of that type.
+    /// Waits for the first event of this type.
     pub async fn event(&self, event_type: &str) -> Value {
         self.until(event_type, |stage| !stage.events(event_type).is_empty()).await;
         self.events(event_type).remove(0)
     }
 }
 
-/// One who is connected.
+/// A connected client.
 pub struct Player {
     pub socket: WebSocketStream<TcpStream>,
     pub protocol: Option<String>,
@@ -97,17 +97,17 @@ impl Player {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// What comes next, within the patience of a test.
+    /// The next message; fails after [`PATIENCE`].
     pub async fn next(&mut self) -> Message {
         timeout(PATIENCE, self.socket.next()).await.expect("a message").expect("an open connection").unwrap()
     }
 
-    /// The next text.
+    /// The next message as text.
     pub async fn text(&mut self) -> String {
         self.next().await.into_text().unwrap().to_string()
     }
 
-    /// Asks the test function to do something, and waits for its answer.
+    /// Sends an order to the test function, and waits for the response.
     pub async fn ask(&mut self, mut order: Value) -> String {
         order["action"] = json!("ask");
         self.send(&order).await;
@@ -119,7 +119,7 @@ impl Player {
         self.ask(json!({})).await
     }
 
-    /// Code and reason of the close frame that comes next; texts before it are skipped.
+    /// Code and reason of the next close frame; messages before it are skipped.
     pub async fn closed(&mut self) -> (u16, String) {
         loop {
             match self.next().await {
@@ -142,7 +142,7 @@ impl Player {
     }
 }
 
-/// The status with which a handshake was refused.
+/// The status of a refused handshake.
 pub fn refusal(connected: Result<Player, Error>) -> u16 {
     match connected {
         Err(Error::Http(response)) => response.status().as_u16(),
@@ -151,7 +151,7 @@ pub fn refusal(connected: Result<Player, Error>) -> u16 {
     }
 }
 
-/// Calls the management API without a client that knows it.
+/// Calls the management API with a plain HTTP client.
 pub async fn manage(running: &RunningStack, method: reqwest::Method, path: &str, body: Vec<u8>) -> reqwest::Response {
     let url = format!("{}{path}", running.admin.addresses.http);
     timeout(Duration::from_secs(30), reqwest::Client::new().request(method, url).body(body).send())

@@ -1,7 +1,8 @@
-//! The items of a game as they lie in the table, under the seed's names, and the domain's own on the other side.
+//! The items of a game as they lie in the table, under the seed's names, and the domain's own on
+//! the other side.
 //!
-//! The room is rewritten at each change, and each begun kilobyte of it is paid for. So what can be told from something else is
-//! not stored: the awards of those who guessed follow from who guessed.
+//! The room is rewritten at each change, and each begun kilobyte is billed. Therefore derived data
+//! is not stored: the awards of the solvers follow from the order of the right guesses.
 
 mod answer;
 mod round;
@@ -91,7 +92,8 @@ struct PlayerRow {
     drew_in: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kick_votes: Vec<String>,
-    /// From where they play, as a tag that says nothing to anybody else. A short name: ten of them are in each room, whose size is paid for.
+    /// From where they play, as a tag that says nothing to anybody else. A short name: ten of them
+    /// are in each room, whose size is paid for.
     #[serde(default, rename = "c", skip_serializing_if = "Option::is_none")]
     client: Option<u32>,
 }
@@ -278,7 +280,8 @@ mod tests {
         format!("0199c0de-0000-7000-8000-0000000000{n:02x}").parse().expect("an id")
     }
 
-    /// Ten players with names of four kanji, all of whom have guessed, at the end of the last turn but one.
+    /// Ten players with names of four kanji, who have all guessed, at the end of the second to last
+    /// turn.
     fn full_room() -> Room {
         let player = |n| Player {
             id: id(n),
@@ -324,8 +327,8 @@ mod tests {
         }
     }
 
-    /// How much of an item is paid for
-    /// ([item sizes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html)).
+    /// How much of an item is paid for ([item
+    /// sizes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html)).
     fn size(value: &AttributeValue) -> usize {
         match value {
             AttributeValue::S(text) => text.len(),

@@ -1,4 +1,4 @@
-//! A round as a room's item holds it: its turn, who has guessed, and what that was worth.
+//! A round in a room's item: its turn, the solvers, and their points.
 
 use domain::game::{Award, AwardReason, Phase, Playing, Solver, Turn, TurnId};
 use serde::{Deserialize, Serialize};

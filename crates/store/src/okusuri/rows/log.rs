@@ -22,7 +22,8 @@ pub struct MedicationLog {
     pub date: Date,
     /// Whether there was bleeding.
     pub has_bleeding: bool,
-    /// Whether the medication was taken. Only `false` is stored: older items, and those of the migration, have no such attribute.
+    /// Whether the medication was taken. Only `false` is stored: older items, and those of the
+    /// migration, have no such attribute.
     #[serde(default = "was_taken", skip_serializing_if = "Clone::clone")]
     pub is_taken: bool,
     /// What the log was called before it went by its day.
@@ -67,10 +68,11 @@ impl Row for MedicationLog {
     }
 }
 
-/// What follows from all of a user's logs: `USER#<user id>` `SUMMARY`. It changes in the transaction that changes a log, and its version is what
-/// concurrent changes meet at.
+/// What follows from all of a user's logs: `USER#<user id>` `SUMMARY`. It changes in the
+/// transaction that changes a log, and its version is what concurrent changes meet at.
 ///
-/// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes logs in another way has it forgotten before:
+/// Without `Logs` it is stale, and the next change computes it anew from the logs. Whoever writes
+/// logs in another way has it forgotten before:
 /// [`Logs::forget_summary`](crate::okusuri::Logs::forget_summary).
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +126,7 @@ impl LogSummary {
         }
     }
 
-    /// What it says: `None` when it is stale, or not what it should be, and `Some(None)` without any log.
+    /// The summary: `None` if it is stale or invalid, and `Some(None)` for a user without any log.
     pub fn summary(&self) -> Option<Option<Summary>> {
         let logs = self.logs?;
         if logs == 0 {

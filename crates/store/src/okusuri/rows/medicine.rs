@@ -1,4 +1,4 @@
-//! Medicines, and what is recorded of their doses.
+//! Medicines, and the records of their doses.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
@@ -17,7 +17,7 @@ pub struct Medicine {
     pub user_id: String,
     /// A UUIDv7.
     pub medicine_id: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How much of it, in words.
     pub dose: String,
@@ -63,7 +63,8 @@ impl Row for Medicine {
     }
 }
 
-/// What is recorded of a dose: `USER#<user id>` `DOSE#<date>#<HH:MM>#<medicine id>`. One of which nothing is has no item.
+/// The record of a dose: `USER#<user id>` `DOSE#<date>#<HH:MM>#<medicine id>`. A dose without a
+/// record has no item.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -88,7 +89,7 @@ pub struct Dose {
     pub updated_at: Timestamp,
 }
 
-/// What is recorded of a dose.
+/// The recorded state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum DoseMark {

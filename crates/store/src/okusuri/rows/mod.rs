@@ -1,8 +1,10 @@
-//! The items of Okusuri's table as they are stored. The service and the migration write the very same rows.
+//! The items of Okusuri's table as they are stored. The service and the migration write the very
+//! same rows.
 //!
-//! Each item has `PK`, `SK` and `Type`, `TypePartition` and `TypeSort` for the index of types, and `TTL` (epoch seconds) where it expires; these are made
-//! from the row's own attributes by [`item`]. Times are RFC 3339 in UTC, dates `2025-08-30`. Attributes that a row does not know are left alone
-//! by every update, which is why none of them replaces an item.
+//! Each item has `PK`, `SK` and `Type`, `TypePartition` and `TypeSort` for the index of types, and
+//! `TTL` (epoch seconds) where it expires; these are made from the row's own attributes by
+//! [`item`]. Times are RFC 3339 in UTC, dates `2025-08-30`. Attributes that a row does not know are
+//! left alone by every update, which is why none of them replaces an item.
 
 mod log;
 mod medicine;
@@ -27,24 +29,27 @@ pub trait Row: Serialize + DeserializeOwned {
     /// The attribute `Type`.
     const TYPE: &'static str;
 
-    /// Attributes that a row may be without, as they are spelled in the item: an update takes away those that it has not. What is not named here stays.
+    /// Optional attributes of the row, by their name in the item. An update removes those that the
+    /// row lacks. Attributes that are not listed here stay.
     const OPTIONAL: &'static [&'static str] = &[];
 
     /// Where it lies.
     fn key(&self) -> Key;
 
-    /// Whose it is: the user's id, or what else its partition is named after.
+    /// The owner: the user's id, or another id that names the partition.
     fn owner(&self) -> &str;
 
     /// When it was made.
     fn created_at(&self) -> Timestamp;
 
-    /// What the listing of its type is sorted by: the time of its creation, where there is nothing better.
+    /// What the listing of its type is sorted by: the time of its creation, where there is nothing
+    /// better.
     fn listed_by(&self) -> String {
         format!("{}#{}", sortable(self.created_at()), self.owner())
     }
 
-    /// When TTL may remove it. Until then, and after it too, it is the row's reader who refuses what has expired.
+    /// When TTL may delete it. TTL deletes late, so the reader of the row also refuses expired
+    /// rows.
     fn expires_at(&self) -> Option<Timestamp> {
         None
     }
@@ -65,7 +70,8 @@ pub fn item<R: Row>(row: &R) -> Result<Item, StoreError> {
     Ok(item)
 }
 
-/// Reads an item; one that is not what its key promises is an error that names the key, but nobody's address: it ends in logs.
+/// Reads an item; one that is not what its key promises is an error that names the key, but
+/// nobody's address: it ends in logs.
 pub fn read<R: DeserializeOwned>(item: Item) -> Result<R, StoreError> {
     let key = [PARTITION_KEY, SORT_KEY].map(|name| item.get(name).and_then(|value| value.as_s().ok()).cloned());
     serde_dynamo::from_item(item).map_err(|error| {

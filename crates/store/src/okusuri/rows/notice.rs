@@ -21,7 +21,7 @@ pub struct Reminder {
     pub time: Time,
     /// The user's, as of the last change.
     pub time_zone: String,
-    /// The partition in `DueIndex`; none while it is switched off, so that the index holds only what is due.
+    /// The partition in `DueIndex`; none while the reminder is disabled, so the index is sparse.
     pub due_partition: Option<String>,
     /// The next time, in whole seconds.
     pub due_at: Option<Timestamp>,
@@ -83,7 +83,8 @@ impl Row for NotificationSetting {
     }
 }
 
-/// Where notifications are pushed to: `USER#<user id>` `NOTIFICATION#<platform>#<hash of the endpoint>`.
+/// Where notifications are pushed to: `USER#<user id>` `NOTIFICATION#<platform>#<hash of the
+/// endpoint>`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]

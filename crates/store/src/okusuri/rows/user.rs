@@ -1,4 +1,4 @@
-//! A user, and by what one is found: address, logins, sessions.
+//! A user, and the items that lead to it: address, logins, sessions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::okusuri::keys::{self, Key};
 pub struct User {
     /// The id: a UUIDv7, or what better-auth made.
     pub user_id: String,
-    /// What the user is to be called.
+    /// The user's name.
     pub name: Option<String>,
     /// As it was given, not normalised.
     pub email: Option<String>,
@@ -27,8 +27,8 @@ pub struct User {
     pub time_zone: String,
     /// Sessions made before are refused: signing out everywhere is this one write.
     pub sessions_from: Option<Timestamp>,
-    /// How many logins, sessions and push subscriptions were ever added, other than with a code. One that is added
-    /// beside the first right code changes this, and so is found.
+    /// How many logins, sessions and push subscriptions were ever added, other than with a code.
+    /// One that is added beside the first right code changes this, and so is found.
     pub sign_in_grants_added: Option<u64>,
     /// Since when everything of the user is being deleted. Nobody is signed in then.
     pub deleting: Option<Timestamp>,
@@ -54,7 +54,8 @@ impl Row for User {
     }
 }
 
-/// A user's picture, kept out of the profile, which is read with each request: `USER#<user id>` `IMAGE`.
+/// A user's picture, kept out of the profile, which is read with each request: `USER#<user id>`
+/// `IMAGE`.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -87,7 +88,8 @@ impl Row for UserImage {
     }
 }
 
-/// What makes an e-mail address unique: `EMAIL#<normalised>` `EMAIL`, written in the transaction that gives it to a user.
+/// What makes an e-mail address unique: `EMAIL#<normalised>` `EMAIL`, written in the transaction
+/// that gives it to a user.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -159,7 +161,8 @@ impl Row for Session {
     }
 }
 
-/// The same session in its user's partition, so that a user's sessions can be listed: `USER#<user id>` `SESSION#<session id>`.
+/// The same session in its user's partition, so that a user's sessions can be listed: `USER#<user
+/// id>` `SESSION#<session id>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UserSession(pub Session);
@@ -205,7 +208,7 @@ pub struct Account {
     pub access_token_expires_at: Option<Timestamp>,
     /// As the provider said.
     pub refresh_token_expires_at: Option<Timestamp>,
-    /// What was granted.
+    /// The granted scopes.
     pub scope: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,

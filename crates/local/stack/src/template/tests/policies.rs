@@ -1,4 +1,4 @@
-//! Roles and policies: what is read, and that nothing is left out in silence.
+//! Roles and policies: their statements are read, and unsupported parts are errors.
 
 use super::{function, problem, stack};
 use crate::stack::{Condition, Quantifier, Statement, Test};
@@ -60,10 +60,13 @@ fn a_role_has_its_own_statements_and_those_of_its_managed_policies() {
 }
 
 #[test]
-fn what_a_statement_says_beyond_what_is_evaluated_here_is_refused() {
+fn unsupported_parts_of_a_statement_are_rejected() {
     let of = |statement: &str| problem(&format!("Resources:\n{}", role(statement))).1;
     let allowed = "Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*'";
-    assert_eq!(of("{ Effect: Deny, Action: 'dynamodb:GetItem', Resource: '*' }"), "Effect is Allow here, not Deny");
+    assert_eq!(
+        of("{ Effect: Deny, Action: 'dynamodb:GetItem', Resource: '*' }"),
+        "only Effect Allow is supported on this machine, not Deny"
+    );
     assert_eq!(of("{ Effect: Allow, Action: 'dynamodb:GetItem' }"), "Resource is missing");
     assert_eq!(
         of(&format!("{{ {allowed}, NotAction: 'dynamodb:PutItem' }}")),
@@ -71,16 +74,16 @@ fn what_a_statement_says_beyond_what_is_evaluated_here_is_refused() {
     );
     assert_eq!(
         of(&format!("{{ {allowed}, Condition: {{ IpAddress: {{ 'aws:SourceIp': '10.0.0.0/8' }} }} }}")),
-        "the condition operator IpAddress is not known here"
+        "the condition operator IpAddress is not supported on this machine"
     );
     assert_eq!(
         of(&format!("{{ {allowed}, Condition: {{ StringEquals: {{ 'dynamodb:Attributes': a }} }} }}")),
-        "the condition key dynamodb:Attributes is not known here"
+        "the condition key dynamodb:Attributes is not supported on this machine"
     );
 }
 
 #[test]
-fn a_role_or_policy_from_elsewhere_is_refused() {
+fn a_role_or_policy_that_is_not_in_the_template_is_rejected() {
     let foreign = "arn:aws:iam::aws:policy/ReadOnlyAccess";
     let statement = "{ Effect: Allow, Action: 'dynamodb:GetItem', Resource: '*' }";
     let managed = role(statement).replace("[!Ref Common]", &format!("['{foreign}']"));

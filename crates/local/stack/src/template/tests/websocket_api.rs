@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{function, problem, problems, read};
 use crate::stack::{Throttle, WebSocketApi, WebSocketRoute};
 
-/// A WebSocket API with one route; each text goes into the properties of its part.
+/// A WebSocket API with one route; each argument is inserted into the properties of its part.
 fn sockets(api: &str, stage: &str, route: &str, integration: &str) -> String {
     let uri =
         "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${Worker.Arn}/invocations";
@@ -31,7 +31,7 @@ fn sockets(api: &str, stage: &str, route: &str, integration: &str) -> String {
 }
 
 #[test]
-fn a_websocket_api_is_put_together_from_its_parts() {
+fn a_websocket_api_is_assembled_from_its_parts() {
     let answering = "
   SayAnswer:
     Type: AWS::ApiGatewayV2::RouteResponse
@@ -64,7 +64,7 @@ fn a_websocket_api_is_put_together_from_its_parts() {
 }
 
 #[test]
-fn a_route_without_a_response_answers_nothing() {
+fn a_route_without_a_response_does_not_respond() {
     let yaml = sockets("", "", ", RouteResponseSelectionExpression: $default", "");
     let stack = read(&yaml, &BTreeMap::new()).unwrap();
     let api = stack.web_socket_api.unwrap();
@@ -73,13 +73,13 @@ fn a_route_without_a_response_answers_nothing() {
 }
 
 #[test]
-fn parts_of_a_websocket_api_that_cannot_be_served_are_refused_with_their_place() {
+fn unsupported_parts_of_a_websocket_api_are_rejected_with_their_position() {
     let valid = sockets("", "", "", "");
     for (right, wrong, line, expected) in [
         ("ProtocolType: WEBSOCKET", "ProtocolType: HTTP", 11, "an HTTP API is an AWS::Serverless::HttpApi"),
         ("$request.body.action", "$request.header.action", 11, "is not of the form $request.body.action"),
         ("Name: game", "Nmae: game", 11, "Nmae of a WebSocket API is not supported"),
-        ("StageName: live", "StageName: a/b", 14, "no name of a stage"),
+        ("StageName: live", "StageName: a/b", 14, "is not a stage name"),
         ("StageName: live", "StageName: live, ClientCertificateId: a", 14, "ClientCertificateId of a stage"),
         (
             "StageName: live",
@@ -88,11 +88,11 @@ fn parts_of_a_websocket_api_that_cannot_be_served_are_refused_with_their_place()
             "there is no route x",
         ),
         ("ApiId: !Ref Game, StageName", "ApiId: !Ref Say, StageName", 14, "Say is not an AWS::ApiGatewayV2::Api"),
-        ("RouteKey: say", "RouteKey: $say", 17, "with $ there are $connect"),
-        ("RouteKey: say", "RouteKey: say, AuthorizationType: AWS_IAM", 17, "AWS_IAM is not checked here"),
+        ("RouteKey: say", "RouteKey: $say", 17, "the keys with $ are $connect"),
+        ("RouteKey: say", "RouteKey: say, AuthorizationType: AWS_IAM", 17, "AWS_IAM is not supported on this machine"),
         ("integrations/", "", 17, "not of the form integrations/<integration>"),
         ("integrations/${SayWorker}", "integrations/Game", 17, "Game is not an AWS::ApiGatewayV2::Integration"),
-        ("AWS_PROXY", "HTTP_PROXY", 20, "IntegrationType has to be AWS_PROXY"),
+        ("AWS_PROXY", "HTTP_PROXY", 20, "IntegrationType must be AWS_PROXY"),
         ("/invocations'", "'", 20, "is not the ARN of a function's invocations"),
         (
             "${Worker.Arn}",
@@ -120,9 +120,9 @@ fn a_template_has_one_websocket_api_with_one_stage_and_one_route_of_each_key() {
         valid[start..end.unwrap_or(valid.len() - 1)].to_owned() + "\n"
     };
     for (name, expected) in [
-        ("Game", "one WebSocket API can be served here, and Game is it"),
-        ("Live", "one stage can be served here, and live is it"),
-        ("Say", "there is a route say already"),
+        ("Game", "only one WebSocket API is supported on this machine, and Game is the first"),
+        ("Live", "only one stage is supported on this machine, and live is the first"),
+        ("Say", "the route say already exists"),
     ] {
         let second = part(name).replacen(name, "Second", 1);
         let (_, message) = problem(&format!("{valid}{second}"));
