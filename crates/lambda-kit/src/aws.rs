@@ -1,4 +1,5 @@
-//! What the AWS SDK's clients are built from, and the secrets that a function needs at its start.
+//! The configuration of the AWS SDK's clients, and the secrets that a function reads when it
+//! starts.
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::Builder;
@@ -8,38 +9,37 @@ use secrecy::SecretString;
 
 use crate::env::required;
 
-/// Configuration from the environment, as Lambda sets it: region, credentials, and endpoints where
-/// they are overridden.
+/// Configuration from the environment, as Lambda sets it: region, credentials, and overridden
+/// endpoints.
 pub async fn config() -> SdkConfig {
     let http_client = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
     aws_config::defaults(BehaviorVersion::latest()).http_client(http_client).load().await
 }
 
-/// Why a secret could not be had.
+/// Why a secret could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// Secrets Manager did not answer, or refused.
+    /// Secrets Manager did not answer, or refused the request.
     #[error("the secret {arn} cannot be read: {source}")]
     Unavailable {
-        /// Which.
+        /// The secret's ARN.
         arn: String,
-        /// Why.
+        /// The error of the SDK.
         source: Box<aws_sdk_secretsmanager::Error>,
     },
-    /// It holds bytes, and a text was expected.
+    /// The secret holds bytes; a string was expected.
     #[error("the secret {0} is not a string")]
     NotAString(String),
-    /// It could be guessed.
+    /// The secret is so short that it could be guessed.
     #[error("the secret {0} has fewer than {SECRET_CHARS_MIN} characters: make a longer one")]
     TooShort(String),
 }
 
-/// The fewest characters of a secret. Keys and tokens sign and open everything; 20 letters and
-/// digits drawn by chance have 119 bits.
+/// The fewest characters of a secret. Secrets sign tokens and grant access, so they must not be
+/// guessable: 20 random letters and digits have 119 bits.
 pub const SECRET_CHARS_MIN: usize = 20;
 
-/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`]
-/// characters.
+/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`] characters.
 pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, SecretError> {
     let request = aws_sdk_secretsmanager::Client::new(config).get_secret_value().secret_id(arn);
     let answer = request
@@ -50,7 +50,7 @@ pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, Secre
     check_length(secret, arn)
 }
 
-/// The secrets of an API whose lists have cursors and whose writes take the staff's token.
+/// The secrets of an API whose lists have cursors and whose writes need the staff token.
 #[derive(Debug)]
 pub struct StaffSecrets {
     /// The key that signs cursors.

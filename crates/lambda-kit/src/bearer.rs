@@ -7,20 +7,21 @@ use subtle::ConstantTimeEq;
 use crate::http::Request;
 use crate::problem::{INVALID_TOKEN, MISSING_TOKEN, Problem};
 
-/// A bearer token for routes that are not public. The suite has three, each for its own part: the
-/// staff's for the shop and the journal, the operator's for the clicks of users, and the health
-/// administration's for Okusuri.
+/// A token that grants access to routes that are not public. The suite has three, and each opens
+/// its own part only: the staff token the shop and the journal, the operator token the clicks of
+/// people, the health administration's token Okusuri.
 #[derive(Debug, Clone)]
 pub struct AccessToken(SecretString);
 
 impl AccessToken {
-    /// A token.
+    /// Wraps a token.
     pub fn new(token: SecretString) -> Self {
         Self(token)
     }
 
-    /// Whether a request of a public route comes with the token, and so may see more. A token that
-    /// is sent has to be right.
+    /// For public routes that show more to the token's bearer: `false` without a token, `true` with
+    /// the right one. A wrong token is a problem, so that a mistyped one is not answered as if it
+    /// were absent.
     pub fn authorize_if_present(&self, request: &Request) -> Result<bool, Problem> {
         request.header("authorization").map_or(Ok(false), |_| self.authorize(request).map(|()| true))
     }
@@ -31,8 +32,8 @@ impl AccessToken {
             return Err(missing_token());
         };
         let hash = |text: &str| Sha256::digest(text.as_bytes());
-        // Hashes are of one length: the comparison takes the same time however much of the token is
-        // right.
+        // Both hashes have the same length, so the comparison takes the same time however much of
+        // the token is right.
         let matches = token(header).is_some_and(|token| hash(token).ct_eq(&hash(self.0.expose_secret())).into());
         if matches { Ok(()) } else { Err(invalid_token()) }
     }
@@ -44,12 +45,12 @@ pub fn token(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// Nothing came, and a token is needed.
+/// The request has no token, and the route needs one.
 pub fn missing_token() -> Problem {
     MISSING_TOKEN.header("www-authenticate", "Bearer")
 }
 
-/// The header is not a valid token for this route.
+/// The request's token does not open this route.
 pub fn invalid_token() -> Problem {
     INVALID_TOKEN.header("www-authenticate", r#"Bearer error="invalid_token""#)
 }

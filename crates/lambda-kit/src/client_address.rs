@@ -1,36 +1,36 @@
 //! The address of the client that sent a request, also when the CDN passed the request on.
 //!
-//! API Gateway names the other end of the connection. Behind the CDN that is one of CloudFront's
-//! edges, which adds the client's address to the end of `x-forwarded-for`. Anybody can send that
-//! header straight to the API, so it counts only beside the key that the template gives to the CDN
-//! and to the functions.
+//! API Gateway reports the address at the other end of the connection. Behind the CDN that is a
+//! CloudFront edge, which appends the client's address to `x-forwarded-for`. Anybody can send that
+//! header straight to the API. So it is trusted only together with the key that the template gives
+//! to the CDN and to the functions.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::{HeaderMap, HeaderName};
 use subtle::ConstantTimeEq;
 
-/// The header in which the CDN shows its key.
+/// The header in which the CDN sends its key.
 pub const CDN_KEY_HEADER: HeaderName = HeaderName::from_static("x-tidemark-cdn-key");
 
-/// The key that requests of the CDN carry.
+/// The key that the CDN adds to each request.
 #[derive(Clone)]
 pub struct Cdn(Option<String>);
 
 impl Cdn {
     /// The CDN whose key is in the variable `CDN_KEY`. Without the variable there is no CDN, and
-    /// each client comes directly.
+    /// clients connect directly.
     pub fn from_env() -> Self {
         Self::new(&std::env::var("CDN_KEY").unwrap_or_default())
     }
 
-    /// The CDN with this key; an empty one stands for no CDN.
+    /// The CDN with this key; an empty key means that there is no CDN.
     pub(crate) fn new(key: &str) -> Self {
         Self(Some(key).filter(|key| !key.is_empty()).map(str::to_owned))
     }
 
-    /// The client's address, where `peer` is the other end of the connection. Takes the key out of
-    /// `headers`, which the handler may log.
+    /// The client's address; `peer` is the other end of the connection. Removes the key from
+    /// `headers`, because the handler may log them.
     pub fn client(&self, headers: &mut HeaderMap, peer: Option<&str>) -> Option<String> {
         let shown = headers.remove(CDN_KEY_HEADER);
         let is_cdn =
@@ -38,17 +38,17 @@ impl Cdn {
         let passed_on = || {
             let lines = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
             let mut addresses: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-            // API Gateway adds the edge's own address behind the client's.
+            // API Gateway appends the edge's own address after the client's.
             addresses.pop_if(|last| Some(*last) == peer);
-            // What stands further left, the client wrote.
+            // The client may have written any address further left, so only the last one counts.
             addresses.pop()?.parse::<IpAddr>().ok().map(|address| address.to_string())
         };
         if is_cdn { passed_on() } else { None }.or_else(|| peer.map(str::to_owned))
     }
 }
 
-/// The client behind an address, for limits. An IPv6 client is its /64 network, because one client
-/// has all of those addresses. `None` when it is no address.
+/// The client behind an address, for rate limits. An IPv6 client is its /64 network, because one
+/// client has all addresses of that network. `None` if the text is not an address.
 pub fn rate_limit_address(address: &str) -> Option<IpAddr> {
     Some(match address.parse::<IpAddr>().ok()?.to_canonical() {
         IpAddr::V6(address) => {
@@ -87,14 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_does() {
+    fn a_request_without_the_cdns_key_cannot_name_another_client() {
         let forged = ["203.0.113.7, 64.252.70.1"];
         for (key, shown) in
             [(Some("k"), None), (Some("k"), Some("x")), (Some("k"), Some("")), (None, Some("k")), (None, Some(""))]
         {
             assert_eq!(client(key, shown, &forged).as_deref(), Some(EDGE), "{key:?} {shown:?}");
         }
-        // A text that is not an address gives no client.
+        // A value that is not an address is ignored.
         for forwarded in [&[][..], &["unknown, 64.252.70.1"], &[""]] {
             assert_eq!(client(Some("k"), Some("k"), forwarded).as_deref(), Some(EDGE), "{forwarded:?}");
         }

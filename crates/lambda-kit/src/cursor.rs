@@ -1,4 +1,5 @@
-//! Cursors: where a list goes on, opaque to the client, signed, bound to their query, and expiring.
+//! Cursors: the position at which a list continues. A cursor is opaque to the client, signed, bound
+//! to its query, and valid for 24 hours.
 
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
@@ -8,16 +9,16 @@ use serde::de::DeserializeOwned;
 use crate::problem::{EXPIRED_CURSOR, INVALID_CURSOR, Problem};
 use crate::signed::{SignedError, Signer};
 
-/// How long a page's cursor is good.
+/// How long a cursor is valid.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
-/// Why a cursor is not honoured.
+/// Why a cursor is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CursorError {
-    /// Not ours, changed, or of another query.
+    /// Not signed by us, changed, or made for another query.
     #[error("the cursor does not belong to this query")]
     Forged,
-    /// Older than a day.
+    /// Older than [`LIFETIME`].
     #[error("the cursor has expired: start again without it")]
     Expired,
 }
@@ -41,24 +42,24 @@ impl From<CursorError> for Problem {
     }
 }
 
-/// Seals and opens cursors.
+/// Makes and reads cursors.
 #[derive(Debug, Clone)]
 pub struct Cursors(Signer);
 
 impl Cursors {
-    /// Cursors signed with a key. Tickets and tokens may use the same key, because each signature
-    /// includes its purpose.
+    /// Cursors signed with a key. Tickets and tokens may share the key, because each kind of text
+    /// is bound to its own purpose.
     pub fn new(key: SecretString) -> Self {
         Self(Signer::new(key))
     }
 
-    /// A cursor for a position in the list that `scope` names: the route and every parameter but
+    /// A cursor for a position in the list that `scope` names: the route and all parameters except
     /// the cursor and the limit.
     pub fn seal(&self, scope: &str, position: &impl Serialize, now: Timestamp) -> Result<String, serde_json::Error> {
         Ok(self.0.seal(&purpose(scope), &serde_json::to_vec(position)?, LIFETIME, now))
     }
 
-    /// The position in a cursor that was sealed for the same scope less than a day ago.
+    /// The position in a cursor that was made for the same scope and has not expired.
     pub fn open<T: DeserializeOwned>(&self, scope: &str, cursor: &str, now: Timestamp) -> Result<T, CursorError> {
         let position = self.0.open(&purpose(scope), cursor, now)?;
         serde_json::from_slice(&position).map_err(|_| CursorError::Forged)

@@ -2,30 +2,30 @@
 
 use std::str::FromStr;
 
-/// The error of a variable.
+/// Why a variable is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// Not set, or empty.
     #[error("the environment variable {0} is not set")]
     Missing(&'static str),
-    /// Set to something that it cannot be.
+    /// Set to a value that is not allowed.
     #[error("the environment variable {name} is `{value}`: expected {expected}")]
     Invalid {
-        /// Which.
+        /// The variable's name.
         name: &'static str,
         /// Its value.
         value: String,
-        /// The expected values.
+        /// The values that are allowed.
         expected: &'static str,
     },
 }
 
-/// A variable that has to be set.
+/// Reads a variable that must be set.
 pub fn required(name: &'static str) -> Result<String, ConfigError> {
     std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or(ConfigError::Missing(name))
 }
 
-/// A variable that has a default, read and narrowed down by `check`.
+/// Reads a variable that has a default; `check` refuses values out of range.
 pub fn parsed<T: FromStr, U>(
     name: &'static str,
     default: T,

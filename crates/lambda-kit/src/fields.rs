@@ -1,4 +1,4 @@
-//! Members of a JSON body, checked one by one, so that each problem names its member.
+//! Checks the members of a JSON body one by one, so that each problem names its member.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// A member that is a string and passes `check`; `None` when it is missing. Anything else is
+/// A member that must be a string and pass `check`; `None` if it is missing. Any other value gives
 /// `problem`.
 pub fn text<T, E: Display>(
     name: &str,
@@ -21,7 +21,7 @@ pub fn text<T, E: Display>(
     }
 }
 
-/// The same of a member that has to be there.
+/// The same for a member that must be present.
 pub fn required_text<T, E: Display>(
     name: &str,
     value: Option<Value>,
@@ -31,12 +31,12 @@ pub fn required_text<T, E: Display>(
     text(name, value, problem, check)?.ok_or_else(|| missing(name, problem))
 }
 
-/// The problem of a member with a wrong value.
+/// The problem for a member with a wrong value.
 pub fn invalid(name: &str, problem: &Problem, why: impl Display) -> Problem {
     problem.clone().detail(format!("`{name}`: {why}"))
 }
 
-/// The problem of a missing member.
+/// The problem for a missing member.
 pub fn missing(name: &str, problem: &Problem) -> Problem {
     problem.clone().detail(format!("`{name}` is needed"))
 }

@@ -20,18 +20,17 @@ use crate::json_object::JsonObject;
 use crate::problem::{BODY_TOO_LARGE, INTERNAL, INVALID_BODY, INVALID_PARAMETER, INVALID_REQUEST, Problem};
 use crate::telemetry;
 
-/// One request.
+/// One HTTP request.
 #[derive(Debug, Clone, Default)]
 pub struct Request(ApiGatewayV2httpRequest);
 
 impl Request {
-    /// The event of one request.
+    /// Wraps the event of one request.
     pub fn new(event: ApiGatewayV2httpRequest) -> Self {
         Self(event)
     }
 
-    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or
-    /// `$default`.
+    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or `$default`.
     pub fn route(&self) -> &str {
         self.0.route_key.as_deref().unwrap_or("$default")
     }
@@ -51,13 +50,13 @@ impl Request {
         self.0.raw_path.as_deref().unwrap_or("/")
     }
 
-    /// A header; `None` when it is missing or not text.
+    /// A header; `None` if it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.0.headers.get(name)?.to_str().ok()
     }
 
-    /// A cookie's value as the browser sent it; none where there are several of one name, of which
-    /// another host of the domain may have set one.
+    /// A cookie's value as the browser sent it. `None` if there are several cookies of the name,
+    /// because another host of the same domain may have set one of them.
     pub fn cookie(&self, name: &str) -> Option<&str> {
         let cookies = self.0.cookies.as_deref().unwrap_or_default().iter();
         let mut values = cookies.filter_map(|cookie| cookie.split_once('=')).filter(|(known, _)| *known == name);
@@ -65,57 +64,58 @@ impl Request {
         values.next().is_none().then_some(value)
     }
 
-    /// Whether the client's connection is encrypted. API Gateway takes no others; the local stack
-    /// takes no other than plain ones, and says so.
+    /// Whether the client's connection is encrypted. API Gateway accepts only TLS. The local stack
+    /// accepts only plain HTTP and says so in the header `x-forwarded-proto`.
     pub fn is_https(&self) -> bool {
         self.header("x-forwarded-proto") != Some("http")
     }
 
-    /// The media type of the body, without parameters, in lower case; empty when there is none.
+    /// The media type of the body, without parameters, in lower case; empty if the
+    /// header is missing.
     pub fn media_type(&self) -> String {
         let header = self.header("content-type").unwrap_or_default();
         header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// The client's address; [`run`] has it from the CDN where the CDN passed the request on.
+    /// The client's address. [`run`] takes it from the CDN if the CDN passed the request on.
     pub fn source_ip(&self) -> Option<&str> {
         self.0.request_context.http.source_ip.as_deref()
     }
 
-    /// The address of the client, for limits: one helper, so that all limits mean the same client.
-    /// An IPv6 client is its /64 network, because one client has all of those addresses.
-    /// `None` when the gateway names no address.
+    /// The client's address for rate limits. All limits use this function, so that they mean the
+    /// same client. An IPv6 client is its /64 network, because one client has all addresses of that
+    /// network. `None` if the gateway reports no address.
     pub fn client_address(&self) -> Option<IpAddr> {
         client_address::rate_limit_address(self.source_ip()?)
     }
 
-    /// A parameter of the path, which the route declares.
+    /// A parameter of the path; empty if the route does not declare it.
     pub fn path_parameter(&self, name: &str) -> &str {
         self.0.path_parameters.get(name).map_or("", String::as_str)
     }
 
-    /// A parameter of the query. An empty one counts as missing.
+    /// A parameter of the query. An empty parameter counts as missing.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.0.query_string_parameters.first(name).filter(|value| !value.is_empty())
     }
 
-    /// Refuses parameters of the query that the route does not know: a misspelled one would
-    /// otherwise be ignored, and answered with something that was not asked for.
+    /// Refuses query parameters that the route does not have. Otherwise a misspelled parameter
+    /// would be ignored, and the client would get an answer to another question.
     pub fn allow_query_parameters(&self, names: &[&str]) -> Result<(), Problem> {
         let asked = self.0.query_string_parameters.iter().map(|(name, _)| name);
         match asked.filter(|name| !names.contains(name)).min() {
-            Some(unknown) => Err(invalid_parameter(unknown, "this route knows no such parameter")),
+            Some(unknown) => Err(invalid_parameter(unknown, "this route has no such parameter")),
             None => Ok(()),
         }
     }
 
-    /// Which of some media types the client wants most, by the weights of `Accept` (RFC 9110,
-    /// 12.5.1). The first one if it wants none of them, or does not say.
+    /// The media type of `known` that the client prefers, by the weights of `Accept` (RFC 9110,
+    /// 12.5.1). The first one if the client accepts none of them, or does not say.
     pub fn preferred_media_type<'a>(&self, known: &[&'a str]) -> &'a str {
         let accept = self.header("accept").unwrap_or_default();
         let ranges: Vec<_> = accept.split(',').map(media_range).collect();
-        // The most specific range that fits says how much a type is wanted; of types wanted alike,
-        // the one whose range comes first.
+        // The most specific range that matches gives the weight of a type. Of types with equal
+        // weight, the one whose range comes first wins.
         let wanted = |media: &str| {
             let kind = media.split('/').next().unwrap_or_default();
             let of = |name: &str| ranges.iter().position(|(range, _)| range.eq_ignore_ascii_case(name));
@@ -126,7 +126,7 @@ impl Request {
         best.copied().unwrap_or_default()
     }
 
-    /// A parameter of the query, parsed by `parse`. An error becomes a problem that names the
+    /// A parameter of the query, read by `parse`; an error becomes a problem that names the
     /// parameter.
     pub fn parse_query<T, E: ToString>(
         &self,
@@ -145,8 +145,8 @@ impl Request {
         parse(self.path_parameter(name)).map_err(|error| invalid_parameter(name, error))
     }
 
-    /// The body as JSON of at most `bytes_max` bytes. A struct is an object: an array of its
-    /// members is refused.
+    /// The body as JSON of at most `bytes_max` bytes. A struct must be a JSON object: an array is
+    /// refused.
     pub fn json<T: DeserializeOwned>(&self, bytes_max: usize) -> Result<T, Problem> {
         let body = self.bytes(bytes_max)?;
         if body.is_empty() {
@@ -156,16 +156,17 @@ impl Request {
         body.map(|JsonObject(body)| body).map_err(|error| INVALID_BODY.detail(error))
     }
 
-    /// The body as it was sent, of at most `bytes_max` bytes; empty when there is none.
+    /// The body as it was sent, at most `bytes_max` bytes; empty if there is none.
     pub fn bytes(&self, bytes_max: usize) -> Result<Cow<'_, [u8]>, Problem> {
         let too_large = || BODY_TOO_LARGE.detail(format!("at most {bytes_max} bytes"));
         let body = self.0.body.as_deref().unwrap_or_default();
-        // Base64 takes four characters for three bytes: this refuses before anything is decoded.
+        // Base64 takes four characters for three bytes, so this refuses a large body before
+        // decoding it.
         if body.len() > bytes_max.div_ceil(3) * 4 {
             return Err(too_large());
         }
         let body: Cow<[u8]> = if self.0.is_base64_encoded {
-            STANDARD.decode(body).map_err(|_| INVALID_BODY.detail("the body is marked as base64 and is not"))?.into()
+            STANDARD.decode(body).map_err(|_| INVALID_BODY.detail("the body is marked as base64 but is not"))?.into()
         } else {
             body.as_bytes().into()
         };
@@ -178,17 +179,17 @@ fn media_range(text: &str) -> (&str, u16) {
     let mut parts = text.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    // A weight is a number from 0 to 1 with up to three digits. An invalid weight is ignored.
+    // A weight is a number from 0 to 1 with up to three digits. Any other text counts as no weight.
     let weight = weight.and_then(|weight| weight.parse::<f32>().ok()).filter(|weight| (0.0..=1.0).contains(weight));
     (media, weight.map_or(1_000, |weight| (weight * 1_000.0) as u16))
 }
 
-/// A parameter that cannot be read.
+/// The problem for a parameter that cannot be read.
 pub fn invalid_parameter(name: &str, why: impl ToString) -> Problem {
     INVALID_PARAMETER.detail(format!("`{name}`: {}", why.to_string()))
 }
 
-/// One answer.
+/// One HTTP response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     status: u16,
@@ -199,7 +200,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// An answer of some content type. It is not cached: what this suite answers is live.
+    /// A response of a content type. It is not cached, because the suite's answers are live.
     pub fn new(status: u16, content_type: &'static str, body: String) -> Self {
         let headers = [("content-type", content_type), ("cache-control", "no-store")];
         let headers = headers.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
@@ -207,24 +208,24 @@ impl Reply {
         Self { status, headers, cookies: Vec::new(), body, is_base64_encoded: false }
     }
 
-    /// An answer of bytes that are not text.
+    /// A response of bytes that are not text.
     pub fn bytes(status: u16, content_type: &'static str, body: &[u8]) -> Self {
         Self { is_base64_encoded: true, ..Self::new(status, content_type, STANDARD.encode(body)) }
     }
 
-    /// An answer without a body: 204.
+    /// A response without a body: 204.
     pub fn empty() -> Self {
         let mut reply = Self::new(204, "", String::new());
         reply.headers.remove("content-type");
         reply
     }
 
-    /// Sends the browser on to another address with a GET: 302.
+    /// Redirects the browser to another address with a GET: 302.
     pub fn redirect(location: &str) -> Self {
         Self { status: 302, ..Self::empty() }.header("location", location)
     }
 
-    /// JSON.
+    /// A response of JSON.
     pub fn json(status: u16, body: &impl Serialize) -> Self {
         match serde_json::to_string(body) {
             Ok(body) => Self::new(status, "application/json", body),
@@ -235,7 +236,7 @@ impl Reply {
         }
     }
 
-    /// A header more.
+    /// Adds a header.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(HeaderName::from_static(name), value);
@@ -243,13 +244,13 @@ impl Reply {
         self
     }
 
-    /// Sets a cookie; each becomes a `Set-Cookie` of its own.
+    /// Sets a cookie; each cookie becomes its own `Set-Cookie` header.
     pub fn cookie(mut self, cookie: &Cookie<'_>) -> Self {
         self.cookies.push(cookie.to_string());
         self
     }
 
-    /// HTTP's status.
+    /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -259,17 +260,17 @@ impl Reply {
         self.headers.get("location")?.to_str().ok()
     }
 
-    /// The cookies that are set, as `Set-Cookie` spells them.
+    /// The cookies that the response sets, in the form of `Set-Cookie`.
     pub fn cookies(&self) -> &[String] {
         &self.cookies
     }
 
-    /// The body as it is sent.
+    /// The body, in base64 if it is not text.
     pub fn body(&self) -> &str {
         &self.body
     }
 
-    /// The answer as API Gateway takes it.
+    /// The response in the form that API Gateway expects.
     pub fn into_event(self) -> ApiGatewayV2httpResponse {
         let mut event = ApiGatewayV2httpResponse::default();
         event.status_code = i64::from(self.status);
@@ -281,19 +282,18 @@ impl Reply {
     }
 }
 
-/// A cookie that a page's scripts cannot read and that other sites' forms do not send.
+/// A cookie that the page's scripts cannot read and that forms of other sites do not send.
 #[derive(Debug, Clone, Copy)]
 pub struct Cookie<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its value: characters that a cookie may have (letters, digits, `-`, `_`, `.`), for nothing
-    /// is escaped.
+    /// Its value: only letters, digits, `-`, `_` and `.`, because nothing is escaped.
     pub value: &'a str,
     /// The path under which the browser sends it.
     pub path: &'a str,
-    /// How long the browser keeps it; none at all takes it away.
+    /// How long the browser keeps the cookie; zero deletes it.
     pub max_age: Duration,
-    /// Whether it is sent over encrypted connections only.
+    /// Whether the browser sends it over encrypted connections only.
     pub is_secure: bool,
 }
 
@@ -305,12 +305,12 @@ impl fmt::Display for Cookie<'_> {
     }
 }
 
-/// What stands in an event for bytes of a header that are no UTF-8.
+/// API Gateway replaces bytes of a header that are not UTF-8 with this character.
 const REPLACEMENT_CHARACTER: &[u8] = "\u{fffd}".as_bytes();
 
-/// A request, or why it cannot be read. One that Lambda's types refuse would otherwise end as an
-/// error of the function, a 500; and a header that is no text, such as an idempotency key, would
-/// pass for one that was not sent.
+/// A request, or the problem that it cannot be read. Without this, a request that Lambda's types
+/// refuse would end as an error of the function, a 500. And a header that is not text, such as an
+/// idempotency key, would count as missing.
 struct IncomingRequest(Result<Box<ApiGatewayV2httpRequest>, Problem>);
 
 impl<'de> Deserialize<'de> for IncomingRequest {
@@ -332,8 +332,8 @@ impl<'de> Deserialize<'de> for IncomingRequest {
     }
 }
 
-/// Answers requests until Lambda ends the process: one log line and one flush of the metrics for
-/// each.
+/// Answers requests until Lambda ends the process, with one log line and one flush of the metrics
+/// for each.
 pub async fn run<F, Fut>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Request) -> Fut,

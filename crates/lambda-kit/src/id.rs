@@ -1,11 +1,11 @@
-//! Ids that the server makes.
+//! Ids that the server generates.
 
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use uuid::{ContextV7, Uuid};
 
-/// When the last id was made, and what keeps the ids of one millisecond in their order.
+/// The time of the last id, and the counter that keeps the ids of one millisecond in order.
 struct Kept {
     at: Timestamp,
     context: ContextV7,
@@ -13,9 +13,9 @@ struct Kept {
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept { at: Timestamp::UNIX_EPOCH, context: ContextV7::new() });
 
-/// A UUIDv7 of this moment, behind those that this instance has made before, unless the clock went
-/// back. [`Uuid::now_v7`] stays ahead then: after a clock that jumped forward and back, an instance
-/// would make ids of the future for as long as it lives.
+/// A UUIDv7 of this moment, greater than all earlier ids of this instance unless the clock went
+/// back. [`Uuid::now_v7`] would stay ahead in that case: after a clock that jumped forward and
+/// back, an instance would generate ids of the future for as long as it lives.
 pub fn new_id() -> Uuid {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.next(Timestamp::now())

@@ -1,11 +1,11 @@
-//! Bodies that are JSON objects and nothing else.
+//! Reads bodies that must be JSON objects.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A struct that is read from a JSON object alone. A derived struct also takes an array, whose
-/// values go to its members in the order in which the code declares them: no client was promised
-/// that, and a member that is added in between would change what an array means.
+/// Reads a struct from a JSON object only. A derived struct also accepts an array and assigns its
+/// values to the members in the order of their declaration. No client was promised that, and a
+/// member added in between would change the meaning of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonObject<T>(pub T);
 
@@ -15,7 +15,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     }
 }
 
-/// Reads a struct as a map. Other types, and the values inside, are read as before.
+/// Reads a struct as a map. Other types, and the values inside a struct, are read as usual.
 struct StructsAreMaps<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for StructsAreMaps<D> {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_no_object_and_everything_else_is_read_as_before() {
+    fn a_struct_is_not_read_from_an_array_and_other_types_are_unchanged() {
         let read = |json: &str| serde_json::from_str::<JsonObject<Pair>>(json).map(|object| object.0).ok();
         assert_eq!(read(r#"{"a":1,"b":2}"#), Some(Pair { a: 1, b: Some(2) }));
         assert_eq!(read(r#"{"a":1}"#), Some(Pair { a: 1, b: None }));

@@ -1,7 +1,7 @@
-//! What every function shares at its edge: reading events, answering with replies and problem
-//! details, cursors, tokens, configuration, logs and metrics.
+//! The edge that all functions share: reading events, replies and problem details, cursors, tokens,
+//! configuration, logs and metrics.
 //!
-//! It knows Lambda and HTTP, and nothing of any system's rules or items.
+//! This crate knows Lambda and HTTP. It knows no rules and no items of any system.
 
 pub mod aws;
 pub mod bearer;

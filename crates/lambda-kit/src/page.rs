@@ -1,5 +1,5 @@
-//! Lists in pages: how much a client asks for, where its cursor says to go on, and the answer's
-//! shape.
+//! Lists in pages: the limit that a client asks for, the position in its cursor, and the shape of
+//! the answer.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::cursor::Cursors;
 use crate::http::{Reply, Request};
 use crate::problem::{INTERNAL, Problem};
 
-/// The parameter `limit`: how many items a page has at most.
+/// The parameter `limit`: the most items of a page.
 pub fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> {
     let limit = request.parse_query("limit", |text| {
         let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit));
@@ -19,8 +19,8 @@ pub fn limit(request: &Request, default: u16, max: u16) -> Result<u16, Problem> 
     Ok(limit.unwrap_or(default))
 }
 
-/// A list that has all its items in one answer: `{"items": [...], "skipped": 1}`, without `skipped`
-/// when every row could be read.
+/// A list with all its items in one answer: `{"items": [...], "skipped": 1}`, without `skipped` if
+/// every row could be read.
 pub fn reply(items: &impl Serialize, skipped: usize) -> Reply {
     Reply::json(200, &body(items, skipped))
 }
@@ -33,7 +33,7 @@ fn body(items: &impl Serialize, skipped: usize) -> Value {
     body
 }
 
-/// One list: what its cursors are bound to.
+/// One list, to which its cursors are bound.
 #[derive(Debug)]
 pub struct Listing<'a> {
     cursors: &'a Cursors,
@@ -42,19 +42,19 @@ pub struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// The list that `scope` names: the route and every parameter but the cursor and the limit.
+    /// The list that `scope` names: the route and all parameters except the cursor and the limit.
     pub fn new(cursors: &'a Cursors, scope: String, now: Timestamp) -> Self {
         Self { cursors, scope, now }
     }
 
-    /// Where the parameter `cursor` says to go on; `None` at the beginning.
+    /// The position in the parameter `cursor`; `None` at the beginning.
     pub fn position<T: DeserializeOwned>(&self, request: &Request) -> Result<Option<T>, Problem> {
         let cursor = request.query("cursor");
         Ok(cursor.map(|cursor| self.cursors.open(&self.scope, cursor, self.now)).transpose()?)
     }
 
     /// `{"items": [...], "cursor": "...", "skipped": 1}`: without `cursor` on the last page, and
-    /// without `skipped` when every row could be read.
+    /// without `skipped` if every row could be read.
     pub fn reply(
         &self,
         items: &impl Serialize,
@@ -68,7 +68,7 @@ impl<'a> Listing<'a> {
         Ok(Reply::json(200, &body))
     }
 
-    /// The cursor of a page whose answer has no room for it in its body.
+    /// The cursor of the next page, for answers that cannot carry it in their body.
     pub fn seal(&self, next: &impl Serialize) -> Result<String, Problem> {
         self.cursors.seal(&self.scope, next, self.now).map_err(|_| INTERNAL)
     }

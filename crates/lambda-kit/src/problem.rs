@@ -1,17 +1,17 @@
 //! Errors that clients see: [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem details.
 //!
-//! A problem's `type` is `urn:tidemark:problem:<name>` and is stable; `docs/problems.md` lists all
-//! types. A problem never contains a secret, a whole request or the text of an internal error;
-//! those details are only logged.
+//! A problem's `type` is `urn:tidemark:problem:<name>` and never changes; `docs/problems.md` lists
+//! them all. A problem never carries a secret, a whole request or the text of an internal error;
+//! those details belong in the log, if anywhere.
 
 use serde_json::{Value, json};
 
 use crate::http::Reply;
 
-/// What a problem's `type` begins with.
+/// The beginning of a problem's `type`.
 pub const TYPE_PREFIX: &str = "urn:tidemark:problem:";
 
-/// An error answer.
+/// An answer that says what went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     status: u16,
@@ -23,36 +23,36 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A kind of problem. `name` is the stable end of its type; `title` is the same for all of the
-    /// kind.
+    /// A kind of problem. `name` is the stable end of its type; `title` is the same for all
+    /// problems of the kind.
     pub const fn new(status: u16, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title, detail: None, members: Vec::new(), headers: Vec::new() }
     }
 
-    /// Describes this case, for people.
+    /// Explains this case to people.
     pub fn detail(mut self, detail: impl ToString) -> Self {
         self.detail = Some(detail.to_string());
         self
     }
 
-    /// What a program may want to know of this case: a member beside those that every problem has.
+    /// Adds a member for programs, beside the members that every problem has.
     pub fn member(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.members.push((name, value.into()));
         self
     }
 
-    /// A header that goes with the answer.
+    /// Adds a header to the answer.
     pub fn header(mut self, name: &'static str, value: &'static str) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// HTTP's status.
+    /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The end of the type.
+    /// The last part of the type.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -62,17 +62,17 @@ impl Problem {
         format!("{TYPE_PREFIX}{}", self.name)
     }
 
-    /// What all problems of this kind are called.
+    /// The title of all problems of this kind.
     pub fn title(&self) -> &'static str {
         self.title
     }
 
-    /// The description of this case, if there is one.
+    /// The explanation of this case, if there is one.
     pub fn detail_text(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// The members of the problem.
+    /// The problem as a JSON object.
     pub fn to_json(&self) -> Value {
         let mut body = json!({
             "type": self.type_uri(),
@@ -98,37 +98,37 @@ impl From<Problem> for Reply {
 
 /// No route of the API matches.
 pub const NOT_FOUND: Problem = Problem::new(404, "not-found", "No such resource");
-/// A header, the path or the query is no text.
+/// A header, the path or the query is not text.
 pub const INVALID_REQUEST: Problem = Problem::new(400, "invalid-request", "The request cannot be read");
-/// The body is larger than the route takes.
+/// The body is larger than the route allows.
 pub const BODY_TOO_LARGE: Problem = Problem::new(413, "body-too-large", "The body is too large");
 /// The body is not JSON, or not of the documented shape.
 pub const INVALID_BODY: Problem = Problem::new(400, "invalid-body", "The body cannot be read");
 /// A parameter of the path or the query cannot be read.
 pub const INVALID_PARAMETER: Problem = Problem::new(400, "invalid-parameter", "A parameter is not valid");
-/// The cursor is not one of this query's.
+/// The cursor was not made for this query.
 pub const INVALID_CURSOR: Problem = Problem::new(400, "invalid-cursor", "The cursor is not valid");
-/// The cursor was valid once.
+/// The cursor was valid before.
 pub const EXPIRED_CURSOR: Problem = Problem::new(400, "expired-cursor", "The cursor has expired");
-/// Nothing says which request this is, so that sending it again might change something twice.
+/// The request has no idempotency key, so sending it again might change something twice.
 pub const MISSING_IDEMPOTENCY_KEY: Problem =
     Problem::new(400, "missing-idempotency-key", "An idempotency key is needed");
-/// The idempotency key is malformed.
+/// The idempotency key has a wrong format.
 pub const INVALID_IDEMPOTENCY_KEY: Problem =
     Problem::new(400, "invalid-idempotency-key", "The idempotency key is not valid");
-/// The time of the idempotency key, a UUIDv7, is not the request's.
+/// The idempotency key is a UUIDv7 of another time than the request's.
 pub const IDEMPOTENCY_KEY_TIME: Problem =
     Problem::new(400, "idempotency-key-time", "The idempotency key is not of this time");
-/// The request's name is another request's.
+/// The idempotency key belongs to another request.
 pub const IDEMPOTENCY_KEY_REUSED: Problem =
     Problem::new(409, "idempotency-key-reused", "The idempotency key was used for another request");
-/// Others were faster each time that the change was decided.
-pub const CONFLICT: Problem = Problem::new(409, "conflict", "Others change the same at the same time, try again");
-/// The route needs a token, and none came.
+/// Other writers were faster on each attempt.
+pub const CONFLICT: Problem = Problem::new(409, "conflict", "Others are changing the same item, try again");
+/// The route needs a token, and the request has none.
 pub const MISSING_TOKEN: Problem = Problem::new(401, "missing-token", "A bearer token is needed");
 /// The token is not the right one.
 pub const INVALID_TOKEN: Problem = Problem::new(401, "invalid-token", "The bearer token is not valid");
-/// The database asks for patience; the request can be sent again as it is.
+/// DynamoDB throttles requests; the client can send the same request again.
 pub const BUSY: Problem = Problem::new(503, "busy", "Too busy at the moment, try again");
 /// Logs a failed request to DynamoDB. The client learns only whether it may try again.
 pub fn store_problem(error: &dyn std::error::Error, is_transient: bool) -> Problem {
@@ -136,15 +136,15 @@ pub fn store_problem(error: &dyn std::error::Error, is_transient: bool) -> Probl
     if is_transient { busy() } else { INTERNAL }
 }
 
-/// [`BUSY`], with when to try again.
+/// [`BUSY`] with a `Retry-After`.
 pub fn busy() -> Problem {
     BUSY.header("retry-after", "1")
 }
 
-/// [`CONFLICT`], with when to try again.
+/// [`CONFLICT`] with a `Retry-After`.
 pub fn conflict() -> Problem {
     CONFLICT.header("retry-after", "1")
 }
 
-/// A fault of ours; the log knows more.
+/// A fault on our side; the log has the details.
 pub const INTERNAL: Problem = Problem::new(500, "internal", "Something went wrong on our side");

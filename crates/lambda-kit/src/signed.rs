@@ -1,4 +1,4 @@
-//! Texts that a client keeps for us and cannot change: signed, bound to their purpose, and
+//! Texts that a client stores for us and cannot change: signed, bound to their purpose, and
 //! expiring.
 
 use base64::Engine;
@@ -11,18 +11,18 @@ use sha2::Sha256;
 const TAG_BYTES: usize = 32;
 const EXPIRY_BYTES: usize = 8;
 
-/// Why a signed text is not honoured.
+/// Why a signed text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignedError {
-    /// Not ours, changed, or made for another purpose.
-    #[error("it was not made here, or not for this")]
+    /// Not signed by us, changed, or made for another purpose.
+    #[error("it was not issued here, or not for this purpose")]
     Forged,
-    /// It was good once.
+    /// It was valid before.
     #[error("it has expired")]
     Expired,
 }
 
-/// Seals and opens: `base64url(expiry | content | HMAC-SHA256 of purpose and both)`.
+/// Signs and verifies: `base64url(expiry | content | HMAC-SHA256 of purpose and both)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Signer(SecretString);
 
@@ -31,8 +31,8 @@ impl Signer {
         Self(key)
     }
 
-    /// A text with a signature for one purpose, valid for `lifetime` from now. Its content is not
-    /// encrypted.
+    /// Signs a text for one purpose; it is valid for `lifetime` from now. The content is not
+    /// encrypted: every bearer can read it.
     pub(crate) fn seal(&self, purpose: &str, content: &[u8], lifetime: SignedDuration, now: Timestamp) -> String {
         let expiry = now.as_second().saturating_add(lifetime.as_secs());
         let mut bytes = expiry.to_be_bytes().to_vec();
@@ -42,7 +42,7 @@ impl Signer {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The content of a text that was sealed for the same purpose and is still good. Tags are
+    /// The content of a text that was signed for the same purpose and has not expired. Tags are
     /// compared in constant time.
     pub(crate) fn open(&self, purpose: &str, text: &str, now: Timestamp) -> Result<Vec<u8>, SignedError> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| SignedError::Forged)?;
@@ -55,7 +55,7 @@ impl Signer {
         Ok(content.to_owned())
     }
 
-    /// Four bytes of the HMAC of some content, for where equal things are to be known again and
+    /// Four bytes of the content's HMAC: equal contents have equal tags, and the tag reveals
     /// nothing else.
     pub(crate) fn tag(&self, purpose: &str, content: &[u8]) -> u32 {
         let tag = self.mac(purpose, content).finalize().into_bytes();
@@ -63,7 +63,7 @@ impl Signer {
     }
 
     fn mac(&self, purpose: &str, signed: &[u8]) -> Hmac<Sha256> {
-        // The length keeps a byte from moving between purpose and content.
+        // The length keeps the boundary between purpose and content unambiguous.
         let key = self.0.expose_secret().as_bytes();
         let mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
         mac.chain_update((purpose.len() as u64).to_be_bytes()).chain_update(purpose).chain_update(signed)
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_good_to_the_last_second_of_its_lifetime() {
+    fn a_text_is_valid_to_the_last_second_of_its_lifetime() {
         let text = signer("key").seal("p", b"", LIFETIME, now());
         let second = SignedDuration::from_secs(1);
         assert_eq!(signer("key").open("p", &text, now() + LIFETIME), Ok(Vec::new()));

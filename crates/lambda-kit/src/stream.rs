@@ -1,8 +1,8 @@
 //! Batches of a DynamoDB stream, with a tumbling window: the event, its records, and the answer.
 //!
-//! A batch is parsed in two steps. The envelope keeps each record as raw JSON, so an unreadable
-//! record does not fail the whole batch. Each record is then parsed, and borrows from the envelope
-//! where possible.
+//! A batch is parsed in two steps. The envelope leaves each record as raw JSON, so that an
+//! unreadable record does not fail the whole batch. A record then borrows from the envelope where
+//! it can.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -22,28 +22,28 @@ use crate::telemetry;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamEvent<'a> {
-    /// The records, each still as JSON. None in the last event of a window.
+    /// The records, each still as JSON. Empty in the last event of a window.
     #[serde(rename = "Records", borrow, default)]
     pub records: Vec<&'a RawValue>,
-    /// The shard. Only mappings with a tumbling window tell it.
+    /// The shard. The event names it only if the mapping has a tumbling window.
     #[serde(borrow)]
     pub shard_id: Option<Cow<'a, str>>,
     /// The ARN of the stream.
     #[serde(rename = "eventSourceARN", borrow)]
     pub event_source_arn: Option<Cow<'a, str>>,
-    /// What the last answer of this window gave as `state`; it has to be given back.
+    /// The `state` of this window's previous reply; it must be returned.
     #[serde(borrow)]
     pub state: Option<&'a RawValue>,
 }
 
-/// One record, with its new image as `I`, and its old one as `O` where somebody wants it.
+/// One record, with its new image as `I`, and its old image as `O` if the handler needs it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "I: Deserialize<'de>, O: Deserialize<'de>"))]
 pub struct StreamRecord<'a, I, O = IgnoredAny> {
     /// `INSERT`, `MODIFY` or `REMOVE`.
     #[serde(borrow)]
     pub event_name: Cow<'a, str>,
-    /// What changed.
+    /// The changed item, before and after.
     #[serde(rename = "dynamodb", borrow)]
     pub change: Change<'a, I, O>,
     #[serde(borrow, default)]
@@ -58,9 +58,9 @@ struct UserIdentity<'a> {
 }
 
 impl<I, O> StreamRecord<'_, I, O> {
-    /// Whether it tells that
+    /// Whether
     /// [TTL](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html),
-    /// and nobody else, has deleted an item.
+    /// and not a request, deleted the item.
     pub fn is_expiry(&self) -> bool {
         let identity = self.user_identity.as_ref();
         self.event_name == "REMOVE"
@@ -68,56 +68,56 @@ impl<I, O> StreamRecord<'_, I, O> {
     }
 }
 
-/// What changed.
+/// The changed item, before and after.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase", bound(deserialize = "I: Deserialize<'de>, O: Deserialize<'de>"))]
 pub struct Change<'a, I, O = IgnoredAny> {
-    /// The record's place in its shard: 21 to 40 digits.
+    /// The record's position in its shard: 21 to 40 digits.
     #[serde(borrow)]
     pub sequence_number: Cow<'a, str>,
     #[serde(borrow, default)]
     approximate_creation_date_time: Option<&'a RawValue>,
-    /// The item as it is now; none when it was removed.
+    /// The item after the change; `None` if it was deleted.
     pub new_image: Option<I>,
-    /// The item as it was before; none when it was inserted.
+    /// The item before the change; `None` if it was inserted.
     pub old_image: Option<O>,
 }
 
 impl<I> Change<'_, I> {
-    /// When the change was made, to the second on AWS; `None` when the record does not say so in
+    /// When the change was made, to the second on AWS. `None` if the record does not say so in
     /// epoch seconds.
     pub fn made_at(&self) -> Option<Timestamp> {
-        // Read only when it is asked for: of a batch, that is one record.
+        // Parsed only on request: a batch needs the time of one record.
         let seconds: f64 = serde_json::from_str(self.approximate_creation_date_time?.get()).ok()?;
         Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok()
     }
 }
 
-/// A record of a batch, read as far as it can be.
+/// A record of a batch, parsed as far as possible.
 #[derive(Debug)]
 pub struct ReadRecord<'a, T> {
     number: Option<String>,
-    /// The parsed record, or the reason why it cannot be read.
+    /// The parsed content, or why it cannot be read.
     pub content: Result<T, String>,
     raw: &'a RawValue,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BatchProgress {
-    /// Records that could not be read, and were left out.
+    /// Records that could not be read and were skipped.
     pub unreadable: u64,
-    /// The first record that is not done, as its number is spelled.
+    /// The sequence number of the first record that is not done.
     pub failed_from: Option<String>,
 }
 
-/// Why nothing of a batch can be told apart. Lambda delivers it again.
+/// Why a batch failed as a whole. Lambda delivers it again.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError<E> {
-    /// Not the event of a DynamoDB stream at all.
+    /// The event does not come from a DynamoDB stream.
     #[error("the event is not a batch of a DynamoDB stream: {0}")]
     NotABatch(serde_json::Error),
-    /// What its records are kept in failed, and none of them says where to go on.
+    /// The store failed, and no record has a sequence number from which to continue.
     #[error(transparent)]
     Store(E),
 }
@@ -133,12 +133,12 @@ impl<E: Display> From<BatchError<E>> for Diagnostic {
 }
 
 impl<'e> StreamEvent<'e> {
-    /// Reads the envelope of a batch.
+    /// Parses the envelope of a batch.
     pub fn parse<E>(event: &'e RawValue) -> Result<Self, BatchError<E>> {
         serde_json::from_str(event.get()).map_err(BatchError::NotABatch)
     }
 
-    /// Each record as `read` understands it.
+    /// Parses each record, and converts it with `read`.
     pub fn read<'a, I, O, T, E>(
         &'a self,
         read: impl Fn(&StreamRecord<'a, I, O>) -> Result<T, E>,
@@ -160,12 +160,13 @@ impl<'e> StreamEvent<'e> {
 }
 
 impl BatchProgress {
-    /// Handles records one after the other, up to the first that fails. One that cannot be read, or
-    /// turns out to be so while it is handled, would not be readable the next time either: it is
-    /// left out, and the metric `RecordsUnreadable` tells.
+    /// Handles records in order, up to the first that fails. A record that cannot be read would be
+    /// unreadable at each retry, too. So it is skipped and counted in the metric
+    /// `RecordsUnreadable`, also if only the handler finds that out.
     ///
     /// # Errors
-    /// That of a record which has no number that the batch could go on from: all of it comes again.
+    /// The error of a failed record without a sequence number: the batch cannot continue from it,
+    /// so the whole batch is delivered again.
     pub async fn process<T, E: Display>(
         records: Vec<ReadRecord<'_, T>>,
         is_unreadable: impl Fn(&E) -> bool,
@@ -184,7 +185,7 @@ impl BatchProgress {
                 Ok(()) => {}
                 Err(error) if is_unreadable(&error) => progress.skip_unreadable(&error, number.as_deref(), raw),
                 Err(error) => {
-                    tracing::warn!(%error, sequence_number = number, "a record is not done; it comes again");
+                    tracing::warn!(%error, sequence_number = number, "a record failed and will be delivered again");
                     let Some(number) = number else { return Err(error) };
                     progress.failed_from = Some(number);
                     break;
@@ -201,12 +202,12 @@ impl BatchProgress {
     }
 }
 
-/// The answer to a batch.
+/// The reply to a batch.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamReply {
     batch_item_failures: Vec<BatchItemFailure>,
-    /// A mapping without a window has no state to give back.
+    /// A mapping without a window has no state.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<Box<RawValue>>,
 }
@@ -218,8 +219,8 @@ struct BatchItemFailure {
 }
 
 impl StreamReply {
-    /// The records before `failed` are done; that one and all after it have to come again. `None`:
-    /// all are done.
+    /// The records before `failed` are done; `failed` and all later records are delivered again.
+    /// `None`: all are done.
     pub fn new(event: &StreamEvent<'_>, failed: Option<String>) -> Self {
         let state = event.state.map(ToOwned::to_owned);
         let failures = failed.map(|item_identifier| BatchItemFailure { item_identifier });
@@ -227,9 +228,9 @@ impl StreamReply {
     }
 }
 
-/// Takes batches until Lambda ends the process: one flush of the metrics for each. The handler gets
-/// the event's JSON and logs its own line, which tells more than this one could; its error becomes
-/// the invocation's, with a stable type.
+/// Handles batches until Lambda ends the process, with one flush of the metrics for each. The
+/// handler gets the event's JSON and writes its own log line, which has more details. Its error
+/// becomes the invocation's error, with a stable type.
 pub async fn run<F, Fut, E>(handle: F) -> Result<(), lambda_runtime::Error>
 where
     F: Fn(Box<RawValue>, Context) -> Fut,
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_a_window_is_given_back_as_it_came() {
+    fn the_state_of_a_window_is_returned_unchanged() {
         let event: StreamEvent = serde_json::from_str(r#"{"state":{"a": 1}}"#).expect("an event");
         let text = |failed| serde_json::to_string(&StreamReply::new(&event, failed)).expect("JSON");
         assert_eq!(text(None), r#"{"batchItemFailures":[],"state":{"a": 1}}"#);

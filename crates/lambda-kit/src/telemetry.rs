@@ -1,5 +1,5 @@
-//! Logs and metrics. Logs are JSON where Lambda is configured so and readable text otherwise;
-//! metrics are written to the log in CloudWatch's [embedded metric
+//! Logs and metrics. Logs are JSON if Lambda is configured so, otherwise readable text. Metrics are
+//! written to the log in CloudWatch's [embedded metric
 //! format](https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
 
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ pub const NAMESPACE: &str = "Tidemark";
 
 static COLLECTOR: OnceLock<&'static Collector> = OnceLock::new();
 
-/// Sets logs and metrics up. Metrics carry the function's name as dimension `FunctionName`.
+/// Initialises logs and metrics. Metrics carry the function's name in the dimension `FunctionName`.
 pub fn init() -> Result<(), lambda_runtime::Error> {
     lambda_runtime::tracing::init_default_subscriber();
     let function = std::env::var("AWS_LAMBDA_FUNCTION_NAME").unwrap_or_else(|_| "unknown".to_owned());
@@ -20,7 +20,7 @@ pub fn init() -> Result<(), lambda_runtime::Error> {
     Ok(())
 }
 
-/// Writes the metrics that were recorded since the last flush.
+/// Writes the metrics since the last flush.
 pub fn flush() {
     if let Some(collector) = COLLECTOR.get()
         && let Err(error) = collector.flush(std::io::stdout())

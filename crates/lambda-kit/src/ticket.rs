@@ -1,8 +1,9 @@
-//! Who a player is, over all games, and a ticket for one socket of one game.
+//! Player tokens, which identify a player in all games, and tickets, which open one WebSocket of
+//! one game.
 //!
-//! A player token says "I am this player" to the HTTP API for a year. A ticket opens a socket
-//! within a minute; it stands in an address, where logs may see it, and so is good for little and
-//! not for long. Neither is taken for the other.
+//! A player token identifies a player to the HTTP API for a year. A ticket opens a WebSocket within
+//! a minute. A ticket is part of an address, which logs may record, so it is short-lived and opens
+//! one connection. Neither is accepted in place of the other.
 
 use std::net::IpAddr;
 
@@ -15,17 +16,17 @@ use crate::http::Request;
 use crate::problem::Problem;
 use crate::signed::{SignedError, Signer};
 
-/// How long a ticket is good.
+/// How long a ticket is valid.
 pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// How long a player token is good: a year.
+/// How long a player token is valid: a year.
 pub const PLAYER_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(365 * 24);
 
 const TICKET: &str = "ticket";
 const PLAYER: &str = "player";
 const CLIENT: &str = "client";
 
-/// What a ticket is for.
+/// The content of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     /// The player.
@@ -34,54 +35,53 @@ pub struct Ticket {
     /// The game.
     #[serde(rename = "g")]
     pub game_id: String,
-    /// As what: the game's own word.
+    /// The player's role, in the game's own word.
     #[serde(rename = "r")]
     pub role: String,
-    /// By what name; somebody without a seat has it nowhere else.
+    /// The player's name. The name of a spectator is stored nowhere else.
     #[serde(rename = "n")]
     pub name: String,
-    /// Of this ticket alone: it opens one socket.
+    /// The id of this ticket, because a ticket opens only one connection.
     #[serde(rename = "i")]
     pub id: String,
 }
 
-/// Makes and checks tickets and player tokens.
+/// Makes and verifies tickets and player tokens.
 #[derive(Debug, Clone)]
 pub struct Tickets(Signer);
 
 impl Tickets {
-    /// Tickets and tokens under a key.
+    /// Tickets and tokens signed with a key.
     pub fn new(key: SecretString) -> Self {
         Self(Signer::new(key))
     }
 
-    /// A ticket.
+    /// Signs a ticket.
     pub fn ticket(&self, ticket: &Ticket, now: Timestamp) -> String {
         let content = serde_json::to_vec(ticket).unwrap_or_else(|_| unreachable!("strings are JSON"));
         self.0.seal(TICKET, &content, TICKET_LIFETIME, now)
     }
 
-    /// What a ticket of the last minute is for.
+    /// The content of a ticket that has not expired.
     ///
     /// # Errors
-    /// [`SignedError`]: both refuse the handshake with 401.
+    /// [`SignedError`]: each of them refuses the handshake with 401.
     pub fn open_ticket(&self, ticket: &str, now: Timestamp) -> Result<Ticket, SignedError> {
         serde_json::from_slice(&self.0.open(TICKET, ticket, now)?).map_err(|_| SignedError::Forged)
     }
 
-    /// What stands for a client's address where it is kept: the same for the same address, and
-    /// nothing that leads back to it.
+    /// A keyed hash of a client's address, to be stored instead of the address: equal for equal
+    /// addresses, and without a way back to the address.
     pub fn client_tag(&self, address: IpAddr) -> u32 {
         self.0.tag(CLIENT, address.to_string().as_bytes())
     }
 
-    /// The token of a player.
+    /// Signs the token of a player.
     pub fn player_token(&self, player_id: &str, now: Timestamp) -> String {
         self.0.seal(PLAYER, player_id.as_bytes(), PLAYER_TOKEN_LIFETIME, now)
     }
 
-    /// The player whose token is in the request's `Authorization` header; `None` without that
-    /// header.
+    /// The player whose token is in the request's `Authorization` header; `None` without that header.
     ///
     /// # Errors
     /// `invalid-token`: it is not a player's token, or it has expired.
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_good_for_a_minute() {
+    fn a_ticket_is_valid_for_a_minute() {
         let text = tickets().ticket(&ticket(), now());
         assert_eq!(tickets().open_ticket(&text, now() + TICKET_LIFETIME), Ok(ticket()));
         let later = now() + TICKET_LIFETIME + SignedDuration::from_secs(1);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_player_token_is_good_for_a_year() {
+    fn a_player_token_is_valid_for_a_year() {
         let header = format!("Bearer {}", tickets().player_token("ann", now()));
         assert_eq!(player(&header, now() + PLAYER_TOKEN_LIFETIME), Ok(Some("ann".into())));
         assert_eq!(player(&header, now() + PLAYER_TOKEN_LIFETIME + SignedDuration::from_secs(1)), Err("invalid-token"));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_is_taken_for_the_other_nor_a_cursor_for_either() {
+    fn tickets_player_tokens_and_cursors_are_not_accepted_for_each_other() {
         let ticket = tickets().ticket(&ticket(), now());
         let token = tickets().player_token("ann", now());
         let cursors = crate::cursor::Cursors::new(SecretString::from("key"));

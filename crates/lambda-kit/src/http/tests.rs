@@ -30,7 +30,7 @@ fn a_body_over_the_limit_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_body_that_is_not_text_comes_and_goes_in_base64() {
+fn bytes_are_received_and_sent_in_base64() {
     assert_eq!(with_body("/wA=", true).bytes(2).as_deref(), Ok(&[0xff, 0x00][..]));
     assert_eq!(with_body("", false).bytes(2).as_deref(), Ok(&[][..]));
     let event = serde_json::to_value(Reply::bytes(200, "image/png", &[0xff, 0x00]).into_event()).expect("JSON");
@@ -38,7 +38,7 @@ fn a_body_that_is_not_text_comes_and_goes_in_base64() {
 }
 
 #[test]
-fn a_header_that_is_no_text_is_the_clients_fault() {
+fn a_header_that_is_not_text_is_an_invalid_request() {
     let event = |header: &str| {
         let mut event = serde_json::to_value(ApiGatewayV2httpRequest::default()).expect("JSON");
         event["headers"] = serde_json::json!({ "x-name": header });
@@ -65,7 +65,7 @@ fn a_parameter_that_the_route_does_not_know_is_named() {
 }
 
 #[test]
-fn the_type_that_the_client_weighs_most_is_sent() {
+fn the_media_type_with_the_clients_highest_weight_is_chosen() {
     for (accept, expected) in [
         ("", "application/json"),
         ("*/*", "application/json"),
@@ -98,7 +98,7 @@ fn cookies_are_read_by_their_whole_name() {
 }
 
 #[test]
-fn each_cookie_that_is_set_is_spelled_out() {
+fn each_cookie_becomes_its_own_header() {
     let cookie = Cookie { name: "a", value: "b", path: "/okusuri", max_age: Duration::from_secs(60), is_secure: true };
     let plain = Cookie { name: "c", value: "", max_age: Duration::ZERO, is_secure: false, ..cookie };
     let reply = Reply::redirect("https://example.com/?a=b").cookie(&cookie).cookie(&plain);
@@ -129,7 +129,7 @@ fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
 }
 
 #[test]
-fn a_connection_counts_as_plain_only_where_the_gateway_says_so() {
+fn a_connection_counts_as_plain_only_if_the_gateway_says_so() {
     for (proto, is_https) in [(Some("http"), false), (Some("https"), true), (None, true)] {
         let mut event = ApiGatewayV2httpRequest::default();
         event

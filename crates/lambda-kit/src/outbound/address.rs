@@ -1,17 +1,17 @@
-//! Which addresses belong to everybody, and which to somebody's own network.
+//! Tells public addresses from addresses of private networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The IPv4 networks that are not public: the [IANA special-purpose
-/// registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and those
-/// reserved for the future.
+/// The IPv4 blocks that are not public: the [IANA special-purpose
+/// registry](https://www.iana.org/assignments/iana-ipv4-special-registry), multicast, and the block
+/// reserved for future use.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
-    // Carriers' own networks (RFC 6598), which AWS uses within a VPC too.
+    // Carriers' own networks (RFC 6598); AWS uses them within a VPC, too.
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // Link-local: where clouds keep their metadata and credentials.
+    // Link-local: clouds serve their metadata and credentials here.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
@@ -25,7 +25,7 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 14] = [
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// The networks within [`GLOBAL_UNICAST_V6`] that are not public. 2001::/23 contains Teredo, and
+/// The blocks within [`GLOBAL_UNICAST_V6`] that are not public. 2001::/23 contains Teredo, and
 /// 2002::/16 is 6to4: both embed an arbitrary IPv4 address.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
@@ -34,12 +34,12 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The one block that public IPv6 addresses are given out of. Loopback, link-local, unique local,
-/// multicast and NAT64 lie elsewhere.
+/// The one block from which public IPv6 addresses are assigned. Loopback, link-local, unique local,
+/// multicast and NAT64 addresses lie outside it.
 const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Whether the address is public. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is checked as
-/// IPv4.
+/// Whether the address is public. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is judged by its
+/// IPv4 address.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_somebodys_own_network_is_not_public() {
+    fn addresses_of_private_networks_are_not_public() {
         for address in [
             "0.0.0.0",
             "0.1.2.3",
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_neighbours_of_those_networks_are_public() {
+    fn the_addresses_next_to_private_networks_are_public() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",

@@ -1,5 +1,5 @@
-//! Where a request may go: decided on the very address that is connected to, so that a name which
-//! means something else a moment later (DNS rebinding) leads nowhere.
+//! Decides where a request may go. The decision uses the very address that is connected to, so a
+//! name that resolves to another address a moment later (DNS rebinding) gains nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -17,16 +17,17 @@ use tower::Service;
 
 use super::address::is_public;
 
-/// How long one address may take to accept: a dead one of several should not use up the whole time.
+/// The time limit for connecting to one address. One dead address of several must not use up the
+/// whole time.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 
-/// Addresses of one name that are tried.
+/// The most addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 4;
 
 /// A future of the resolver or the connector.
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What a name means now.
+/// Resolves a name to its addresses.
 type Resolve = dyn Fn(String) -> Boxed<std::io::Result<Vec<IpAddr>>> + Send + Sync;
 
 /// Why a connection is not made.
@@ -35,28 +36,28 @@ pub enum Refusal {
     /// Not an address that a request could go to.
     #[error("{0}")]
     NotAnAddress(&'static str),
-    /// Without TLS, and not one of the addresses that are allowed by hand.
+    /// Without TLS, and not one of the explicitly allowed addresses.
     #[error("only https is allowed")]
     NotEncrypted,
-    /// It leads into somebody's own network.
+    /// The address belongs to a private network.
     #[error("the address is not public")]
     NotPublic,
-    /// The name means nothing now.
+    /// The name does not resolve to an address now.
     #[error("the name cannot be resolved")]
     Unresolved,
-    /// Nobody accepts.
-    #[error("nobody accepts a connection there")]
+    /// No address accepts a connection.
+    #[error("no connection is accepted there")]
     Unreachable,
 }
 
-/// Lets connections through to public addresses over TLS, and to those allowed by hand.
+/// Allows connections to public addresses over TLS, and to explicitly allowed addresses.
 #[derive(Clone)]
 pub(super) struct ConnectionGuard {
     allowed: Arc<[SocketAddr]>,
     resolve: Arc<Resolve>,
 }
 
-/// Where an address leads, by its words alone.
+/// The parts of an address, before any lookup.
 #[derive(Debug)]
 pub(super) struct Target<'a> {
     host: &'a str,
@@ -71,7 +72,7 @@ impl std::fmt::Debug for ConnectionGuard {
 }
 
 impl ConnectionGuard {
-    /// With the system's resolver.
+    /// A guard with the system's resolver.
     pub(super) fn new(allowed: &[SocketAddr]) -> Self {
         Self::with_resolver(allowed, |name| {
             Box::pin(async move {
@@ -81,7 +82,7 @@ impl ConnectionGuard {
         })
     }
 
-    /// With another one.
+    /// A guard with another resolver, for tests.
     pub(super) fn with_resolver(
         allowed: &[SocketAddr],
         resolve: impl Fn(String) -> Boxed<std::io::Result<Vec<IpAddr>>> + Send + Sync + 'static,
@@ -89,7 +90,7 @@ impl ConnectionGuard {
         Self { allowed: allowed.into(), resolve: Arc::new(resolve) }
     }
 
-    /// What `uri` names, before anything is looked up.
+    /// The parts of `uri`, checked before any name is looked up.
     pub(super) fn target<'a>(&self, uri: &'a Uri) -> Result<Target<'a>, Refusal> {
         let authority = uri.authority().ok_or(Refusal::NotAnAddress("an absolute address is needed"))?;
         if authority.as_str().contains('@') {
@@ -108,7 +109,7 @@ impl ConnectionGuard {
         Ok(Target { host, port, is_encrypted })
     }
 
-    /// The addresses behind `uri` that a request may go to, at least one.
+    /// The addresses behind `uri` that a request may go to; at least one.
     pub(super) async fn addresses(&self, uri: &Uri) -> Result<Vec<SocketAddr>, Refusal> {
         let Target { host, port, is_encrypted } = self.target(uri)?;
         let found = match host.parse() {
@@ -126,15 +127,15 @@ impl ConnectionGuard {
         if !is_encrypted {
             return Err(Refusal::NotEncrypted);
         }
-        // A name that means a public and a private address at once is up to no good: nothing of it
-        // is tried.
+        // A name that resolves to a public and a private address at once is suspicious, so none of
+        // its addresses is tried.
         if others.iter().all(|address| is_public(address.ip())) { Ok(others) } else { Err(Refusal::NotPublic) }
     }
 
     async fn connect(&self, uri: &Uri) -> Result<TokioIo<TcpStream>, Refusal> {
         for address in self.addresses(uri).await?.into_iter().take(ADDRESSES_MAX) {
             if let Ok(Ok(stream)) = timeout(CONNECT_MAX, TcpStream::connect(address)).await {
-                // A request is one write: waiting for more would only delay it.
+                // A request is one write, so Nagle's algorithm would only delay it.
                 stream.set_nodelay(true).map_err(|_| Refusal::Unreachable)?;
                 return Ok(TokioIo::new(stream));
             }

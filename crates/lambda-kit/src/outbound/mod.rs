@@ -1,8 +1,8 @@
 //! Requests to addresses that somebody else chose: a browser's push service, an OpenID provider.
 //!
-//! A client that can name an address could make a function call its own network (server-side
-//! request forgery), or wait without end. Therefore requests go only to public addresses, over TLS,
-//! follow no redirect, and are limited in time and in bytes read.
+//! Such an address may be chosen to make a function call its own network, or to keep it waiting. So
+//! requests go only to public addresses over TLS, follow no redirect, and are limited in time and
+//! in the bytes that they read.
 
 mod address;
 mod connection_guard;
@@ -28,44 +28,44 @@ use connection_guard::ConnectionGuard;
 pub use address::is_public;
 pub use connection_guard::Refusal;
 
-/// The variable that allows addresses by hand, separated by commas: `127.0.0.1:9443,[::1]:9443`.
+/// The variable that explicitly allows addresses, separated by commas: `127.0.0.1:9443,[::1]:9443`.
 /// The local stack and tests set it; in the cloud it is not set. An allowed address may also be
 /// reached without TLS.
 pub const ALLOW: &str = "TIDEMARK_OUTBOUND_ALLOW";
 
-/// Headers of an answer beyond this are an error.
+/// Longer headers of an answer are an error.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// Push services close a connection that is idle for longer; so does the time that a frozen
-/// function spends asleep.
+/// An idle connection is closed after this time. Push services close idle connections, and a frozen
+/// function does not notice.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 
-/// How long a name may take to be resolved where nothing is sent: whoever names it may run its name
-/// server, too.
+/// The time limit for resolving a name when nothing is sent. The author of the address may also run
+/// its name server.
 const CHECK_MAX: Duration = Duration::from_secs(3);
 
-/// What a request may take.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// All of it: name, connection, request, answer.
+    /// The whole time: lookup, connection, request and answer.
     pub time: Duration,
-    /// The answer's body.
+    /// The most bytes of the answer's body.
     pub body_bytes_max: usize,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboundError {
-    /// The request may not or cannot go there.
+    /// The request may not go there, or cannot.
     #[error("{0}")]
     Refused(Refusal),
-    /// The answer did not come, or did not end, in time.
+    /// The answer did not arrive, or did not end, in time.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// The answer's body is longer than it may be.
+    /// The answer's body is longer than the limit.
     #[error("the answer is longer than {0} bytes")]
     TooLong(usize),
-    /// The other side does not speak HTTP or TLS as it should, or hung up.
+    /// The other side did not speak correct HTTP or TLS, or closed the connection.
     #[error("the exchange failed: {0}")]
     Failed(String),
 }
@@ -89,7 +89,7 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// As the environment says: [`ALLOW`], and the system's root certificates.
+    /// Reads the environment: [`ALLOW`], and the system's root certificates.
     ///
     /// # Errors
     /// [`ConfigError`] when [`ALLOW`] is not a list of addresses with ports.
@@ -97,10 +97,10 @@ impl Outbound {
         let allowed = |list: String| -> Option<Vec<SocketAddr>> {
             list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(|entry| entry.parse().ok()).collect()
         };
-        Ok(Self::new(&parsed(ALLOW, String::new(), "addresses with ports, as 127.0.0.1:9443", allowed)?))
+        Ok(Self::new(&parsed(ALLOW, String::new(), "addresses with ports, such as 127.0.0.1:9443", allowed)?))
     }
 
-    /// To public addresses, and to `allowed`.
+    /// Sends to public addresses, and to `allowed`.
     #[must_use]
     pub fn new(allowed: &[SocketAddr]) -> Self {
         Self::through(ConnectionGuard::new(allowed))
@@ -108,12 +108,11 @@ impl Outbound {
 
     fn through(guard: ConnectionGuard) -> Self {
         let mut roots = RootCertStore::empty();
-        // What cannot be read of them is missing, and no more: a connection that would need it
-        // fails, and says so.
+        // A root certificate that cannot be read is left out. A connection that needs it fails with
+        // an error.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        // The ring provider has suites for the default versions; the other outcome is for those
-        // that have none.
+        // The ring provider has cipher suites for the default versions, so this cannot fail.
         let tls = tls.with_safe_default_protocol_versions().expect("ring speaks TLS 1.2 and 1.3");
         let tls = tls.with_root_certificates(roots).with_no_client_auth();
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
@@ -125,13 +124,14 @@ impl Outbound {
         Self { client, guard }
     }
 
-    /// Sends a request and reads the whole answer, whatever its status. A redirect is an answer
-    /// like any other.
+    /// Sends a request and reads the whole answer, of any status. A redirect is returned and not
+    /// followed.
     ///
     /// # Errors
     /// [`OutboundError`].
     pub async fn send(&self, request: Request<Bytes>, limits: Limits) -> Result<Response<Bytes>, OutboundError> {
-        // TLS looks at the host before a connection is asked for, and would call it a failure.
+        // Checked first, because the TLS connector looks at the host before the guard is called and
+        // would report a bad host as a failure.
         self.guard.target(request.uri()).map_err(OutboundError::Refused)?;
         let exchange = async {
             let answer = self.client.request(request.map(Full::new)).await.map_err(|error| reason(&error))?;
@@ -150,8 +150,8 @@ impl Outbound {
         timeout(limits.time, exchange).await.unwrap_or(Err(OutboundError::TimedOut(limits.time)))
     }
 
-    /// Whether a request to `uri` would be let through now. A name may mean something else later:
-    /// [`send`](Self::send) looks again.
+    /// Whether a request to `uri` would be allowed now. The name may resolve to another address
+    /// later, so [`send`](Self::send) checks again.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -160,7 +160,7 @@ impl Outbound {
     }
 }
 
-/// The refusal at the bottom of an error, or the error as text.
+/// The [`Refusal`] in the chain of causes, or the whole chain as text.
 fn reason(error: &(dyn Error + 'static)) -> OutboundError {
     let (mut next, mut words) = (Some(error), Vec::new());
     while let Some(cause) = next {

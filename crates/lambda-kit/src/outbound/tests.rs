@@ -1,4 +1,5 @@
-//! On real sockets: who listens here is not public, and reached only where a test allows it.
+//! Tests on real sockets. This machine's addresses are not public, so they are reached only if a
+//! test allows them.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -65,7 +66,7 @@ fn answer(body: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_address_allowed_by_hand_answers_without_tls_over_one_connection() {
+async fn an_explicitly_allowed_address_is_reached_without_tls_over_one_connection() {
     let server = Server::answering(answer("made")).await;
     let outbound = Outbound::new(&[server.address]);
     for _ in 0..3 {
@@ -97,7 +98,7 @@ async fn this_machine_is_refused_under_each_of_its_names_unless_allowed() {
 }
 
 #[tokio::test]
-async fn a_name_that_turns_to_this_machine_after_the_check_leads_nowhere() {
+async fn a_name_that_resolves_to_this_machine_after_the_check_is_refused() {
     let server = Server::answering(answer("inside")).await;
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -122,7 +123,7 @@ async fn a_name_with_a_private_address_among_public_ones_is_refused_as_a_whole()
 }
 
 #[tokio::test]
-async fn what_is_no_web_address_is_refused_before_anything_is_looked_up() {
+async fn an_invalid_web_address_is_refused_before_any_lookup() {
     let guard = ConnectionGuard::with_resolver(&[], |name| panic!("{name} was looked up"));
     let outbound = Outbound::through(guard);
     for (url, expected) in [
@@ -140,7 +141,7 @@ async fn what_is_no_web_address_is_refused_before_anything_is_looked_up() {
 }
 
 #[tokio::test]
-async fn a_name_that_means_nothing_may_mean_something_later() {
+async fn an_unresolved_name_is_a_transient_error() {
     let guard = ConnectionGuard::with_resolver(&[], |_| Box::pin(async { Ok(Vec::new()) }));
     let error = Outbound::through(guard).send(to("https://nowhere.example/"), LIMITS).await.expect_err("nothing there");
     assert!(matches!(error, OutboundError::Refused(Refusal::Unresolved)), "{error:?}");
@@ -168,7 +169,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_cut_off_whether_its_length_is_told_or_not() {
+async fn a_body_over_the_limit_is_refused_with_or_without_a_content_length() {
     let body = "x".repeat(1_001);
     let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3e9\r\n{body}\r\n0\r\n\r\n");
     for answer in [answer(&body), chunked, "HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\nxx".to_owned()] {
@@ -182,16 +183,16 @@ async fn a_body_over_the_limit_is_cut_off_whether_its_length_is_told_or_not() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_an_error() {
+async fn endless_headers_are_an_error() {
     let server = Server::answering(format!("HTTP/1.1 200 OK\r\nx: {}\r\n", "x".repeat(HEADER_BYTES_MAX))).await;
     let outcome = Outbound::new(&[server.address]).send(to(&server.url()), LIMITS).await;
     assert!(matches!(outcome, Err(OutboundError::Failed(_))), "{outcome:?}");
 }
 
 #[tokio::test]
-async fn who_keeps_a_request_waiting_is_given_up_on() {
+async fn a_server_that_keeps_a_request_waiting_is_given_up() {
     let limits = Limits { time: Duration::from_millis(200), ..LIMITS };
-    // Nothing at all, a head without its body, and a body that does not end.
+    // No bytes at all, a head without its body, and a body that does not end.
     for answer in ["", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nxx"]
     {
         let server = Server::answering(answer.to_owned()).await;
@@ -202,7 +203,7 @@ async fn who_keeps_a_request_waiting_is_given_up_on() {
 }
 
 #[tokio::test]
-async fn who_does_not_speak_http_or_tls_is_a_failure_of_the_exchange() {
+async fn a_server_that_speaks_neither_http_nor_tls_is_a_failed_exchange() {
     let server = Server::answering("220 mail.example ESMTP\r\n".to_owned()).await;
     let outbound = Outbound::new(&[server.address]);
     for url in [server.url(), server.url().replace("http:", "https:")] {

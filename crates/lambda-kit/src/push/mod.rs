@@ -1,5 +1,5 @@
-//! Messages to browsers: [RFC 8030](https://www.rfc-editor.org/rfc/rfc8030), encrypted for the
-//! browser alone ([RFC 8291](https://www.rfc-editor.org/rfc/rfc8291)), signed by [`VapidKey`].
+//! Push messages to browsers: [RFC 8030](https://www.rfc-editor.org/rfc/rfc8030), encrypted for the
+//! browser ([RFC 8291](https://www.rfc-editor.org/rfc/rfc8291)) and signed by [`VapidKey`].
 
 mod vapid;
 
@@ -19,28 +19,28 @@ use crate::outbound::{Limits, Outbound, OutboundError, Refusal};
 
 pub use vapid::{VapidKey, VapidKeyError};
 
-/// The longest endpoint. Browsers' are some hundred characters.
+/// The longest endpoint. Real endpoints have some hundred characters.
 pub const ENDPOINT_BYTES_MAX: usize = 2_048;
 
-/// The longest message: a record of 4,096 bytes has 86 for its header and 17 for its end.
+/// The longest message: of a record's 4,096 bytes, the header takes 86 and the end 17.
 pub const MESSAGE_BYTES_MAX: usize = 3_993;
 
-/// The limits of one attempt. The body of the answer is not read.
+/// The limits of one attempt. The answer's body is not used.
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), body_bytes_max: 16 * 1024 };
 
-/// The result for a push service that does not answer.
+/// The reason for a push service that gives no answer.
 const UNREACHABLE: &str = "the push service cannot be reached";
 
-/// How often a push service is asked that says it cannot now.
+/// The most attempts while a push service is temporarily unavailable.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// The first pause; the next are twice as long each.
+/// The first pause between attempts; each further pause is twice as long.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The longest pause, also where the push service asks for more.
+/// The longest pause. If the push service asks for a longer one, the message fails.
 const RETRY_DELAY_MAX: Duration = Duration::from_secs(3);
 
-/// Where a browser is reached, and how to encrypt for it.
+/// One browser's endpoint and encryption keys.
 #[derive(Debug, Clone)]
 pub struct Subscriber {
     endpoint: Uri,
@@ -48,26 +48,26 @@ pub struct Subscriber {
     auth: Auth,
 }
 
-/// The error of a subscription.
+/// Why a subscription is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscriberError {
-    /// The endpoint is no address.
+    /// The endpoint is not an address, or too long.
     #[error("the endpoint is not an address of at most {ENDPOINT_BYTES_MAX} bytes")]
     Endpoint,
-    /// `p256dh` is no point of the curve.
+    /// `p256dh` is not a point of the curve.
     #[error("`p256dh` is not a P-256 public key in base64url")]
     Key,
-    /// `auth` is not what a browser makes.
+    /// `auth` is not the 16 bytes that a browser generates.
     #[error("`auth` is not 16 bytes in base64url")]
     Auth,
 }
 
 impl Subscriber {
-    /// Reads what a browser's `PushSubscription` tells: its endpoint, and the keys `p256dh` and
-    /// `auth` in base64url.
+    /// Reads a browser's `PushSubscription`: its endpoint, and the keys `p256dh` and `auth` in
+    /// base64url.
     ///
     /// # Errors
-    /// [`SubscriberError`]. Where the endpoint may lie is [`Outbound`]'s to decide.
+    /// [`SubscriberError`]. [`Outbound`] decides whether the endpoint's address is allowed.
     pub fn new(endpoint: &str, p256dh: &str, auth: &str) -> Result<Self, SubscriberError> {
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
         let is_short = endpoint.len() <= ENDPOINT_BYTES_MAX;
@@ -81,35 +81,35 @@ impl Subscriber {
         })
     }
 
-    /// Where it is reached.
+    /// The browser's endpoint.
     #[must_use]
     pub fn endpoint(&self) -> &Uri {
         &self.endpoint
     }
 }
 
-/// The message.
+/// A push message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// At most [`MESSAGE_BYTES_MAX`] bytes; what the page's service worker reads.
+    /// At most [`MESSAGE_BYTES_MAX`] bytes, for the page's service worker.
     pub content: &'a [u8],
-    /// How long a push service keeps it for a browser that is away.
+    /// How long a push service stores it for a browser that is offline.
     pub time_to_live: Duration,
-    /// At most 32 letters, digits, `-` and `_`. A later message of the same topic takes the place
-    /// of one that still waits.
+    /// At most 32 letters, digits, `-` and `_`. A later message of the same topic replaces one that
+    /// is still stored.
     pub topic: &'a str,
 }
 
-/// What became of a message.
+/// The result of sending a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The push service has it.
+    /// The push service accepted it.
     Accepted,
-    /// The subscription is over; the status says so: 404 or 410.
+    /// The subscription has ended; the push service answered with this status, 404 or 410.
     Gone(u16),
-    /// It does not have it, and will not take it like this: why.
+    /// The push service refused it for this reason. Sending it again would not help.
     Rejected(String),
-    /// It does not have it now, or nobody knows: why. Another day it may.
+    /// It was not delivered, or that is unknown, for this reason. A later message may succeed.
     Failed(String),
 }
 
@@ -123,24 +123,25 @@ pub struct Push {
 /// The result of one attempt.
 enum AttemptOutcome {
     Final(SendOutcome),
-    /// The push service does not have it, and may take it later: after that long, if it says so.
+    /// The push service did not accept it and may do so later; with the delay that it asks for, if
+    /// any.
     RetryLater(String, Option<Duration>),
 }
 
 impl Push {
-    /// Messages signed with `key`.
+    /// Sends messages that are signed with `key`.
     #[must_use]
     pub fn new(outbound: Outbound, key: VapidKey) -> Self {
         Self { outbound, key: Arc::new(key) }
     }
 
-    /// The public key that browsers subscribe with.
+    /// The public key with which browsers subscribe.
     #[must_use]
     pub fn public_key(&self) -> String {
         self.key.public()
     }
 
-    /// Whether a message to that endpoint would be let through now.
+    /// Whether a message to that endpoint would be allowed now.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -148,11 +149,11 @@ impl Push {
         self.outbound.check(&subscriber.endpoint).await
     }
 
-    /// Sends a message. A push service that says it cannot now is asked up to three times, within
-    /// half a minute.
+    /// Sends a message. A push service that is temporarily unavailable is asked up to three times,
+    /// within half a minute.
     ///
-    /// A message without an answer is not sent again: it may have arrived, and a reminder must come
-    /// only once.
+    /// An attempt without an answer is not repeated: the message may have arrived, and a reminder
+    /// must not arrive twice.
     pub async fn send(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
         let mut pause = RETRY_DELAY;
         let mut attempt = 1;
@@ -164,7 +165,7 @@ impl Push {
                     if attempt == ATTEMPTS_MAX || wait > RETRY_DELAY_MAX {
                         return SendOutcome::Failed(why);
                     }
-                    // Many that were turned away at once should not come back at once.
+                    // Jitter: many messages that were refused at once must not be retried at once.
                     tokio::time::sleep(wait + wait.mul_f64(fastrand::f64() / 4.0)).await;
                 }
             }
@@ -172,7 +173,7 @@ impl Push {
         }
     }
 
-    /// Sends a message, and asks nobody twice: within five seconds.
+    /// Sends a message in one attempt, within five seconds.
     pub async fn send_once(&self, to: &Subscriber, message: Message<'_>, now: Timestamp) -> SendOutcome {
         match self.attempt(to, message, now).await {
             AttemptOutcome::Final(sent) => sent,
@@ -215,8 +216,8 @@ impl Push {
                     _ => AttemptOutcome::Final(SendOutcome::Rejected(why)),
                 }
             }
-            // Every error of an address that a user gives has the same text. Otherwise a user could
-            // probe names, ports and certificates.
+            // The user chose the endpoint. All errors read the same to the user, so that nobody can
+            // probe names, ports and certificates with it.
             Err(error) => {
                 tracing::warn!(%error, "a push service cannot be reached");
                 let why = UNREACHABLE.to_owned();

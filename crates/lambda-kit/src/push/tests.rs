@@ -1,4 +1,4 @@
-//! Against the standards' own examples.
+//! Tests against the standards' own examples.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use web_push_native::p256::SecretKey;
 
 use super::*;
 
-/// The browser's keys, and a message to it, of RFC 8291, section 5.
+/// The browser's keys, and a message to that browser, of RFC 8291, section 5.
 const PRIVATE: &str = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94";
 const P256DH: &str = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
 const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
@@ -27,7 +27,7 @@ fn key(secret: &str) -> Result<VapidKey, VapidKeyError> {
 }
 
 #[test]
-fn what_is_encrypted_opens_for_the_browser_alone_as_the_standards_example_does() {
+fn a_message_is_decrypted_by_its_browser_only_like_the_standards_example() {
     let private = SecretKey::from_slice(&bytes(PRIVATE)).unwrap();
     let auth = Auth::clone_from_slice(&bytes(AUTH));
     let example = web_push_native::decrypt(bytes(MESSAGE), &private, &auth).unwrap();
@@ -43,10 +43,10 @@ fn what_is_encrypted_opens_for_the_browser_alone_as_the_standards_example_does()
 }
 
 #[test]
-fn a_subscription_that_no_browser_has_made_is_refused_part_by_part() {
+fn each_invalid_part_of_a_subscription_is_refused_with_its_own_error() {
     let endpoint = "https://push.example/x";
     let long = format!("https://push.example/{}", "x".repeat(ENDPOINT_BYTES_MAX));
-    // A byte changed: no longer a point of the curve.
+    // One character is changed, so this is no longer a point of the curve.
     let off_curve = P256DH.replace("BCVx", "BCVy");
     for (endpoint, p256dh, auth, expected) in [
         ("not an address", P256DH, AUTH, SubscriberError::Endpoint),
@@ -64,19 +64,19 @@ fn a_subscription_that_no_browser_has_made_is_refused_part_by_part() {
 }
 
 #[test]
-fn a_private_key_is_taken_as_it_stands_and_any_other_long_secret_gives_always_the_same_one() {
+fn a_private_key_is_used_unchanged_and_any_other_long_secret_always_gives_the_same_key() {
     assert_eq!(key(PRIVATE).unwrap().public(), P256DH);
     let derived = key("any secret of sixty-four letters and digits").unwrap().public();
     assert_eq!(derived, key("any secret of sixty-four letters and digits\n").unwrap().public());
     assert_ne!(derived, key("any secret of sixty-four letters and digitz").unwrap().public());
-    // Whoever changes how keys are derived loses every subscription.
+    // If this assertion fails, the derivation has changed, and every subscription would be lost.
     assert_eq!(derived, "BF0LYcBmxd4g5TMLiqRXyO4TqDXlHWcC_yzceWWiz3uLrWCO6Yx5DF-UjMncNqKdsBctCaaux84LZAPZeWAiG1Q");
     assert_eq!(key("too short").unwrap_err(), VapidKeyError::TooShort);
     assert_eq!(key(&URL_SAFE_NO_PAD.encode([0; 32])).unwrap_err(), VapidKeyError::NotAKey);
 }
 
 #[test]
-fn a_push_service_can_verify_who_sends() {
+fn a_push_service_can_verify_the_sender() {
     let key = key(PRIVATE).unwrap();
     let now: Timestamp = NOW.parse().unwrap();
     for (endpoint, audience) in [
@@ -98,7 +98,7 @@ fn a_push_service_can_verify_who_sends() {
 }
 
 #[test]
-fn a_token_is_signed_once_and_anew_before_it_expires() {
+fn a_token_is_cached_and_renewed_before_it_expires() {
     let key = key(PRIVATE).unwrap();
     let at = |minutes: i64| NOW.parse::<Timestamp>().unwrap() + jiff::SignedDuration::from_mins(minutes);
     let token = |minutes| key.authorization(&"https://push.example/".parse().unwrap(), at(minutes));
@@ -107,7 +107,7 @@ fn a_token_is_signed_once_and_anew_before_it_expires() {
 }
 
 #[test]
-fn a_push_service_says_in_seconds_or_by_a_date_when_to_come_back() {
+fn retry_after_is_a_number_of_seconds_or_a_date() {
     let now: Timestamp = NOW.parse().unwrap();
     for (text, expected) in [
         ("2", Some(2)),

@@ -1,5 +1,5 @@
-//! Who sends: [RFC 8292](https://www.rfc-editor.org/rfc/rfc8292), a token for each push service,
-//! signed with the service's own key.
+//! Identifies the sender to push services ([RFC 8292](https://www.rfc-editor.org/rfc/rfc8292)): a
+//! token for each push service, signed with the service's own key.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,23 +15,23 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use sha2::Sha256;
 
-/// The bytes of a private key.
+/// The size of a private key.
 const KEY_BYTES: usize = 32;
 
-/// A secret that is shorter can be guessed.
+/// A shorter secret could be guessed.
 const SECRET_BYTES_MIN: usize = 32;
 
-/// What keys are derive_key for: another purpose gives another key.
+/// The purpose for which keys are derived. Another purpose would give another key.
 const PURPOSE: &[u8] = b"tidemark vapid key";
 
-/// How long a token is good for. Push services refuse more than 24 hours.
+/// How long a token is valid. Push services refuse tokens that are valid for more than 24 hours.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 
-/// A token with less than this left is made anew.
+/// A cached token with a shorter remaining lifetime is replaced.
 const REMAINING_LIFETIME_MIN: SignedDuration = SignedDuration::from_hours(1);
 
-/// Tokens that are kept: browsers know a handful of push services, and others are not worth the
-/// memory.
+/// The most cached tokens. Browsers use a handful of push services; caching tokens for invented
+/// ones would waste memory.
 const CACHED_TOKENS_MAX: usize = 64;
 
 /// Why a secret gives no key.
@@ -40,27 +40,27 @@ pub enum VapidKeyError {
     /// Fewer than 32 bytes.
     #[error("the secret of the VAPID key needs at least {SECRET_BYTES_MIN} bytes")]
     TooShort,
-    /// 43 characters of base64url that are no private key.
-    #[error("the secret looks like a P-256 private key and is none")]
+    /// The secret is 43 characters of base64url, but not a valid private key.
+    #[error("the secret has the length of a P-256 private key but is not a valid one")]
     NotAKey,
 }
 
-/// The key that push services know this service by, and who answers for it.
+/// The key by which push services recognise this service, and a contact for them.
 #[derive(Debug)]
 pub struct VapidKey {
     signing: SigningKey,
     subject: String,
-    /// By push service: signing is the slowest part of a message.
+    /// Cached by push service, because signing is the slowest part of a message.
     tokens: Mutex<HashMap<String, (String, Timestamp)>>,
 }
 
 impl VapidKey {
-    /// The key of a secret, and the address under which a push service reaches somebody: `mailto:`
-    /// or `https:`.
+    /// A key from a secret. Push services use `subject` to contact the operator; it is a `mailto:`
+    /// or `https:` address.
     ///
-    /// A secret that is a private key already (43 characters of base64url, as the libraries of most
-    /// languages write one) is taken as it stands, so that subscriptions made under it go on. From
-    /// any other one, of at least 32 bytes, a key is derive_key.
+    /// A secret that is already a private key (43 characters of base64url, as the libraries of most
+    /// languages write one) is used unchanged, so that existing subscriptions stay valid. From any
+    /// other secret of at least 32 bytes a key is derived.
     ///
     /// # Errors
     /// [`VapidKeyError`].
@@ -75,13 +75,14 @@ impl VapidKey {
         Ok(Self { signing, subject: subject.into(), tokens: Mutex::default() })
     }
 
-    /// The public key as `PushManager.subscribe` takes it: base64url of the uncompressed point.
+    /// The public key in the form that `PushManager.subscribe` expects: base64url of the
+    /// uncompressed point.
     #[must_use]
     pub fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.signing.verifying_key().to_encoded_point(false))
     }
 
-    /// The header `Authorization` of a message to `endpoint`.
+    /// The `Authorization` header of a message to `endpoint`.
     pub(super) fn authorization(&self, endpoint: &Uri, now: Timestamp) -> String {
         let origin = origin(endpoint);
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +112,7 @@ impl VapidKey {
     }
 }
 
-/// Scheme, host, and the port where it is not the usual one.
+/// Scheme, host, and the port unless it is the scheme's default.
 fn origin(endpoint: &Uri) -> String {
     let (scheme, host) = (endpoint.scheme_str().unwrap_or("https"), endpoint.host().unwrap_or_default());
     let usual = if scheme == "https" { 443 } else { 80 };
@@ -121,7 +122,7 @@ fn origin(endpoint: &Uri) -> String {
     }
 }
 
-/// 32 bytes are no key once in 2^32 times; then the next ones are taken.
+/// One time in 2^32, the 32 bytes are not a valid key; then the next candidate is used.
 fn derive_key(secret: &[u8]) -> SigningKey {
     let keys = Hkdf::<Sha256>::new(None, secret);
     let candidates = (0_u8..).filter_map(|count| {
