@@ -1,5 +1,5 @@
-//! Random histories of a medication log, with edits, back-dating, deletions, and users who move between time zones, against a plain reference
-//! that looks at every day since the first log.
+//! Random histories of a medication log, with edits, back-dating, deletions, and users who move
+//! between time zones, against a plain reference that looks at every day since the first log.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,8 @@ use tidemark_domain::okusuri::{
     check_loggable, days,
 };
 
-/// A day's change to summer time and back, a whole day that was left out, and both ends of the date line.
+/// A day's change to summer time and back, a whole day that was left out, and both ends of the date
+/// line.
 const ZONES: [&str; 7] = [
     "Asia/Tokyo",
     "America/New_York",
@@ -26,7 +27,8 @@ const ZONES: [&str; 7] = [
     "Pacific/Pago_Pago",
 ];
 
-/// Before Apia leaves out a day; before clocks go forward in New York; before they go back in Berlin.
+/// Before Apia leaves out a day; before clocks go forward in New York; before they go back in
+/// Berlin.
 const STARTS: [&str; 3] = ["2011-12-20T10:30:00Z", "2025-03-05T06:59:00Z", "2025-10-20T22:00:00Z"];
 
 #[derive(Debug, Clone)]
@@ -55,7 +57,8 @@ struct World {
     pages: usize,
 }
 
-/// Every day from the first log through `last`: no machine, only what the rules say of the days before.
+/// Every day from the first log through `last`: no machine, only what the rules say of the days
+/// before.
 fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
     let mut known = BTreeMap::<Date, Known>::new();
     let Some(first) = logs.keys().next().copied() else { return known };
@@ -100,7 +103,8 @@ impl World {
         let as_of = last.max(today);
         let at = |day: Date| known.get(&day).copied().unwrap_or_default();
         let logged = self.logs.contains_key(&as_of);
-        // Today is not over: as long as it is not logged, yesterday's numbers stand, unless it is a day of rest.
+        // Today is not over: as long as it is not logged, yesterday's numbers stand, unless it is a
+        // day of rest.
         let shown = if logged || at(as_of).rest_left > 0 { at(as_of) } else { at(as_of.yesterday().unwrap()) };
         let shown = if shown.rest_left > 0 && !logged && at(as_of).rest_left == 0 { Known::default() } else { shown };
         Some(Status {

@@ -1,5 +1,6 @@
-//! How fast somebody may guess, talk, and do what everybody is told of. What is taken is kept in the table, with the listener: a bot whose guesses go to many
-//! instances at once has one allowance all the same. An instance takes some at a time, so most lines cost no write.
+//! Rate limits for guesses, chat and other broadcast actions. The used allowance is stored with the
+//! listener, so a bot whose guesses go to many instances still has one allowance. An instance takes
+//! several at a time, so most lines cost no write.
 
 use domain::game::rate_limit::{GUESSES, RateLimit, SPECTATOR_TALK, TALK};
 use domain::game::{Command, Refusal, Room};
@@ -14,7 +15,7 @@ use crate::sockets::Sockets;
 const SHARE: u64 = 3;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Takes what is asked out of the asker's allowance.
+    /// Takes the command from the sender's allowance.
     pub(crate) async fn take_allowance(
         &self,
         room: &Room,

@@ -1,4 +1,4 @@
-//! Strokes: relayed at once, stored every two seconds, and read by who has missed some.
+//! Strokes: relayed at once, stored every two seconds, and read by participants who missed some.
 
 use domain::game::TurnId;
 use domain::game::drawing::Batch;
@@ -65,8 +65,8 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// The game, if what is asked may be; `None` if not. The first look may be some milliseconds old: who was not let through by it
-    /// is looked at again.
+    /// The game if the sender may draw; `None` if not. The first read is eventually consistent; a
+    /// refusal is checked again with a consistent read.
     async fn live_game_if(
         &self,
         asker: Asker<'_>,

@@ -11,10 +11,11 @@ use crate::sockets::{PostError, Sockets};
 /// How many connections are posted to at once.
 const POSTS_MAX: usize = 64;
 
-/// How long one message to one connection may take. Who is slower misses it; the next change brings the whole room again.
+/// How long sending one message to one connection may take. A slower connection misses the message;
+/// the next change brings the whole room again.
 const POST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What one connection is to get, in order.
+/// The messages for one connection, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Where to.
@@ -45,7 +46,7 @@ pub async fn deliver(sockets: &impl Sockets, deliveries: Vec<Delivery>) -> Vec<S
                 Ok(()) => {}
                 Err(PostError::Gone) => return Some(delivery.connection_id),
                 Err(PostError::Failed(error)) => {
-                    // What follows would come without what it follows.
+                    // Later messages would arrive without the missed one.
                     tracing::warn!(connection_id = delivery.connection_id, error, "a message could not be posted");
                     break;
                 }

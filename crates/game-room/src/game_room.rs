@@ -20,7 +20,8 @@ use crate::sockets::Sockets;
 /// How many connections, and how many games' words, an instance remembers.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// How long a connection may say something else before its hello, which another message may overtake. Later, it is closed.
+/// How long a connection may say something else before its hello, which another message may
+/// overtake. Later, it is closed.
 pub const HELLO_WAIT_MS: u64 = 10_000;
 
 /// The games of a table, over some sockets.
@@ -34,9 +35,10 @@ pub struct GameRoom<S> {
     /// Something unpredictable, for the games that rematches make.
     pub(crate) random_u64: fn() -> u64,
     rate_limiter: RateLimiter,
-    /// Connections that have said hello. What is known of them never changes; whether one is still its player's, the game's listeners tell.
+    /// Connections that have said hello. These entries never change. The game's listeners tell
+    /// whether a connection is still the player's current one.
     greeted: Mutex<HashMap<String, GreetedConnection>>,
-    /// What was taken out of a connection's allowance to talk, and is still to be used.
+    /// The chat allowance of a connection that was taken and is not used yet.
     pub(crate) allowances: Mutex<HashMap<String, u64>>,
     words: Mutex<HashMap<GameId, Arc<[Word]>>>,
 }
@@ -132,7 +134,8 @@ impl<S: Sockets> GameRoom<S> {
             Ok(()) => MessageOutcome::DONE,
             Err(Failure::Problem(problem)) => self.refuse(connection_id, RefusedMessage { problem, echo }).await,
             Err(Failure::NotConnected) => {
-                // The new connection has said so when it said hello; this is for a message that was on its way.
+                // The new connection has said so when it said hello; this is for a message that was
+                // on its way.
                 let last = vec![ServerMessage::Replaced.encode()];
                 deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, last) }]).await;
                 MessageOutcome { status: 410, outcome: "replaced" }
@@ -185,7 +188,7 @@ impl<S: Sockets> GameRoom<S> {
         bytes
     }
 
-    /// Takes a message out of a budget, once it is known what it costs.
+    /// Takes a message from the budget, once its cost is known.
     fn charge(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> Result<(), Failure> {
         match self.rate_limiter.take(whose, budget, weight, now_ms) {
             RateLimitVerdict::Pass => Ok(()),
@@ -209,7 +212,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(known)
     }
 
-    /// The words that a game brought along. Most bring none: those take no place in what is remembered.
+    /// The custom words of a game. Games without custom words take no space in the cache.
     pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Word]>, StoreError> {
         if let Some(words) = lock(&self.words).get(&room.id) {
             return Ok(words.clone());
@@ -229,7 +232,8 @@ impl<S: Sockets> GameRoom<S> {
         handled
     }
 
-    /// Posts to one connection. That it is gone comes to light when the game next has something for it.
+    /// Posts to one connection. That it is gone comes to light when the game next has something for
+    /// it.
     pub(crate) async fn post(&self, connection_id: &str, message: &ServerMessage<'_>) {
         deliver(&self.sockets, vec![Delivery::new(connection_id, vec![message.encode()])]).await;
     }

@@ -1,8 +1,9 @@
-//! A game's room over its players' sockets: what comes in is read, the rules decide, the room is persisted, and then everybody is told.
+//! A game's room over its players' sockets: reads a message, applies the rules, persists the room,
+//! and then broadcasts the changes.
 //!
-//! There is no server that holds a room. Any number of functions may work on one game at a time; each reads the room, brings it up
-//! to now, decides, and writes on the condition that nobody has been faster. Who loses reads again and decides again. Only what
-//! has been written is told.
+//! No server holds a room. Any number of functions may work on one game at a time. Each reads the
+//! room, applies overdue steps, decides, and writes under optimistic locking. After a conflict it
+//! reads and decides again. Only persisted changes are broadcast.
 
 mod command_allowance;
 mod draw;

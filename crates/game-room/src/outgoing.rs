@@ -1,4 +1,5 @@
-//! Who is told what. Everything that leaves for a connection is made here, for that connection's eyes.
+//! The messages for each connection. Every outgoing message is made here, with only the data that
+//! its receiver may see.
 
 use bytes::Bytes;
 use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId};

@@ -10,19 +10,21 @@ use crate::outgoing::{OutgoingMessages, stored_line};
 use crate::protocol::{GAME_NOT_FOUND, refusal_problem};
 use crate::sockets::Sockets;
 
-/// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of twenty turns.
+/// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of
+/// twenty turns.
 const REVEALS_MAX: u32 = 200;
 
-/// How many rounds of finding connections gone, telling the others, and finding more gone there are.
+/// How many rounds of finding connections gone, telling the others, and finding more gone there
+/// are.
 const GONE_ROUNDS_MAX: u32 = 3;
 
-/// Who wants what; nobody wants anything when only time and presence are to be looked after.
+/// A command and its sender; none if only time and presence are refreshed.
 pub(crate) struct PlayRequest<'a> {
     pub(crate) asker: Option<&'a str>,
     pub(crate) command: Option<Command>,
 }
 
-/// What came of it.
+/// The result.
 pub(crate) struct PlayOutcome {
     /// The game as it was persisted.
     pub(crate) game: Game,
@@ -47,7 +49,7 @@ struct Decision {
 }
 
 impl<S: Sockets> GameRoom<S> {
-    /// Carries out a command and tells everybody what came of it.
+    /// Executes a command and broadcasts the result.
     pub(crate) async fn command(&self, asker: Asker<'_>, command: Command) -> Result<(), Failure> {
         let request = PlayRequest { asker: Some(asker.connection_id), command: Some(command) };
         let played = self.play(asker.game_id, &request, asker.now_ms).await?;
@@ -56,7 +58,7 @@ impl<S: Sockets> GameRoom<S> {
         refusal.map_or(Ok(()), |refusal| Err(refusal_problem(refusal).into()))
     }
 
-    /// Brings a game up to now and up to who is here, and tells everybody what has changed.
+    /// Applies overdue steps and presence changes to a game, and broadcasts the changes.
     pub(crate) async fn refresh(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
         let played = self.play(game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
         self.send_to_listeners(played, None, now_ms).await
@@ -70,7 +72,8 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// Forgets connections that are gone; their players are away. What goes wrong here is for the next message to put right.
+    /// Removes dead connections and marks their players as away. The next message corrects any
+    /// error here.
     pub(crate) async fn remove_dead_connections(
         &self,
         game_id: GameId,
@@ -237,8 +240,8 @@ pub(crate) fn asking_participant(listeners: &[Listener], connection_id: &str) ->
 
 /// The game at the first reveal that would be passed over on the way to now.
 ///
-/// Each reveal is persisted in a version of its own: who keeps the game's history reads the table's stream, and there it has to see
-/// what every turn has brought.
+/// Each reveal is persisted in a version of its own: who keeps the game's history reads the table's
+/// stream, and there it has to see what every turn has brought.
 fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
     let mut at = game.clone();
     while let Some(next_ms) = at.room.next_at_ms().filter(|next_ms| *next_ms <= now_ms) {

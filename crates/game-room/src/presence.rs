@@ -1,7 +1,9 @@
-//! Who is here. That is what the game's listeners say; the room only keeps since when somebody is not.
+//! Presence. The game's listeners tell which players are connected; the room stores only since when
+//! a player is away.
 //!
-//! So it does not matter who notices that a connection has begun or ended, and whether a function died on the way from the one to the
-//! other: whoever next has something to do with the game finds the two apart and puts the room right.
+//! So it does not matter who notices that a connection has begun or ended, and whether a function
+//! died on the way from the one to the other: whoever next has something to do with the game finds
+//! the two apart and puts the room right.
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
 use lambda_kit::problem::Problem;
@@ -19,7 +21,8 @@ use crate::sockets::Sockets;
 const LINES: u16 = 50;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Takes hello: from here on the connection gets the game's messages, beginning with the room and the chat.
+    /// Takes hello: from here on the connection gets the game's messages, beginning with the room
+    /// and the chat.
     pub(crate) async fn hello(&self, asker: Asker<'_>, connection: &Connection) -> Result<(), Failure> {
         let Asker { connection_id, game_id, now_ms } = asker;
         let live = self.rooms.live(game_id, Freshness::Consistent).await?.ok_or(GAME_NOT_FOUND)?;
@@ -56,7 +59,7 @@ impl<S: Sockets> GameRoom<S> {
         let listeners = played.listeners.clone();
         self.remove_dead_connections(game_id, &listeners, gone, now_ms).await;
 
-        // The asker has it all by now; the others see who has come, if that is news.
+        // The sender has the whole room by now. The others are told of a new participant.
         played.listeners.retain(|listener| listener.connection_id != connection_id);
         let is_news = played.has_changed || !played.effects.is_empty() || is_new && who.player().is_none();
         if is_news { self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
@@ -96,7 +99,7 @@ impl<S: Sockets> GameRoom<S> {
         self.connections.forget(game_id, listener).await
     }
 
-    /// What has to be done for the room to know who is here.
+    /// The commands that bring the room's presence up to date.
     pub(crate) async fn presence_commands(
         &self,
         room: &Room,
@@ -108,7 +111,8 @@ impl<S: Sockets> GameRoom<S> {
             if listens && !player.is_connected() {
                 commands.push((player.id, Command::Connect));
             }
-            // The listeners were read a moment before the room. Who has come in between has a connection by now, and is here.
+            // The listeners were read before the room. A participant who joined in between is
+            // connected by now.
             if !listens && player.is_connected() && !self.connections.is_connected(room.id, player.id).await? {
                 commands.push((player.id, Command::Disconnect));
             }

@@ -1,14 +1,16 @@
 //! How much one connection may say, and all spectators of a game.
 //!
-//! The buckets are kept in the instance and not in the table: a write for each message would cost more than any flood, and
-//! slow down everybody's strokes. So each of an API's instances has its own count, and a flooder who is served by several gets
-//! through a few times as much; the stage's throttling bounds the sum.
+//! The buckets are in the instance's memory, not in the table: a write for each message would cost
+//! more than a flood, and delay every stroke. Each instance counts by itself, so a flooder that is
+//! served by several instances gets through a few times as much. The stage's throttling limits the
+//! sum.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How much may come at once, and how much a second in the long run. A message that the instance answers alone counts 1; one that many are told of,
-/// or that reads or writes a lot, counts [`crate::protocol::ClientMessage::weight`].
+/// How much may come at once, and how much a second in the long run. A message that the instance
+/// answers alone counts 1; one that many are told of, or that reads or writes a lot, counts
+/// [`crate::protocol::ClientMessage::weight`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// At once.
@@ -29,7 +31,7 @@ const BUCKETS_MAX: usize = 10_000;
 /// A message in thousandths, which makes the refill of a millisecond a whole number.
 const MESSAGE_COST: u64 = 1_000;
 
-/// What is to become of a message.
+/// The decision on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitVerdict {
     /// It passes.
@@ -52,7 +54,8 @@ struct Bucket {
 pub struct RateLimiter(Mutex<HashMap<String, Bucket>>);
 
 impl RateLimiter {
-    /// Takes a message of that weight out of a budget, which belongs to a connection, or to some together.
+    /// Takes a message of that weight out of a budget, which belongs to a connection, or to some
+    /// together.
     pub fn take(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> RateLimitVerdict {
         let (full, weight) = (u64::from(budget.burst) * MESSAGE_COST, u64::from(weight) * MESSAGE_COST);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);

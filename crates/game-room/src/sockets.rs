@@ -23,8 +23,8 @@ pub enum PostError {
     Failed(String),
 }
 
-/// Sends to connections, and ends them. One method for each action of the
-/// [management API](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html)
+/// Sends to connections, and ends them. One method for each action of the [management
+/// API](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html)
 /// that the functions may use.
 pub trait Sockets: Send + Sync {
     /// Sends one message, `PostToConnection`.
@@ -39,7 +39,8 @@ pub trait Sockets: Send + Sync {
 pub struct ApiGateway(Client);
 
 impl ApiGateway {
-    /// The API whose address the SDK finds in its own variable, `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`.
+    /// The API whose address the SDK finds in its own variable,
+    /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`.
     pub fn new(config: &SdkConfig) -> Self {
         let config = Builder::from(config)
             .retry_config(RetryConfig::standard().with_max_attempts(2))
@@ -47,8 +48,8 @@ impl ApiGateway {
         Self(Client::from_conf(config.build()))
     }
 
-    /// Opens the connection to the API by ending a connection that there is not, so that the first message does not pay for the
-    /// handshake. What the API answers does not matter.
+    /// Opens the connection to the API by ending a connection that there is not, so that the first
+    /// message does not pay for the handshake. What the API answers does not matter.
     pub async fn connect(&self) {
         if let Err(error) = self.close("AAAAAAAAAAAAAAA=").await {
             tracing::debug!(%error, "opened");

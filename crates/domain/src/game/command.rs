@@ -1,20 +1,20 @@
-//! What can be asked of a game, and what comes of it.
+//! The commands of a game, and their results.
 
 use super::{Game, GameId, Language, LineId, PlayerId, PlayerName, Settings, Talk, TurnId, Word};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Participant {
-    /// Somebody who has a seat, or had one, or is about to take one.
+    /// A player who has a seat, had one, or is about to take one.
     Player(PlayerId),
     /// Somebody who looks on.
     Spectator(PlayerId, PlayerName),
 }
 
-/// What is asked.
+/// The command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// A seat. Who has one already keeps it as it is.
+    /// Take a seat. A player who has a seat keeps it unchanged.
     Join {
         /// What to be called.
         name: PlayerName,
@@ -50,7 +50,8 @@ pub enum Command {
         /// Of the room that it has.
         version: u64,
     },
-    /// To end a turn. The drawer's, and everybody's once the drawer is away for [`super::DRAWER_AWAY_MS`].
+    /// To end a turn. The drawer's, and everybody's once the drawer is away for
+    /// [`super::DRAWER_AWAY_MS`].
     Skip {
         /// Which turn.
         turn: TurnId,
@@ -79,20 +80,22 @@ pub enum Choice {
 /// What a command and the passing of time have brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
-    /// The game now. Its room's version is higher than before exactly when the room has changed; then it is to be persisted, and shown to everybody.
+    /// The game now. Its room's version is higher than before exactly when the room has changed;
+    /// then it is to be persisted, and shown to everybody.
     pub game: Game,
-    /// What is to be stored and told once the room is persisted, in this order.
+    /// The effects to store and broadcast after the room is persisted, in order.
     pub effects: Vec<Effect>,
     /// Why the command did nothing. Time may have moved the game on all the same.
     pub refusal: Option<Refusal>,
 }
 
-/// Who is told.
+/// The audience of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Players and spectators.
     Everyone,
-    /// Who knows the answer of that turn: [`super::Room::knows_answer`]. A stored line keeps the turn, for [`super::Room::may_read`].
+    /// Who knows the answer of that turn: [`super::Room::knows_answer`]. A stored line keeps the
+    /// turn, for [`super::Room::may_read`].
     KnowsAnswer(TurnId),
     /// Who asked.
     Asker,
@@ -112,7 +115,7 @@ pub enum Effect {
     Near {
         /// Of their line.
         id: LineId,
-        /// What they wrote.
+        /// The text.
         text: Talk,
     },
     /// To the asker: it is too early to tick.
@@ -124,7 +127,8 @@ pub enum Effect {
     },
     /// To the asker: the room, for theirs is an old one.
     Show,
-    /// The game that goes on from this one. To everyone when it is new, to the asker when it was there.
+    /// The game that goes on from this one. To everyone when it is new, to the asker when it was
+    /// there.
     Rematch {
         /// Which.
         game: GameId,
@@ -195,7 +199,8 @@ pub enum SystemText {
 }
 
 impl Line {
-    /// A line of the system. Its id is made of the time and the room's version, which no other line of the game has together.
+    /// A line of the system. Its id is made of the time and the room's version, which no other line
+    /// of the game has together.
     pub(super) fn system(
         text: SystemText,
         (player, name): (PlayerId, PlayerName),
@@ -265,7 +270,7 @@ pub enum Refusal {
     /// Fewer than two are connected.
     #[error("at least two players have to be connected")]
     TooFewPlayers,
-    /// Somebody who is connected is not ready.
+    /// A connected player is not ready.
     #[error("not everybody is ready")]
     NotReady,
     /// Another turn is running.
@@ -295,7 +300,7 @@ pub enum Refusal {
     /// The drawer is here.
     #[error("the drawer has not been away for {seconds} seconds", seconds = super::DRAWER_AWAY_MS / 1000)]
     DrawerIsHere,
-    /// A vote of somebody who has just sat down.
+    /// A vote of a player who has just taken a seat.
     #[error("you may vote once you have been seated for {seconds} seconds", seconds = super::VOTER_SEATED_MS / 1000)]
     TooNewToVote,
     /// A guess, or a spectator's line, too soon after the last ones.

@@ -1,6 +1,7 @@
 //! The drawing of a turn: what a batch of it may hold.
 //!
-//! The board is 1600 by 1200 units, whatever the screen. The server checks what it relays and never draws itself.
+//! The board is 1600 by 1200 units on every screen. The server validates drawings and relays them;
+//! it never renders them.
 
 use std::ops::RangeInclusive;
 
@@ -30,7 +31,8 @@ pub struct Batch {
     ops: Vec<Op>,
 }
 
-/// Something that is done to the board. An `id` is one of the drawer's, from 1, growing within the turn.
+/// Something that is done to the board. An `id` is one of the drawer's, from 1, growing within the
+/// turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
     /// Draws.
@@ -39,7 +41,8 @@ pub enum Op {
         id: u32,
         /// With what; there when the stroke begins, and `None` when it goes on.
         pen: Option<Pen>,
-        /// x, y and pressure (0 to 100) of the operation's first point, then the differences to the point before.
+        /// x, y and pressure (0 to 100) of the operation's first point, then the differences to the
+        /// point before.
         points: Vec<i32>,
         /// Whether the stroke ends here. Only then may there be no point.
         end: bool,
@@ -143,7 +146,7 @@ impl Batch {
         self.seq
     }
 
-    /// What it does, in order.
+    /// Its operations, in order.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }

@@ -1,6 +1,7 @@
 //! Whether an English guess is right, near or wrong.
 //!
-//! Case, accents, punctuation, spaces and hyphens, a leading article and a simple plural make no difference. `docs/rules.md` has the rules for people.
+//! Case, accents, punctuation, spaces and hyphens, a leading article and a simple plural make no
+//! difference. `docs/rules.md` has the rules for people.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -8,11 +9,13 @@ use unicode_normalization::char::is_combining_mark;
 use super::guess::GuessResult;
 use super::word::is_letter_or_digit;
 
-/// Answers of fewer letters have no near guesses by edit distance: half of all short words would be near.
+/// Answers of fewer letters have no near guesses by edit distance: half of all short words would be
+/// near.
 const EDIT_LETTERS_MIN: usize = 4;
 /// Answers of this many letters or more have near guesses two edits away.
 const TWO_EDITS_LETTERS_MIN: usize = 8;
-/// A shorter answer is in too many other words ("cat" in "location") to be looked for within a word.
+/// A shorter answer is in too many other words ("cat" in "location") to be looked for within a
+/// word.
 const WITHIN_LETTERS_MIN: usize = 4;
 /// A singular of fewer letters has no plural by rule: "bu" is not what "bus" is the plural of.
 const SINGULAR_LETTERS_MIN: usize = 3;
@@ -82,7 +85,8 @@ fn parts(text: &str) -> Vec<String> {
             'đ' | 'ð' => part.push('d'),
             'ı' => part.push('i'),
             c if is_letter_or_digit(c) => part.push(c),
-            // Letters that no English word has part it like a space, and still make another guess of it.
+            // Letters that no English word has part it like a space, and still make another guess
+            // of it.
             c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
             _ => parts.push(String::new()),
         }
@@ -126,7 +130,8 @@ fn gives_away(wanted: &str, given: &[String]) -> bool {
     count > 1 && (0..given.len()).any(|from| has_in_front(&given[from..], wanted))
 }
 
-/// Whether the text begins with the answer, however it is parted: "ice cream", "icecream", "i c e c r e a m".
+/// Whether the text begins with the answer, however it is parted: "ice cream", "icecream", "i c e c
+/// r e a m".
 fn has_in_front(given: &[String], wanted: &str) -> bool {
     let mut joined = String::new();
     for part in given {
@@ -141,7 +146,8 @@ fn has_in_front(given: &[String], wanted: &str) -> bool {
     false
 }
 
-/// Whether at most `max` letters put in, taken out, changed, or swapped with their neighbour make the one of the other, but not none.
+/// Whether at most `max` letters put in, taken out, changed, or swapped with their neighbour make
+/// the one of the other, but not none.
 fn is_within_edits(a: &[char], b: &[char], max: usize) -> bool {
     if max == 0 || a.len().abs_diff(b.len()) > max {
         return false;

@@ -1,7 +1,7 @@
 //! Whether a guess is right, near or wrong.
 //!
-//! Both sides are first brought to one spelling ([`normalised`]), so that it does not matter how a keyboard writes. What is still different may be
-//! near, which is told to the guesser alone.
+//! Both sides are first normalised ([`normalised`]), so the spelling of a keyboard does not matter.
+//! A guess that still differs may be near; only the guesser is told.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -23,8 +23,9 @@ pub enum GuessResult {
 /// Words of fewer letters have no near guesses by edit distance: too much would be near.
 const EDIT_LETTERS_MIN: usize = 3;
 
-/// Compares a guess with the answer, and with the other names that the built-in list has for it. The drawer of a Japanese word sees its English name:
-/// who guesses that has seen what is drawn, and as a wrong guess it would tell everybody.
+/// Compares a guess with the answer and its other names in the built-in list. The drawer of a
+/// Japanese word sees its English name, so the English name is a right guess too. As a wrong guess,
+/// it would reveal the answer to everyone.
 pub fn judge(answer: &Word, guess: &str) -> GuessResult {
     let written = match answer {
         Word::Japanese(word) => judge_kana(word, guess),
@@ -52,7 +53,7 @@ fn judge_kana(answer: &Hiragana, guess: &str) -> GuessResult {
     GuessResult::Wrong
 }
 
-/// Whether the answer stands in what was said, whatever stands between its letters.
+/// Whether the text contains the answer, with any characters between its letters.
 fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
     // One letter is in too many words to be taken out of the chat.
     if wanted.chars().count() < 2 {
@@ -76,8 +77,9 @@ pub(super) enum Dash {
     Parts,
 }
 
-/// One spelling: voicing marks composed, compatible forms (half and full width, circled) made one, lower case, hiragana for katakana, one long-vowel
-/// mark in place of several or of a dash, repetition marks written out. Only letters and digits stay: no spaces, points, or signs.
+/// One spelling: voicing marks composed, compatible forms (half and full width, circled) made one,
+/// lower case, hiragana for katakana, one long-vowel mark in place of several or of a dash,
+/// repetition marks written out. Only letters and digits stay: no spaces, points, or signs.
 pub(super) fn normalised(text: &str, dash: Dash) -> String {
     // A spacing voicing mark would be torn off by NFKC, which makes a space and a mark of it.
     let attached = text.chars().map(|c| match c {
@@ -106,7 +108,8 @@ pub(super) fn normalised(text: &str, dash: Dash) -> String {
     out
 }
 
-/// Without what people mix up: small kana and large, ぢ and じ, づ and ず, a long vowel's mark and its vowel.
+/// Without what people mix up: small kana and large, ぢ and じ, づ and ず, a long vowel's mark and its
+/// vowel.
 fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -7,10 +7,12 @@ use super::Word;
 /// What stands for a letter that is not opened.
 pub const CLOSED_LETTER: char = '＿';
 
-/// The most times that letters open in one turn. Each is a change of the room, so a long word opens several letters at a time.
+/// The most times that letters open in one turn. Each is a change of the room, so a long word opens
+/// several letters at a time.
 const STEPS_MAX: usize = 4;
 
-/// The places of the letters that will open, in their order: half of them at most, so that one stays closed always.
+/// The places of the letters that will open, in their order: half of them at most, so that one
+/// stays closed always.
 pub(super) fn order(word: &Word, rng: &mut Rng) -> Vec<u8> {
     let letters = (0u8..).zip(word.chars()).filter(|(_, c)| is_letter(*c));
     let mut places: Vec<u8> = letters.map(|(place, _)| place).collect();
@@ -20,7 +22,8 @@ pub(super) fn order(word: &Word, rng: &mut Rng) -> Vec<u8> {
     places
 }
 
-/// How long after the drawing's begin letters open for the next time, when they have opened `steps` times: the steps part the time limit evenly.
+/// How long after the drawing's begin letters open for the next time, when they have opened `steps`
+/// times: the steps part the time limit evenly.
 pub(super) fn next_ms(letters: usize, steps: u8, limit_ms: u64) -> Option<u64> {
     let all = letters.min(STEPS_MAX) as u64;
     (u64::from(steps) < all).then(|| limit_ms * (u64::from(steps) + 1) / (all + 1))
@@ -37,7 +40,8 @@ pub(super) fn open_max(mask: &[Option<char>]) -> usize {
     mask.iter().filter(|place| place.is_none_or(is_letter)).count() / 2
 }
 
-/// Whether a character is hidden at first. The spaces, hyphens and apostrophes of an English word are not.
+/// Whether a character is hidden at first. The spaces, hyphens and apostrophes of an English word
+/// are not.
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric()
 }

@@ -52,7 +52,8 @@ uuid_id! {
     LineId, "line"
 }
 
-/// A turn of a game: `02.01` is the first of the second round. Turns sort as they are played, as values and as texts.
+/// A turn of a game: `02.01` is the first of the second round. Turns sort as they are played, as
+/// values and as texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnId {
     round: u8,

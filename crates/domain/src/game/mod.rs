@@ -1,8 +1,9 @@
-//! The drawing game: one draws, the others guess. [`Game::apply`] takes a command and the time, and gives the game as it is then and what is to be
-//! told to whom. `docs/rules.md` has the rules for people.
+//! The drawing game: one draws, the others guess. [`Game::apply`] takes a command and the time, and
+//! returns the changed game and the messages for each audience. `docs/rules.md` has the rules for
+//! people.
 //!
-//! A game has a part that anybody may see, [`Room`], and one that nobody may see whole, [`Secret`]. What leaves for a browser is made of the room alone, but
-//! for what [`Game::view`] adds for those who know the answer.
+//! A game has a public part, [`Room`], and a secret part, [`Secret`]. Messages to browsers are made
+//! from the room only; [`Game::view`] adds the answer for players who know it.
 
 mod command;
 pub mod drawing;

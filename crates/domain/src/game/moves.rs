@@ -1,4 +1,5 @@
-//! What players do: the waiting room's settings, a turn's word, talk and guesses, and the next game.
+//! What players do: the waiting room's settings, a turn's word, talk and guesses, and the next
+//! game.
 
 use super::command::{Audience, Choice, Effect, Line, LineKind, Participant, Refusal, SystemText};
 use super::guess::{GuessResult, judge};
@@ -103,7 +104,7 @@ impl Asked {
         let audience = match (who, turn) {
             (_, Some(turn)) if self.game.room.knows_answer(player) => Audience::KnowsAnswer(turn),
             (Participant::Player(_), Some(turn)) if is_drawing => return self.guess(turn, line, text),
-            // A spectator may have seen what it is. Who still guesses reads it later.
+            // A spectator may have seen the answer. Players who still guess read the line later.
             (Participant::Spectator(..), Some(turn)) if is_drawing => {
                 self.effects.push(Effect::Chat { line: line.clone(), audience: Audience::Asker });
                 Audience::KnowsAnswer(turn)

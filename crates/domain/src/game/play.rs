@@ -14,7 +14,7 @@ use super::{GameId, PlayerId, PlayerName, TurnId, Word};
 pub struct Game {
     /// What anybody may see.
     pub room: Room,
-    /// What nobody may see whole.
+    /// The secret part.
     pub secret: Secret,
     /// Its own words; they never change. Needed when a turn begins in a game that uses them.
     pub words: Arc<[Word]>,
@@ -33,7 +33,8 @@ pub struct NewGame {
     pub settings: Settings,
     /// Whether strangers find it.
     pub public: bool,
-    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`], in its language; a word that is there twice, however it is spelled, is taken once.
+    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`], in its language; a word that is there
+    /// twice, however it is spelled, is taken once.
     pub words: Arc<[Word]>,
     /// Something unpredictable; all chance of the game comes from it.
     pub seed: u64,
@@ -45,7 +46,7 @@ pub struct NewGame {
 pub struct TornRead;
 
 impl Game {
-    /// A waiting game with its host, who has still to connect.
+    /// A waiting game with its host, who is not connected yet.
     pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
         let NewGame { id, host, name, settings, public, words, seed } = new;
         let mut seen = HashSet::new();
@@ -71,7 +72,7 @@ impl Game {
         Ok(Self { room, secret: Secret::new(seed), words })
     }
 
-    /// What was read from the table, if the parts belong together.
+    /// The game that was read from the table, if its parts belong together.
     pub fn assemble(room: Room, secret: Secret, words: Arc<[Word]>) -> Result<Self, TornRead> {
         let belongs = room.turn().is_none_or(|turn| {
             let chosen =
@@ -81,7 +82,8 @@ impl Game {
         belongs.then_some(Self { room, secret, words }).ok_or(TornRead)
     }
 
-    /// How the game goes on when somebody asks for another one: same settings, same words, their own seat.
+    /// How the game goes on when somebody asks for another one: same settings, same words, their
+    /// own seat.
     pub fn rematch(&self, id: GameId, host: PlayerId, seed: u64, now_ms: u64) -> Result<Self, Refusal> {
         let Room { settings, public, .. } = self.room;
         let seat = self.room.player(host).ok_or(Refusal::NotSeated)?;
@@ -92,7 +94,8 @@ impl Game {
         Ok(next)
     }
 
-    /// Everything that time has brought until now. Times before the room's last change are taken for that one.
+    /// Everything that time has brought until now. Times before the room's last change are taken
+    /// for that one.
     pub fn advance_to(&self, now_ms: u64) -> CommandOutcome {
         let mut game = self.clone();
         let mut effects = vec![];
@@ -100,7 +103,7 @@ impl Game {
         CommandOutcome { game, effects, refusal: None }
     }
 
-    /// Brings the game up to now, and then does what is asked, or says why not.
+    /// Applies all overdue steps up to now, then the command, or refuses it.
     pub fn apply(&self, who: &Participant, command: Command, now_ms: u64) -> CommandOutcome {
         let now_ms = now_ms.max(self.room.updated_at_ms);
         let CommandOutcome { game, mut effects, .. } = self.advance_to(now_ms);
@@ -112,7 +115,8 @@ impl Game {
                 effects.extend(more);
                 if after.room != game.room {
                     after.touch(now_ms);
-                    // Who comes back may find something due that nobody was there to see.
+                    // A returning player may trigger steps that became due while nobody was
+                    // connected.
                     after.pass_time(now_ms, &mut effects);
                 }
                 CommandOutcome { game: after, effects, refusal: None }

@@ -1,11 +1,13 @@
-//! How fast something may come from one place: so many at once, and one each so often in the long run.
+//! How fast something may come from one place: so many at once, and one each so often in the long
+//! run.
 //!
-//! The whole state is one time, up to which everything is taken. So it fits an attribute of an item, and a write on the condition that it
-//! still is what was read lets no two functions give away the same allowance.
+//! The whole state is one time, until which the allowance is used up. It fits one attribute of an
+//! item, and a conditional write stops two functions from spending the same allowance.
 
-/// A guess while somebody draws: about one a second and a half, so that nobody goes through the list of words in one turn.
+/// A guess while somebody draws: about one a second and a half, so that nobody goes through the
+/// list of words in one turn.
 pub const GUESSES: RateLimit = RateLimit { every_ms: 1_500, burst: 6 };
-/// What else a player says or does that everybody is told of.
+/// Other actions of a player that are broadcast.
 pub const TALK: RateLimit = RateLimit { every_ms: 1_000, burst: 12 };
 /// What a spectator says: each line goes to everybody in the know, or to everybody.
 pub const SPECTATOR_TALK: RateLimit = RateLimit { every_ms: 5_000, burst: 4 };
@@ -24,7 +26,8 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Takes `count` at `now_ms` of what is taken until `until_ms` (0 at first): until when it is taken then.
+    /// Takes `count` at `now_ms` from an allowance that is used up until `until_ms` (0 at first).
+    /// Returns the new time.
     ///
     /// # Errors
     /// How many milliseconds to wait, when that is too fast.

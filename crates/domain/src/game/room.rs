@@ -1,4 +1,5 @@
-//! The part of a game that anybody may see: who plays, whose turn it is, until when. It holds no answer before the reveal.
+//! The part of a game that anybody may see: who plays, whose turn it is, until when. It holds no
+//! answer before the reveal.
 //!
 //! Times are milliseconds since 1970-01-01T00:00:00Z.
 
@@ -12,23 +13,27 @@ pub const REVEAL_MS: u64 = 8_000;
 pub const DRAWER_AWAY_MS: u64 = 10_000;
 /// How long a host has to be away before a waiting game gets another one.
 pub const HOST_AWAY_MS: u64 = 30_000;
-/// How long a seat is kept for somebody who has never come to it, when others want one; as long as the ticket that came with it.
+/// How long a seat is kept for a player who never connected, when others want one: as long as its
+/// ticket is valid.
 pub const SEAT_HELD_MS: u64 = 60_000;
 /// With fewer players a game does not start, and does not go on.
 pub const PLAYERS_MIN: usize = 2;
-/// How many may look on: whatever is drawn and said goes to each of them.
+/// The most spectators. Each stroke and line is sent to all of them.
 pub const SPECTATORS_MAX: usize = 50;
 /// How long a game stands still with everybody away before it is finished.
 pub const PAUSE_MS_MAX: u64 = 15 * 60_000;
-/// After that many turns a round is over, though people came and went who have not drawn; so a game has an end.
+/// A round ends after this many turns, even if players who joined meanwhile have not drawn.
+/// Otherwise a game might never end.
 pub const TURNS_PER_ROUND_MAX: u8 = 20;
-/// How many of those who were kicked a room remembers; the first ones are forgotten beyond.
+/// How many kicked players a room remembers. The oldest are forgotten first.
 pub const KICKED_MAX: usize = 10;
-/// How long somebody has to have a seat before they may vote. Stops puppets that come together from ousting a host at once.
+/// How long somebody has to have a seat before they may vote. Stops puppets that come together from
+/// ousting a host at once.
 pub const VOTER_SEATED_MS: u64 = 60_000;
 /// With so many votes at least somebody is out: one player alone ousts nobody.
 pub(super) const VOTES_MIN: usize = 2;
-/// A turn in which so many have guessed is over, though people came and went; so what a turn brings has an end.
+/// A turn in which so many have guessed is over, though people came and went; so what a turn brings
+/// has an end.
 pub const SOLVERS_MAX: usize = 20;
 
 /// Where a player's client is, as far as a game needs to know: the same address has the same tag.
@@ -52,13 +57,14 @@ pub struct Room {
     pub settings: Settings,
     /// How many words of its own it has.
     pub custom_words: u8,
-    /// Who may configure and start it. Somebody of `players`, while there are any.
+    /// The player who may configure and start the game. One of `players`, if there are any.
     pub host: PlayerId,
-    /// Who has a seat, in the order of joining.
+    /// The seated players, in the order of joining.
     pub players: Vec<Player>,
-    /// Who was voted out, and may not come back; at most [`KICKED_MAX`].
+    /// The players who were voted out and may not return; at most [`KICKED_MAX`].
     pub kicked: Vec<PlayerId>,
-    /// From where they played: nobody who is new may come from there. At most [`KICKED_MAX`].
+    /// The clients of the kicked players. No new player may join from these clients. At most
+    /// [`KICKED_MAX`].
     pub kicked_from: Vec<ClientTag>,
     /// How far it is.
     pub stage: Stage,
@@ -77,11 +83,12 @@ pub struct Player {
     pub ready: bool,
     /// When they took the seat.
     pub joined_at_ms: u64,
-    /// Since when they have no connection; `None`: they are here. `joined_at_ms` for who has never come.
+    /// When the connection ended; `None` while connected. `joined_at_ms` if the player never
+    /// connected.
     pub away_since_ms: Option<u64>,
     /// The last round in which they drew, 0 for none.
     pub drew_in_round: u8,
-    /// Who wants them out.
+    /// The players who voted against them.
     pub kick_votes: Vec<PlayerId>,
     /// From where they took the seat, if that is known.
     pub client: Option<ClientTag>,
@@ -145,7 +152,7 @@ pub enum Phase {
     },
     /// Everybody sees the answer.
     Reveal {
-        /// What was drawn.
+        /// The word that was drawn.
         answer: Word,
         /// What the turn brought to whom.
         awards: Vec<Award>,
@@ -159,7 +166,7 @@ pub enum Phase {
 pub struct Solver {
     /// Who.
     pub player: PlayerId,
-    /// What it earned them.
+    /// The points.
     pub points: u32,
 }
 
@@ -179,7 +186,7 @@ pub struct Award {
 pub enum AwardReason {
     /// They guessed the answer.
     CorrectAnswer,
-    /// They drew it: what is left of the full amount after the penalty for those who did not guess.
+    /// For the drawing: the full amount less a penalty for each player who did not guess it.
     DrawerPenalty,
 }
 
@@ -196,7 +203,8 @@ impl Player {
 }
 
 impl Phase {
-    /// Whether the answer is known to those in the know alone: in choosing (the options) and drawing.
+    /// Whether the answer is known to those in the know alone: in choosing (the options) and
+    /// drawing.
     pub fn is_secret(&self) -> bool {
         !matches!(self, Self::Reveal { .. })
     }
@@ -208,7 +216,7 @@ impl Room {
         self.players.iter().find(|player| player.id == id)
     }
 
-    /// Whether it waits, and nobody has come to it yet who is still seated.
+    /// Whether the game waits and none of its seated players has connected yet.
     pub fn is_unvisited(&self) -> bool {
         matches!(self.stage, Stage::Waiting) && self.players.iter().all(Player::has_never_come)
     }
@@ -243,8 +251,9 @@ impl Room {
         }
     }
 
-    /// How many votes there are against a player, and how many there could be. Who is away has none. Several players at one address
-    /// that is not the target's have one together: they may be one person.
+    /// The votes against a player, and the possible votes. A disconnected player has no vote.
+    /// Several players at one address, other than the target's, have one vote together, because
+    /// they may be one person.
     pub(super) fn votes_against(&self, target: &Player) -> (usize, usize) {
         let count = |voters: &[&Player]| {
             let is_first = |index: usize, voter: &Player| {
@@ -260,7 +269,7 @@ impl Room {
         (count(&voters), count(&others))
     }
 
-    /// Whether that one knows what the others are still guessing: who draws, and who has guessed it.
+    /// Whether the player knows the answer: as the drawer, or after a right guess.
     pub fn knows_answer(&self, id: PlayerId) -> bool {
         self.turn().is_some_and(|turn| {
             turn.phase.is_secret() && (turn.drawer == id || turn.solvers.iter().any(|solver| solver.player == id))
@@ -273,8 +282,9 @@ impl Room {
         is_drawing && !self.knows_answer(id)
     }
 
-    /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat). `turn` is the turn of a line that was for those in the know; a line without is
-    /// for everybody.
+    /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat).
+    /// `turn` is the turn of a line that was for those in the know; a line without is for
+    /// everybody.
     pub fn may_read(&self, reader: Option<PlayerId>, turn: Option<TurnId>) -> bool {
         match (turn, self.turn()) {
             (Some(turn), Some(running)) if turn >= running.id && running.phase.is_secret() => {
@@ -284,7 +294,8 @@ impl Room {
         }
     }
 
-    /// Whether a batch of the drawing is taken from that one: the drawer, while the drawing's time runs. The room may be an older one; the time decides.
+    /// Whether a batch of the drawing is taken from that one: the drawer, while the drawing's time
+    /// runs. The room may be an older one; the time decides.
     pub fn may_draw(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
         self.turn().is_some_and(|running| {
             running.id == turn
@@ -306,7 +317,8 @@ impl Room {
         })
     }
 
-    /// Whether the drawing of that turn is there to be seen, by players and spectators alike: once it has been begun.
+    /// Whether the drawing of that turn is there to be seen, by players and spectators alike: once
+    /// it has been begun.
     pub fn may_see_drawing(&self, turn: TurnId) -> bool {
         match &self.stage {
             Stage::Waiting => false,

@@ -1,4 +1,4 @@
-//! Points, and who is how good.
+//! Points and ranks.
 
 use super::room::{Award, AwardReason, Solver};
 use super::{PlayerId, PlayerName, Room};
@@ -12,15 +12,16 @@ const RANK_BONUS: [u32; 3] = [20, 10, 5];
 /// What the drawer earns when everybody guesses.
 const DRAWER_POINTS: u32 = 100;
 
-/// What a correct guess is worth, with `remaining_ms` of `limit_ms` left and so many who were faster: 20 to 100 by time, evenly, and 20, 10 and 5 more for the
-/// first three.
+/// The points of a correct guess, with `remaining_ms` of `limit_ms` left and this many faster
+/// players: 20 to 100 in proportion to the time left, and 20, 10 and 5 more for the first three.
 pub(super) fn solver_points(remaining_ms: u64, limit_ms: u64, faster: usize) -> u32 {
     let share = (POINTS_MAX - POINTS_MIN) * remaining_ms.min(limit_ms) / limit_ms.max(1);
     let by_time = u32::try_from(POINTS_MIN + share).unwrap_or(u32::MAX);
     by_time + RANK_BONUS.get(faster).copied().unwrap_or(0)
 }
 
-/// What a turn brings: each solver's points, and the drawer's if there is one to earn them. `missed` is how many are here and did not guess; each takes its share of the drawer's 100.
+/// What a turn brings: each solver's points, and the drawer's if there is one to earn them.
+/// `missed` is how many are here and did not guess; each takes its share of the drawer's 100.
 pub(super) fn awards(solvers: &[Solver], drawer: Option<PlayerId>, missed: usize) -> Vec<Award> {
     let solved = solvers.iter().map(|solver| Award {
         player: solver.player,
@@ -43,7 +44,7 @@ pub struct Standing {
     pub name: PlayerName,
     /// Their points.
     pub score: u32,
-    /// 1 for the best; who has the same points has the same rank, and the next one is counted from all before.
+    /// 1 for the best. Equal points share a rank, and the next rank counts all players before it.
     pub rank: u8,
 }
 

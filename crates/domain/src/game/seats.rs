@@ -1,4 +1,4 @@
-//! Seats: who comes, who goes, and what their coming and going does to a running game.
+//! Seats: joining and leaving, and their effects on a running game.
 
 use super::command::{DisconnectReason, Effect, Refusal, SystemText};
 use super::play::Asked;
@@ -71,11 +71,11 @@ impl Asked {
 
     pub(super) fn disconnect(&mut self, me: PlayerId) -> Result<(), Refusal> {
         let now_ms = self.now_ms;
-        // Somebody who has left or was kicked has no seat to be absent from.
+        // A player who left or was kicked has no seat.
         if let Ok(seat) = self.seat(me)
             && seat.is_connected()
         {
-            // The moment of joining itself is for those who have never come.
+            // The moment of joining is reserved for players who never connected.
             seat.away_since_ms = Some(now_ms.max(seat.joined_at_ms + 1));
             self.settle();
         }
@@ -94,7 +94,8 @@ impl Asked {
         self.disconnect_player(me, DisconnectReason::Left)
     }
 
-    /// Removes a player when more than half of the other connected players voted for it, and at least two of them.
+    /// Removes a player when more than half of the other connected players voted for it, and at
+    /// least two of them.
     pub(super) fn kick(&mut self, me: PlayerId, target: PlayerId) -> Result<(), Refusal> {
         let joined_at_ms = self.seat(me)?.joined_at_ms;
         let now_ms = self.now_ms;
@@ -140,7 +141,7 @@ impl Asked {
         self.settle();
     }
 
-    /// What has to follow when somebody came, went, or guessed the answer.
+    /// The steps that follow when a player joined, left, or guessed the answer.
     pub(super) fn settle(&mut self) {
         let now_ms = self.now_ms;
         let game = &mut self.game;

@@ -1,4 +1,5 @@
-//! The part of a game that nobody may see whole: the words that a drawer chooses from, the answer, and the seed that all chance comes from.
+//! The part of a game that nobody may see whole: the words that a drawer chooses from, the answer,
+//! and the seed that all chance comes from.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,8 @@ use fastrand::Rng;
 use super::settings::{OPTIONS, Settings, WordSource};
 use super::{TurnId, Word, words};
 
-/// What a game hides. One item of the table; it changes when a turn begins and when its word is chosen.
+/// What a game hides. One item of the table; it changes when a turn begins and when its word is
+/// chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     /// Where all chance of the game comes from, so that whoever decides comes to the same decision.
@@ -23,13 +25,14 @@ pub struct Secret {
 pub struct TurnSecret {
     /// Which turn.
     pub id: TurnId,
-    /// The words to choose from. They are kept, because the built-in list may change between two releases.
+    /// The words to choose from. They are kept, because the built-in list may change between two
+    /// releases.
     pub options: Vec<Word>,
-    /// What was chosen.
+    /// The chosen word.
     pub answer: Option<Answer>,
 }
 
-/// What is drawn.
+/// The word that is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The word.
@@ -64,7 +67,8 @@ impl Secret {
         self.turn = Some(TurnSecret { id, options, answer: None });
     }
 
-    /// The next `count` cards of a deck that is shuffled in the same way each time, round and round.
+    /// The next `count` cards of a deck that is shuffled in the same way each time, round and
+    /// round.
     fn take(&self, deck: &mut [&Word], count: usize) -> Vec<Word> {
         Rng::with_seed(self.seed).shuffle(deck);
         let from = usize::from(self.dealt) * count;

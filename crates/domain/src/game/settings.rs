@@ -61,11 +61,11 @@ pub struct Settings {
     pub time_limit: TimeLimit,
     /// Of the game.
     pub round_count: RoundCount,
-    /// Seats; spectators, of whom there are at most [`super::SPECTATORS_MAX`], need none.
+    /// The number of seats. Spectators need none; there are at most [`super::SPECTATORS_MAX`].
     pub player_count: PlayerCount,
     /// Whether letters open as time passes.
     pub hints: bool,
-    /// What there is to draw.
+    /// The source of the words.
     pub words: WordSource,
     /// What the words are written in.
     pub language: Language,
@@ -87,7 +87,8 @@ impl Default for Settings {
 /// The most words of its own that a game has.
 pub const CUSTOM_WORDS_MAX: usize = 100;
 
-/// How many words a drawer chooses from; with [`WordSource::Custom`], a game needs as many of its own.
+/// How many words a drawer chooses from; with [`WordSource::Custom`], a game needs as many of its
+/// own.
 pub const OPTIONS: usize = 3;
 
 #[cfg(test)]

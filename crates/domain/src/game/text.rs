@@ -5,7 +5,7 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Why a text is not what it is meant to be.
+/// The error of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// Nothing to see.
@@ -22,7 +22,7 @@ pub enum TextError {
     Character {
         /// The first such character.
         character: char,
-        /// What is allowed.
+        /// The allowed length.
         allowed: &'static str,
     },
     /// A name that begins with a mark, or has a space at an end or two in a row.
@@ -30,8 +30,9 @@ pub enum TextError {
     Shape,
 }
 
-/// The name of a player: 1 to 10 characters (Unicode scalar values after composition): letters, marks, digits, single spaces inside. Source: the
-/// game's seed. The wide space of Japanese keyboards becomes a plain one; what cannot be seen is refused.
+/// The name of a player: 1 to 10 characters (Unicode scalar values after composition): letters,
+/// marks, digits, single spaces inside. Source: the game's seed. The wide space of Japanese
+/// keyboards becomes a plain one; what cannot be seen is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlayerName(String);
 
@@ -59,15 +60,18 @@ impl PlayerName {
     }
 }
 
-/// What somebody says: 1 to 100 characters as people see them, without control characters, and something to see among them.
+/// A chat text: 1 to 100 characters as displayed, without control characters, and with at least one
+/// visible character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Talk(String);
 
-/// How many marks and joined parts a character of a line may have, on average. More would be a tower over other lines.
+/// How many marks and joined parts a character of a line may have, on average. More would be a
+/// tower over other lines.
 const PARTS_PER_CHARACTER: usize = 4;
 
 impl Talk {
-    /// The most characters of a line. A longer one would take a phone's whole screen from everybody.
+    /// The most characters of a line. A longer one would take a phone's whole screen from
+    /// everybody.
     pub const CHARS_MAX: usize = 100;
 
     /// Trims and checks.
@@ -143,7 +147,8 @@ impl fmt::Display for Hiragana {
 
 /// The text composed (NFC), which has from 1 to `max` characters then.
 pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
-    // One character more than allowed is enough to know; the rest of a huge text is never looked at.
+    // One character more than allowed is enough to know; the rest of a huge text is never looked
+    // at.
     let composed: String = text.nfc().take(max + 1).collect();
     match composed.chars().count() {
         0 => Err(TextError::Empty),
@@ -152,7 +157,8 @@ pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
     }
 }
 
-/// How many characters people see: marks belong to their letter, a joined or coloured emoji is one, and so is a flag.
+/// How many characters people see: marks belong to their letter, a joined or coloured emoji is one,
+/// and so is a flag.
 fn seen_characters(text: &str) -> usize {
     let (mut count, mut is_joined, mut is_half_flag) = (0, false, false);
     for c in text.nfc() {
@@ -167,7 +173,8 @@ fn seen_characters(text: &str) -> usize {
     count
 }
 
-/// Letters and marks that leave no ink, so that two names could look the same: fillers, joiners, variation selectors.
+/// Letters and marks that leave no ink, so that two names could look the same: fillers, joiners,
+/// variation selectors.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'

@@ -1,5 +1,6 @@
-//! What time brings. The clock is data: a room holds the deadline of its phase, and whoever looks after it brings the game up to now, one overdue step after the other,
-//! each as of its own moment. So it does not matter who does it, how late, or how often.
+//! The steps that time causes. A room holds the deadline of its phase. A refresh applies the
+//! overdue steps one after the other, each with its own time. So the result does not depend on
+//! which request refreshes, when, or how often.
 
 use super::command::{Audience, Effect, Line, SystemText};
 use super::room::{
@@ -62,7 +63,8 @@ impl Game {
         };
         let Playing { turn, paused_at_ms, .. } = playing;
         match (&turn.phase, *paused_at_ms) {
-            // What was earned is in the reveal, even when nobody is there to see it. By the game's clock, which stands.
+            // The reveal includes the points, even if nobody is connected. It uses the game's
+            // clock, which is paused.
             (Phase::Drawing { .. }, Some(since)) => self.reveal(since, false),
             (_, Some(_)) => self.finish(at_ms),
             (Phase::Choosing, None) => self.choose_for_drawer(at_ms, effects),
@@ -104,7 +106,8 @@ impl Game {
         *mask = hints::mask(&answer.word, &answer.hint_order, hints::open_letters(answer.hint_order.len(), *hints));
     }
 
-    /// From drawing to reveal. The drawer's part is left out when the turn was cut short for want of a drawer.
+    /// From drawing to reveal. The drawer's part is left out when the turn was cut short for want
+    /// of a drawer.
     pub(super) fn reveal(&mut self, at_ms: u64, drawer_earns: bool) {
         let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
         let Some(answer) = self.secret.answer(turn.id) else { return };
@@ -120,7 +123,8 @@ impl Game {
         turn.deadline_ms = at_ms + REVEAL_MS;
     }
 
-    /// To the next one who is here and has not drawn in this round, or to the next round, or to the end.
+    /// Passes the turn to the next connected player who has not drawn in this round, or starts the
+    /// next round, or ends the game.
     pub(super) fn next_turn(&mut self, at_ms: u64) {
         let Stage::Playing(playing) = &self.room.stage else { return };
         let (id, round_started_at_ms) = (playing.turn.id, playing.round_started_at_ms);
@@ -156,12 +160,13 @@ impl Game {
         true
     }
 
-    /// Ends the game as it stands. Never from a drawing: what a turn has brought is in its reveal, and whoever keeps a game's history looks there.
+    /// Ends the game as it stands. Never from a drawing: what a turn has brought is in its reveal,
+    /// and whoever keeps a game's history looks there.
     pub(super) fn finish(&mut self, at_ms: u64) {
         self.room.stage = Stage::Finished { at_ms, rematch: None };
     }
 
-    /// Makes the first one who is here the host, or the first one.
+    /// Makes the first connected player the host, or else the first player.
     pub(super) fn pass_host_on(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
         let players = &self.room.players;
         if let Some(player) = players.iter().find(|player| player.is_connected()).or(players.first()) {

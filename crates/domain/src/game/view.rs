@@ -1,6 +1,7 @@
-//! What somebody may see of a game.
+//! The view of a game for one participant.
 //!
-//! [`Room::view`] knows no secret, so nothing made of it can tell one. [`Game::view`] adds what the drawer and those who have guessed know.
+//! [`Room::view`] has no access to the secret, so it cannot reveal it. [`Game::view`] adds the
+//! answer for the drawer and the solvers.
 
 use super::room::{Award, Phase, Playing, Room, Solver, Stage, Turn};
 use super::scoring::{Standing, standings};
@@ -21,7 +22,7 @@ pub struct View {
     pub settings: Settings,
     /// How many words of its own it has.
     pub custom_words: u8,
-    /// Who may configure and start it.
+    /// The player who may configure and start the game.
     pub host: PlayerId,
     /// In the order of joining.
     pub players: Vec<PlayerView>,
@@ -48,7 +49,7 @@ pub struct PlayerView {
     pub ready: bool,
     /// Whether they are here.
     pub connected: bool,
-    /// How many of those who are here want them out.
+    /// How many connected players voted against them.
     pub kick_votes: u8,
 }
 
@@ -65,9 +66,10 @@ pub struct TurnView {
     pub remaining_ms: u64,
     /// How long until time changes the room next; 0 when it is overdue.
     pub next_ms: u64,
-    /// From drawing on: the answer's letters, [`CLOSED_LETTER`] for those that are not opened. All of them in reveal.
+    /// From drawing on: the answer's letters, [`CLOSED_LETTER`] for those that are not opened. All
+    /// of them in reveal.
     pub mask: Option<String>,
-    /// Who has guessed it, in order.
+    /// The solvers, in order.
     pub solvers: Vec<Solver>,
     /// For who knows it; in reveal for all.
     pub answer: Option<OptionView>,
@@ -77,7 +79,7 @@ pub struct TurnView {
     pub awards: Vec<Award>,
 }
 
-/// A word and what it means.
+/// A word and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionView {
     /// The word.

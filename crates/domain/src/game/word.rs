@@ -42,8 +42,8 @@ impl fmt::Display for Language {
     }
 }
 
-/// An English word or phrase to draw: 1 to 50 characters after composition. Words of Latin letters, digits and apostrophes, with one
-/// space or hyphen between two of them.
+/// An English word or phrase to draw: 1 to 50 characters after composition. Words of Latin letters,
+/// digits and apostrophes, with one space or hyphen between two of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct English(String);
 
@@ -119,7 +119,8 @@ impl Word {
         self.as_str().chars()
     }
 
-    /// The one spelling of all ways to write it: two words with the same one are the same to a guesser.
+    /// The one spelling of all ways to write it: two words with the same one are the same to a
+    /// guesser.
     pub fn spelling(&self) -> String {
         match self {
             Self::Japanese(word) => guess::normalised(word.as_str(), guess::Dash::IsLongVowel),

@@ -1,4 +1,5 @@
-//! The words that come with the game: things that one can draw, with the other names that people have for them.
+//! The words that come with the game: things that one can draw, with the other names that people
+//! have for them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,11 +9,12 @@ use super::{Language, Word};
 /// A word of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltInWord {
-    /// What is drawn.
+    /// The word.
     pub text: Word,
     /// What a Japanese word is in English.
     pub gloss: Option<&'static str>,
-    /// English names that are right as a guess, too: the parts of the gloss, or what else an English word is called.
+    /// English names that are also right guesses: the parts of the gloss, or the synonyms of an
+    /// English word.
     other_names: Vec<&'static str>,
 }
 
@@ -106,7 +108,8 @@ mod tests {
         }
     }
 
-    /// Who guesses the one has not guessed the other: no word, and no other name of one, is another's plural, spelling or doing.
+    /// Who guesses the one has not guessed the other: no word, and no other name of one, is
+    /// another's plural, spelling or doing.
     #[test]
     fn no_two_english_words_are_nearly_the_same() {
         let names: Vec<(&str, &Word)> = built_in(Language::English)

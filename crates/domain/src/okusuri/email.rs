@@ -7,24 +7,28 @@ use unicode_normalization::UnicodeNormalization;
 
 /// An e-mail address in the one spelling under which it is unique.
 ///
-/// Lower case, NFC, its domain in the ASCII of IDNA. The part before the `@` is taken in lower case too: by the letter of RFC 5321 a host may tell
-/// `Ann@` from `ann@`, but people do not, and two users of one mailbox would each read the other's codes. Nothing else is folded: dots and what
+/// Lower case, NFC, its domain in the ASCII of IDNA. The part before the `@` is taken in lower case
+/// too: by the letter of RFC 5321 a host may tell `Ann@` from `ann@`, but people do not, and two
+/// users of one mailbox would each read the other's codes. Nothing else is folded: dots and what
 /// follows a `+` count, since only the host knows whether they do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Email(String);
 
-/// A text that is no e-mail address of the form `name@example.com` with at most [`Email::BYTES_MAX`] bytes.
+/// A text that is no e-mail address of the form `name@example.com` with at most
+/// [`Email::BYTES_MAX`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address like name@example.com, of at most {max} bytes", max = Email::BYTES_MAX)]
 pub struct EmailError;
 
 impl Email {
-    /// The longest address that a mail's envelope has room for (RFC 5321, 4.5.3.1.3, without its brackets).
+    /// The longest address that a mail's envelope has room for (RFC 5321, 4.5.3.1.3, without its
+    /// brackets).
     pub const BYTES_MAX: usize = 254;
 
     /// Normalises and checks.
     pub fn new(text: &str) -> Result<Self, EmailError> {
-        // What is far too long is not looked at any closer; ten times as much is room for any spelling of what is short enough.
+        // A far too long text is refused without a closer look. Ten times the limit leaves room for
+        // any spelling of a valid address.
         if text.len() > Self::BYTES_MAX * 10 {
             return Err(EmailError);
         }
@@ -40,8 +44,9 @@ impl Email {
         }
     }
 
-    /// The mailbox that mails to this address end in, as far as limits are concerned: without what follows a `+`. Dots count.
-    /// Gmail ignores them, but other hosts do not, and there somebody would use up a stranger's limits.
+    /// The mailbox that mails to this address end in, as far as limits are concerned: without what
+    /// follows a `+`. Dots count. Gmail ignores them, but other hosts do not, and there somebody
+    /// would use up a stranger's limits.
     pub fn mailbox(&self) -> String {
         match self.0.rsplit_once('@') {
             Some((local, domain)) => {

@@ -1,10 +1,10 @@
-//! What is logged of a day.
+//! The log of a day.
 
 use std::fmt;
 
 use jiff::civil::{Date, date};
 
-/// The first day that can be logged. Whoever is older has no log of it.
+/// The first day that can be logged.
 pub const FIRST_DATE: Date = date(1900, 1, 1);
 
 /// That the medication was taken on a day, of which there is one log at most.
@@ -17,8 +17,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// What streak, rest and adherence see of a day that somebody wrote something about. Without the medication it is a day without a log: bleeding on
-    /// it is shown, and begins no rest.
+    /// What streak, rest and adherence see of a day that somebody wrote something about. Without
+    /// the medication it is a day without a log: bleeding on it is shown, and begins no rest.
     pub fn counted(self, is_taken: bool) -> Option<Self> {
         is_taken.then_some(self)
     }
@@ -49,7 +49,7 @@ pub fn check_loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
     }
 }
 
-/// What somebody adds in words: 1 to 500 characters. Lines may break, but there is no other control character.
+/// A note: 1 to 500 characters, without control characters except line breaks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note(String);
 
@@ -68,7 +68,8 @@ impl Note {
     /// The most characters, not bytes.
     pub const CHARS_MAX: usize = 500;
 
-    /// Checks the rules of the type; space around the text is dropped, and nothing but space is no note.
+    /// Checks the rules of the type; space around the text is dropped, and nothing but space is no
+    /// note.
     pub fn new(text: &str) -> Result<Option<Self>, NoteError> {
         let text = text.trim();
         if text.chars().nth(Self::CHARS_MAX).is_some() {

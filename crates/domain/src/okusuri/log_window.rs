@@ -1,4 +1,4 @@
-//! A part of somebody's logs: what has been read of them so far.
+//! A part of a user's logs: those that were read so far.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::streak::days_before;
 use super::{Log, REST_DAYS};
 
-/// What has to be read before a question can be answered.
+/// The logs to read before the answer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MissingLogs {
     /// The logs before those that are known, newest first.
@@ -18,7 +18,8 @@ pub enum MissingLogs {
     Later,
 }
 
-/// The logs of some days that follow each other. It grows to both sides, as more is read. By default it is all of no logs.
+/// The logs of some days that follow each other. It grows to both sides, as more is read. By
+/// default it is all of no logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogWindow {
     logs: BTreeMap<Date, bool>,
@@ -31,14 +32,16 @@ pub struct LogWindow {
 /// What a [`LogWindow`] is searched for, going backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// A day after which a streak begins anew, whatever has been before.
+    /// A day after which a streak begins, regardless of earlier logs.
     Streak,
-    /// A day after which it is certain that there is neither a rest nor bleeding; of the streak nothing is said.
+    /// A day after which it is certain that there is neither a rest nor bleeding; of the streak
+    /// nothing is said.
     Rest,
 }
 
 impl LogWindow {
-    /// Nothing is known yet but that there is no log outside of `first_on` to `last_on`. It will begin to grow before `date`, and at `date`.
+    /// Nothing is known yet but that there is no log outside of `first_on` to `last_on`. It will
+    /// begin to grow before `date`, and at `date`.
     pub fn at(date: Date, (first_on, last_on): (Date, Date)) -> Self {
         Self { logs: BTreeMap::new(), from: (date > first_on).then_some(date), to: (date <= last_on).then_some(date) }
     }
@@ -49,13 +52,13 @@ impl LogWindow {
         Self { to, ..Self::at(date, ends) }
     }
 
-    /// Takes the newest logs before what is known, back to a day, or all of them without one.
+    /// Adds the newest logs before the known ones, back to a day, or all of them without a day.
     pub fn extend_earlier(&mut self, logs: impl IntoIterator<Item = Log>, from: Option<Date>) {
         self.logs.extend(logs.into_iter().map(|log| (log.date, log.has_bleeding)));
         self.from = from;
     }
 
-    /// Takes the oldest logs after what is known, through a day, or all of them without one.
+    /// Adds the oldest logs after the known ones, through a day, or all of them without a day.
     pub fn extend_later(&mut self, logs: impl IntoIterator<Item = Log>, through: Option<Date>) {
         self.logs.extend(logs.into_iter().map(|log| (log.date, log.has_bleeding)));
         self.to = through.and_then(|day| day.tomorrow().ok());
@@ -107,8 +110,8 @@ impl LogWindow {
         if self.to.is_none_or(|to| date < to) { Ok(()) } else { Err(MissingLogs::Later) }
     }
 
-    /// The last day before `date` that is an anchor. A day with a rest that could reach beyond it is none, and three bleeding days are what could be
-    /// one's beginning.
+    /// The last day before `date` that is an anchor. A day with a rest that could reach beyond it
+    /// is none, and three bleeding days are what could be one's beginning.
     pub(super) fn anchor(&self, date: Date, anchor: Anchor) -> Result<Date, MissingLogs> {
         let mut day = date;
         loop {

@@ -58,7 +58,8 @@ pub struct FormerTimes {
     pub until: Timestamp,
 }
 
-/// Changes of times that are remembered of a medicine. Days before them have what was recorded, and nothing is missed there.
+/// The changes of times that are kept for a medicine. Days before them show their records, and no
+/// dose is missed there.
 pub const FORMER_TIMES_MAX: usize = 20;
 
 /// Why a plan is none.
@@ -92,8 +93,9 @@ impl Plan {
         Ok(Self { times, from, until, since: Timestamp::MIN, former: Vec::new() })
     }
 
-    /// The same of a medicine that was added at `since` and had other times before, in the order of their ends. Doses count from
-    /// the moment that they were added: nobody has missed what was not there.
+    /// The same for a medicine that was added at `since` and had other times before, in the order
+    /// of their ends. Doses count from the moment when they were added, so a dose before that is
+    /// not missed.
     #[must_use]
     pub fn since(self, since: Timestamp, former: Vec<FormerTimes>) -> Self {
         Self { since, former, ..self }
@@ -118,8 +120,9 @@ impl Plan {
         self.from <= date && self.until.is_none_or(|until| date <= until)
     }
 
-    /// The times of a day as they held then, and when they are due. Of times that were changed later, those count that were
-    /// over by then, or of which something `is_recorded`: the others went to the new times.
+    /// The times of a day as they held then, and when they are due. Of times that were changed
+    /// later, those count that were over by then, or of which something `is_recorded`: the others
+    /// went to the new times.
     fn planned(&self, date: Date, zone: &TimeZone, is_recorded: impl Fn(Time) -> bool) -> Vec<(Time, Timestamp)> {
         if !self.has(date) {
             return Vec::new();
@@ -139,17 +142,18 @@ impl Plan {
         planned
     }
 
-    /// The doses of a day, earliest first, as of `now`: those of the plan, and what is recorded of the day.
+    /// The doses of a day, earliest first, as of `now`: those of the plan, and the records of the
+    /// day.
     ///
-    /// What is recorded at a time that the plan does not have (any more) stands for a dose of the plan of which nothing is: whoever has moved a medicine to
-    /// another time has not missed it on the days before.
+    /// A record at a time that the plan lacks is used for a planned dose without a record. So a
+    /// user who moved a medicine to another time has not missed it on earlier days.
     pub fn doses(&self, date: Date, recorded: &[(Time, DoseRecord)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
         let record = |time: Time| recorded.iter().find(|(known, _)| *known == time).map(|(_, record)| *record);
         let planned = self.planned(date, zone, |time| record(time).is_some());
         let (known, mut open): (Vec<_>, Vec<_>) = planned.into_iter().partition(|(time, _)| record(*time).is_some());
         let is_elsewhere = |time: &Time| !known.iter().any(|(planned, _)| planned == time);
         let elsewhere: Vec<_> = recorded.iter().filter(|(time, _)| is_elsewhere(time)).collect();
-        // What is recorded of a time of the plan that did not count yet stands for itself.
+        // A record of a planned time that did not count yet is shown as it is.
         let moved = elsewhere.iter().filter(|(time, _)| !self.times.contains(time)).count();
         open.drain(..moved.min(open.len()));
         let elsewhere = elsewhere.into_iter().filter_map(|(time, _)| Some((*time, due_on(date, *time, zone)?)));
@@ -160,7 +164,7 @@ impl Plan {
     }
 }
 
-/// What somebody has said of a dose.
+/// A user's record of a dose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DoseRecord {
     /// It was taken.
@@ -234,7 +238,8 @@ impl Dose {
 }
 
 impl Adherence {
-    /// Of doses: skipped and missed ones were due and not taken; one that can still be taken says nothing.
+    /// Of doses: skipped and missed ones were due and not taken; one that can still be taken says
+    /// nothing.
     pub fn of_doses<'a>(doses: impl IntoIterator<Item = &'a Dose>) -> Self {
         doses.into_iter().fold(Self::default(), |sum, dose| match dose.state {
             DoseState::Taken => Self { due: sum.due + 1, taken: sum.taken + 1 },
@@ -350,7 +355,8 @@ mod tests {
             let former = FormerTimes { times: times(&["08:00", "12:00"]), until: moment(until) };
             plan(&["07:00", "13:00"]).since(Timestamp::MIN, vec![former])
         };
-        // Changed in the afternoon: what was over stays missed, and the new time of the morning was never due.
+        // Changed in the afternoon: a past dose stays missed, and the new morning time was never
+        // due.
         assert_eq!(
             states(&changed("16:00"), &[], "23:00"),
             [at("08:00", DoseState::Missed), at("12:00", DoseState::Missed)]

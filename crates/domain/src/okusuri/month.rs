@@ -44,14 +44,14 @@ pub struct Day {
     pub date: Date,
     /// Whether there was bleeding, if it is logged.
     pub log: Option<bool>,
-    /// What it shows.
+    /// The state of the day.
     pub state: DayState,
 }
 
 /// Each day of a range, as of `today`. `first_on` is the day of the oldest log.
 ///
 /// # Errors
-/// What is missing in `known`.
+/// The logs that are missing in `known`.
 pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &LogWindow) -> Result<Vec<Day>, MissingLogs> {
     known.reaches(range.to())?;
     let anchor = known.anchor(range.from(), Anchor::Rest)?;

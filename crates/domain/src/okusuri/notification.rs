@@ -3,16 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Subscriptions of one user: browsers on every device that somebody may have. A further one takes the place of the one that is worth least.
+/// Subscriptions of one user: browsers on every device that somebody may have. A further one takes
+/// the place of the one that is worth least.
 pub const SUBSCRIPTIONS_MAX: usize = 20;
 
-/// A subscription that fails so often in a row is switched off: a message a day, so it has been silent for a fortnight.
+/// A subscription that fails so often in a row is switched off: a message a day, so it has been
+/// silent for a fortnight.
 pub const PUSH_FAILURES_MAX: u32 = 14;
 
 /// What a browser runs on. Notifications are switched on and off for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Platform {
-    /// A desktop's browser, and what is not known.
+    /// A desktop browser, or an unknown platform.
     Web,
     /// iOS and iPadOS.
     Ios,

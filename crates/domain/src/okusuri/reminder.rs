@@ -4,19 +4,22 @@ use jiff::civil::{Date, Time, time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
-/// When a user is reminded who has not said when.
+/// The reminder time of a user who set none.
 pub const REMINDER_TIME_DEFAULT: Time = time(22, 0, 0, 0);
 
-/// A reminder that comes later than this comes no more: at night it would be a nuisance, and the next day it would be wrong.
+/// A reminder that comes later than this comes no more: at night it would be a nuisance, and the
+/// next day it would be wrong.
 pub const REMINDER_LATE_MAX: SignedDuration = SignedDuration::from_hours(2);
 
-/// Days that [`next_due`] looks at: the day before, the day itself, and some, of which a zone may leave one out.
+/// Days that [`next_due`] looks at: the day before, the day itself, and some, of which a zone may
+/// leave one out.
 const DAYS_LOOKED_AT: usize = 5;
 
 /// The moment at which a day's reminder is due, and `None` for a day that the zone leaves out.
 ///
-/// A time that comes twice is its first. One that is jumped over is the moment that the clock jumps to, or, where that is the next day
-/// already, the last minute before: a day has its reminder within itself.
+/// A time that comes twice is its first. One that is jumped over is the moment that the clock jumps
+/// to, or, where that is the next day already, the last minute before: a day has its reminder
+/// within itself.
 #[must_use]
 pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(date.to_datetime(time));
@@ -34,7 +37,8 @@ pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
     }
 }
 
-/// The first moment after `after` at which a reminder is due. `None` at the end of the calendar, in the year 9999.
+/// The first moment after `after` at which a reminder is due. `None` at the end of the calendar, in
+/// the year 9999.
 #[must_use]
 pub fn next_due(time: Time, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
     let first = local_date(after, zone).yesterday().ok()?;
@@ -58,7 +62,8 @@ pub enum ReminderDecision {
 
 /// Decides at `now` about a reminder that was due at `due_at`, for a user reminded last on `last`.
 ///
-/// A day that is not after the last one has had its reminder: who flies east to west over the date line lives it twice.
+/// A day that is not after the last one has had its reminder: who flies east to west over the date
+/// line lives it twice.
 #[must_use]
 pub fn decide_reminder(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> ReminderDecision {
     let date = local_date(due_at, zone);

@@ -1,4 +1,5 @@
-//! Codes by e-mail: how often they are sent, how long they are good, and how often they may be guessed.
+//! Codes by e-mail: how often they are sent, how long they are good, and how often they may be
+//! guessed.
 
 use std::fmt;
 
@@ -16,7 +17,8 @@ pub const LOCK_MAX: SignedDuration = SignedDuration::from_hours(24);
 /// So long after a lock it is forgotten: the next one is as short as the first.
 pub const LOCK_FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
-/// Codes that the whole service sends in a [`WINDOW`]: what a botnet can make the owner pay for mails is $0.10 an hour.
+/// Codes that the whole service sends in a [`WINDOW`]: what a botnet can make the owner pay for
+/// mails is $0.10 an hour.
 pub const SERVICE_SENDS_MAX: u32 = 1_000;
 
 /// How often codes are sent for one and the same, and guessed at.
@@ -31,10 +33,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a mailbox, whichever code the wrong ones were meant for. Somebody who guesses at one mailbox day and night has some
-    /// 100 tries a day at a million codes.
+    /// Of a mailbox, whichever code the wrong ones were meant for. Somebody who guesses at one
+    /// mailbox day and night has some 100 tries a day at a million codes.
     pub const MAILBOX: Self = Self { interval: SignedDuration::from_secs(60), sends_max: 5, attempts_max: 5 };
-    /// Of an address that requests come from. An office, or a provider with one address for many, has room in it.
+    /// Of an address that requests come from. An office, or a provider with one address for many,
+    /// has room in it.
     pub const SOURCE: Self = Self { interval: SignedDuration::ZERO, sends_max: 60, attempts_max: 30 };
 }
 
@@ -51,7 +54,7 @@ impl Code {
     /// Codes that there are.
     const COUNT: u64 = 1_000_000;
 
-    /// Reads what somebody typed: spaces among the digits do not count, and digits may be of full width.
+    /// Parses a typed code: ignores spaces, and accepts full-width digits.
     pub fn new(text: &str) -> Result<Self, CodeError> {
         let digits = text.chars().filter(|char| !char.is_whitespace()).map(|char| match char {
             '0'..='9' => Ok(char),
@@ -81,7 +84,8 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What is remembered of a mailbox, or of a source of requests. Whether anybody has that mailbox does not matter here.
+/// The counters of a mailbox, or of a source of requests. They exist whether or not a user has the
+/// mailbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInCounters {
     /// Codes sent since `window_from`.
@@ -130,7 +134,8 @@ impl SignInCounters {
         Ok(Self { locks, locked_until, ..counted })
     }
 
-    /// The state after sending one more code now, or why none is sent. A new code does not bring new attempts: those are the mailbox's, by the hour.
+    /// The state after sending one more code now, or why none is sent. A new code does not bring
+    /// new attempts: those are the mailbox's, by the hour.
     pub fn count_send(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
         let state = Self::at(before, now)?;
         if let Some(next) = state.sent_at.map(|at| at + limits.interval).filter(|next| now < *next) {
@@ -142,8 +147,9 @@ impl SignInCounters {
         Ok(Self { sends: state.sends + 1, sent_at: Some(now), ..state })
     }
 
-    /// The state after one more attempt now, also where no code was sent. Of a mailbox it is stored before the code is compared, which may be
-    /// right: of a thousand guesses at once five are compared.
+    /// The state after one more attempt now, also where no code was sent. Of a mailbox it is stored
+    /// before the code is compared, which may be right: of a thousand guesses at once five are
+    /// compared.
     pub fn count_attempt(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, Locked> {
         let state = Self::at(before, now)?;
         let attempts = state.attempts.saturating_add(1);
@@ -170,7 +176,7 @@ impl SignInCounters {
         limits.attempts_max.saturating_sub(self.attempts)
     }
 
-    /// Until when this matters to the next one who asks. What is remembered may go then.
+    /// Until when the counters affect a request. After that they may be deleted.
     pub fn matters_until(&self) -> Timestamp {
         let window = self.window_from + WINDOW;
         let others =
@@ -314,7 +320,8 @@ mod tests {
                     sent = Some(next);
                 }
             }
-            // Slow ones, four an hour, are never locked: 96 a day, and some more at a window's edge.
+            // Slow ones, four an hour, are never locked: 96 a day, and some more at a window's
+            // edge.
             let day = SignedDuration::from_hours(24);
             for (index, time) in times.iter().enumerate() {
                 prop_assert!(times[index..].iter().take_while(|other| **other < *time + day).count() <= 101);

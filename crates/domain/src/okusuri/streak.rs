@@ -15,7 +15,8 @@ pub enum StreakState {
     Taking {
         /// How many days in a row it has been taken, this one included.
         streak: u32,
-        /// How many days in a row there was bleeding, this one included: up to [`BLEEDING_DAYS_MAX`], and then the next day is one of rest.
+        /// How many days in a row there was bleeding, this one included: up to
+        /// [`BLEEDING_DAYS_MAX`], and then the next day is one of rest.
         bleeding: u8,
     },
     /// A day of rest, logged or not.

@@ -1,8 +1,10 @@
-//! What is kept of all logs, so that neither the status nor the next log has to read them.
+//! A summary of all logs, so that neither the status nor the next log has to read them.
 //!
-//! A streak that is over is kept by its length alone: how often there was one of so many days. Lengths that differ add up to at least their triangle, so a
-//! life of daily logs has fewer than 260 of them, and a year at most 25. With that, a change in the past is a matter of its own surroundings: the
-//! streaks that it ends, begins, joins or parts are counted out and in, and the best of all stays right without another being looked at.
+//! A streak that is over is kept by its length alone: how often there was one of so many days.
+//! Lengths that differ add up to at least their triangle, so a life of daily logs has fewer than
+//! 260 of them, and a year at most 25. With that, a change in the past is a matter of its own
+//! surroundings: the streaks that it ends, begins, joins or parts are counted out and in, and the
+//! best of all stays right without another being looked at.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +49,7 @@ impl PastStreaks {
     }
 }
 
-/// What is kept of logs, of which there is at least one.
+/// The summary of at least one log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The day of the oldest log.
@@ -62,7 +64,7 @@ pub struct Summary {
     pub runs: PastStreaks,
 }
 
-/// What is to become of a day.
+/// The change of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogChange {
     /// It is logged, or logged otherwise.
@@ -81,7 +83,7 @@ impl LogChange {
     }
 }
 
-/// Why a summary cannot say what it is after a change.
+/// Why the summary after a change is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// More logs have to be read.
@@ -95,7 +97,8 @@ pub enum SummaryError {
 /// How somebody stands on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
-    /// Days in a row, today included when it is logged. A day that is not over breaks nothing; a rest has 0.
+    /// Days in a row, today included when it is logged. A day that is not over breaks nothing; a
+    /// rest has 0.
     pub streak: u32,
     /// The longest streak ever.
     pub best_streak: u32,
@@ -164,11 +167,11 @@ impl Summary {
         self.runs.longest().max(self.streak_state.streak())
     }
 
-    /// The summary after a change of a day up to the newest log's: `was` is what is logged of it so far, `known` is what has been read of the days around it
-    /// ([`LogWindow::around`]). `None` when no log is left.
+    /// The summary after a change of a day up to the newest log's: `was` is the day's log so far,
+    /// and `known` has the logs around it ([`LogWindow::around`]). `None` if no log is left.
     ///
     /// # Errors
-    /// What is missing in `known`, as long as something is.
+    /// The logs that are missing in `known`, if any.
     pub fn change(
         &self,
         change: LogChange,
@@ -220,7 +223,8 @@ impl Summary {
         Ok((summary.logs > 0).then_some(summary))
     }
 
-    /// Somewhere before a change from where one can walk to it: behind it lies no day that the walk would have to know.
+    /// Somewhere before a change from where one can walk to it: behind it lies no day that the walk
+    /// would have to know.
     fn approach(&self, change: LogChange, known: &LogWindow) -> Result<Walk, SummaryError> {
         let date = change.date();
         let takes_last = change == LogChange::Delete(self.last_on);
@@ -230,8 +234,8 @@ impl Summary {
         if takes_last && self.logs == 1 {
             return walk(days_before(date, 1), StreakState::START);
         }
-        // In the streak that is going on, the summary knows how many days are behind. Bleeding is counted from two days before at most: with a third one
-        // there would have been a rest.
+        // In the streak that is going on, the summary knows how many days are behind. Bleeding is
+        // counted from two days before at most: with a third one there would have been a rest.
         let is_in_run = streak > 0 && run_begins <= date;
         if is_in_run && !(takes_last && streak == 1) {
             let from = run_begins.max(days_before(date, 2));
@@ -239,13 +243,15 @@ impl Summary {
             let days = days_between(run_begins, from.tomorrow().map_err(|_| SummaryError::Mismatch)?);
             return walk(days_before(from, 1), StreakState::Taking { streak: days, bleeding: 0 });
         }
-        // Without the newest log, the one before it becomes the newest: how that day stands has to be walked.
+        // Without the newest log, the one before it becomes the newest: how that day stands has to
+        // be walked.
         let end = if takes_last { known.last_before(date)?.ok_or(SummaryError::Mismatch)? } else { date };
         walk(known.anchor(end, Anchor::Streak)?, StreakState::START)
     }
 
-    /// How somebody with this summary stands `today`. Logs of days that are still to come, of somebody who has flown to the west meanwhile, count already: then
-    /// `is_logged` has to say whether today is logged, which the summary does not know.
+    /// The status of a user with this summary `today`. Logs of future days, of a user who moved to
+    /// an earlier time zone, count already. Then `is_logged` has to say whether today is logged,
+    /// because the summary does not know.
     pub fn status(&self, today: Date, is_logged: bool) -> Status {
         let best_streak = self.best_streak();
         let status = Status { best_streak, last_log_on: Some(self.last_on), ..Status::default() };

@@ -1,4 +1,4 @@
-//! Who watches a game: books of its own, and an eye on who is shown what.
+//! Audits a game: keeps its own score, and checks the messages of each player.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use tidemark_domain::game::*;
 
 use super::table::player;
 
-/// The words that those who are not in the know must not learn: the answer, or what it may become.
+/// The words that players who do not know the answer must not see: the answer, or the choices.
 pub fn hidden(game: &Game) -> Vec<String> {
     let secret_turn = game.room.turn().filter(|turn| turn.phase.is_secret());
     let secret = secret_turn.and_then(|turn| game.secret.turn.as_ref().filter(|secret| secret.id == turn.id));
@@ -16,7 +16,8 @@ pub fn hidden(game: &Game) -> Vec<String> {
     })
 }
 
-/// Whether what `{:?}` made has that word in it. Names of the code are English, too: an English word is looked for in its texts alone, as a word of its own.
+/// Whether what `{:?}` made has that word in it. Names of the code are English, too: an English
+/// word is looked for in its texts alone, as a word of its own.
 fn tells(debug: &str, word: &str) -> bool {
     let mut texts = debug.split('"').skip(1).step_by(2);
     match word.is_ascii() {
@@ -34,7 +35,7 @@ fn tells(debug: &str, word: &str) -> bool {
 pub struct Auditor {
     /// Points since each took their seat.
     pub earned: BTreeMap<PlayerId, u32>,
-    /// Who has scored in which turn, and for what, ever.
+    /// All awards: player, turn and reason.
     scored: BTreeSet<(TurnId, PlayerId)>,
     /// Who drew in which round since they took their seat.
     drew: BTreeSet<(u8, PlayerId)>,
@@ -112,7 +113,8 @@ fn progress(room: &Room) -> (u8, Option<TurnId>, u8, u8) {
     }
 }
 
-/// Nothing that the room, a view or an effect of the command `before -> after` shows to those who still guess has a hidden word in it.
+/// Nothing that the room, a view or an effect of the command `before -> after` shows to those who
+/// still guess has a hidden word in it.
 pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects: &[Effect]) {
     for game in [before, after] {
         let hidden = hidden(game);
@@ -136,7 +138,8 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
             );
         }
     }
-    // What is said reaches people who knew nothing before it. A word of one letter is in too much talk to be kept out.
+    // A chat line reaches players who do not know the answer. A word of one letter occurs in too
+    // many lines to be kept out.
     let hidden: Vec<_> = hidden(before).into_iter().filter(|word| word.chars().count() > 1).collect();
     let drawing = before.room.turn().is_some_and(|turn| turn.phase != Phase::Choosing);
     for effect in effects {
@@ -145,7 +148,8 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
             assert!(may_read.eq((0..people).map(player).filter(|id| after.room.knows_answer(*id))), "who reads what");
         }
         let Effect::Chat { line, audience: Audience::Everyone } = effect else { continue };
-        // While the drawer chooses, others may say any word: they do not know that it is one of three.
+        // While the drawer chooses, others may say any word: they do not know that it is one of
+        // three.
         let knows = before.room.knows_answer(player(asker));
         let text = format!("{:?}", line.kind);
         if drawing || knows {

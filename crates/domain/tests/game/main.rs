@@ -1,4 +1,4 @@
-//! Whole games: the rules one by one, as `docs/rules.md` has them for people, and what has to hold in any game whatever.
+//! Whole games: the rules of `docs/rules.md` one by one, and invariants that hold in every game.
 
 mod auditor;
 mod random;

@@ -1,4 +1,4 @@
-//! Random commands at random times, by players who come, go, cheat and sleep.
+//! Random commands at random times, by players who join, leave, cheat and stay idle.
 
 use proptest::prelude::*;
 use tidemark_domain::game::*;
@@ -10,7 +10,7 @@ use super::table::{Table, name, player, talk, word};
 const PEOPLE: u8 = 6;
 const SPECTATOR: u8 = 5;
 
-/// What somebody does, said so that it means something in any game.
+/// An action, written so that it is meaningful in any game.
 #[derive(Debug, Clone)]
 enum Act {
     Join,
@@ -47,10 +47,10 @@ enum Pause {
     Back(u64),
 }
 
-/// Who does it.
+/// The player.
 #[derive(Debug, Clone, Copy)]
 enum Who {
-    /// Whoever that is, and whatever they may do.
+    /// Any player, with any rights.
     Person(u8),
     /// Who draws.
     Drawer,

@@ -1,4 +1,4 @@
-//! A table to play at: people with short names, a clock that goes on when told, and shorthands for what they do.
+//! A game for tests: players with short names, a manual clock, and shorthands for their actions.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Table {
         Self { game, now_ms: START_MS, effects: vec![], lines: 0 }
     }
 
-    /// A game of so many, who are all here, at its first turn: player 0 chooses.
+    /// A game of this many connected players, at its first turn: player 0 chooses.
     pub fn playing(players: u8) -> Self {
         let mut table = Self::new(Settings::default(), &[]);
         table.seat(players);
@@ -79,7 +79,7 @@ impl Table {
         self.now_ms += ms;
     }
 
-    /// Lets time bring what it will until the game has changed `times` times more.
+    /// Advances the clock until the game has changed `times` more times.
     pub fn pass_steps(&mut self, times: usize) {
         for _ in 0..times {
             self.now_ms = self.game.room.next_at_ms().expect("time brings something");

@@ -1,4 +1,4 @@
-//! Whatever is typed: guesses in any spelling, names and talk out of any characters.
+//! Any typed text: guesses in any spelling, and names and chat of any characters.
 
 use proptest::prelude::*;
 use tidemark_domain::game::*;

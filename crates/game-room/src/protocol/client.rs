@@ -59,8 +59,8 @@ pub enum ClientMessage {
 }
 
 impl ClientMessage {
-    /// How much it counts against its sender's budget. Strokes come often, and are what the budget is for; what else is told to everybody, or reads
-    /// a drawing, comes seldom.
+    /// The weight of the message in its sender's budget. The budget is made for strokes, which are
+    /// frequent. Messages that are broadcast or read a drawing are rare, and weigh more.
     pub fn weight(&self) -> u32 {
         match self {
             Self::Ping | Self::Draw { .. } | Self::Save { .. } | Self::Command(Command::Tick { .. }) => 1,
@@ -160,7 +160,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) 
     Cow::<str>::deserialize(deserializer)?.parse().map_err(Error::custom)
 }
 
-/// Reads a message, or says what is wrong with it and which one it was.
+/// Parses a message, or returns its problem and the reference to the message.
 #[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
 pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
     let refuse = |problem: Problem, echo: Echo| RefusedMessage { problem, echo };
@@ -236,7 +236,7 @@ fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
 impl ChosenSettings {
     fn check(self) -> Result<Settings, Problem> {
         fn within<T>(name: &str, number: i64, new: impl Fn(u16) -> Result<T, OutOfBounds>) -> Result<T, Problem> {
-            // No bound lies near these: what does not fit is out of bounds as well.
+            // No limit is near these values, so a number that does not fit is out of bounds too.
             let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
             new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
         }

@@ -1,4 +1,5 @@
-//! The protocol of `docs/protocol.md`: what clients say, read and checked once, and what the functions say.
+//! The protocol of `docs/protocol.md`: what clients say, read and checked once, and what the
+//! functions say.
 
 mod client;
 mod drawing;
@@ -18,5 +19,6 @@ pub use shared_problem::*;
 /// The version that is spoken here.
 pub const PROTOCOL: u32 = 1;
 
-/// The largest message: one frame ([quotas](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html)).
+/// The largest message: one frame
+/// ([quotas](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-execution-service-websocket-limits-table.html)).
 pub const MESSAGE_BYTES_MAX: usize = 32 * 1024;

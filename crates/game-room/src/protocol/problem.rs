@@ -4,11 +4,12 @@ use domain::game::Refusal;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 
-/// What of a message is told back, so that its sender knows which one it was. Read on its own: the rest may be unreadable.
+/// What of a message is told back, so that its sender knows which one it was. Read on its own: the
+/// rest may be unreadable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Echo {
-    /// What was to be done.
+    /// The action.
     #[serde(default, deserialize_with = "short_text")]
     pub action: Option<String>,
     /// The message's own id.

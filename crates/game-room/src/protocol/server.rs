@@ -21,12 +21,12 @@ pub(crate) enum ServerMessage<'a> {
         protocol: u32,
         /// Who that is.
         you: You,
-        /// What they see.
+        /// The view of the room.
         room: RoomMessage,
     },
     /// The room has changed.
     Room {
-        /// What one sees of it.
+        /// The receiver's view.
         room: RoomMessage,
     },
     /// Strokes.
@@ -42,7 +42,7 @@ pub(crate) enum ServerMessage<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         last: Option<bool>,
     },
-    /// What was said.
+    /// The lines.
     Chat {
         /// Oldest first.
         lines: Vec<LineMessage>,
@@ -51,7 +51,7 @@ pub(crate) enum ServerMessage<'a> {
     Near {
         /// Of their message.
         id: String,
-        /// What they wrote.
+        /// The text.
         text: String,
     },
     /// To who ticked early.
@@ -73,11 +73,11 @@ pub(crate) enum ServerMessage<'a> {
     Replaced,
     /// They were voted out.
     Kicked,
-    /// What they sent had no effect.
+    /// The sent message had no effect.
     Error {
         /// Why.
         error: ErrorMessage,
-        /// What it was.
+        /// The word.
         #[serde(skip_serializing_if = "Option::is_none")]
         action: Option<String>,
         /// Its id, if it had one.
