@@ -1,7 +1,7 @@
 //! The game's messages, and the rules fed with them: three people at a table, and one who looks on.
 //!
-//! Each line is a message with two characters before it: who says it, and how long after the one before. `$turn` and `$answer`
-//! stand for those of the moment, which no fuzzer would guess.
+//! Each line is a message with two characters before it: who says it, and how long after the one
+//! before. `$turn` and `$answer` stand for those of the moment, which no fuzzer would guess.
 
 #![no_main]
 
@@ -55,7 +55,7 @@ fn of_the_moment(game: &Game, text: &str) -> String {
     text.replace("$turn", &turn).replace("$answer", answer)
 }
 
-/// Whoever does not know the answer yet is not shown it.
+/// A player who does not know the answer must not see it.
 fn keeps_its_secret(game: &Game, now_ms: u64) {
     let Some(turn) = game.room.turn().filter(|turn| matches!(turn.phase, Phase::Drawing { .. })) else { return };
     for n in 0..4 {

@@ -19,7 +19,7 @@ fuzz_target!(|event: &[u8]| {
     let (body, is_base64_encoded) = (event.body.clone().unwrap_or_default(), event.is_base64_encoded);
     let request = Request::new(event);
 
-    // What comes out of a body is small enough, and is what came in.
+    // A parsed body is within the limit, and equals the input.
     let bytes = request.bytes(BODY_BYTES_MAX);
     match &bytes {
         Ok(bytes) => {

@@ -20,7 +20,7 @@ struct Input<'a> {
     ticket: [String; 5],
     /// Characters to be replaced: where, and by which byte.
     changes: Vec<(u16, u8)>,
-    /// Anything, as somebody would send it who has never had one of ours.
+    /// An arbitrary text, from a client without a valid token.
     forged: String,
     at_s: u32,
     later_s: u32,

@@ -1,4 +1,5 @@
-//! The local stack's reader of templates: whatever it is given, it says either what to run or where what is wrong.
+//! The local stack's template reader: for any input, it returns a stack, or errors with their
+//! places.
 
 #![no_main]
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 fuzz_target!(|event: &str| {
     let Ok(read) = serde_json::from_str::<SocketEvent>(event) else { return };
-    // What was read is what stands in the JSON, and nothing is made up. Of a member that is there twice, Value keeps one alone; and a member
-    // that is passed over may hold what Value has no place for, such as 1e999.
+    // Parsed values equal the JSON's, and nothing is invented. For a duplicate member, Value keeps
+    // only one; and an ignored member may hold a value that Value cannot represent, such as 1e999.
     let Ok(json) = serde_json::from_str::<Value>(event) else { return };
     if json.is_array() {
         return;

@@ -116,7 +116,7 @@ impl Browser {
         self.send(Method::PUT, to, Some(("application/json", body.to_string().into_bytes()))).await
     }
 
-    /// Signs in with a code that comes by mail; what comes back is the user.
+    /// Signs in with a mailed code, and returns the user.
     pub async fn sign_in(&mut self, stack: &Stack, email: &str) -> Result<Value> {
         let sent = self.post("/okusuri/api/sign-in/email", &json!({ "email": email })).await?;
         anyhow::ensure!(sent.status == StatusCode::ACCEPTED, "{sent:?}");

@@ -1,4 +1,5 @@
-//! An engine that holds the template's tables: the embedded one in memory, or another one that `TIDEMARK_DYNAMODB_URL` names.
+//! An engine that holds the template's tables: the embedded one in memory, or another one that
+//! `TIDEMARK_DYNAMODB_URL` names.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use local::event_source_mapping::filter::Filters;
 use local::event_source_mapping::record::StreamRecord;
 use uuid::Uuid;
 
-/// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the tables of each access key apart.
+/// The variable with the URL of another engine: DynamoDB Local without `-sharedDb`, which keeps the
+/// tables of each access key apart.
 const ELSEWHERE: &str = "TIDEMARK_DYNAMODB_URL";
 
 /// The URL of the engine that tests run on, unless it is the embedded one.
@@ -88,7 +90,8 @@ impl Database {
     /// The embedded engine, to force faults and to change shards.
     ///
     /// # Panics
-    /// On another engine, which has no such thing. `scripts/test-engine` names the tests that need it.
+    /// On another engine, which has no such thing. `scripts/test-engine` names the tests that need
+    /// it.
     pub fn engine(&self) -> &Engine {
         let Some(engine) = &self.engine else { panic!("this test needs the embedded engine, not that of {ELSEWHERE}") };
         engine
@@ -113,12 +116,14 @@ impl Database {
         value.as_n().ok().and_then(|number| number.parse().ok()).with_context(|| format!("{attribute} is {value:?}"))
     }
 
-    /// What the game table's stream has told so far, as the mapping of `game-archiver` passes it on.
+    /// What the game table's stream has told so far, as the mapping of `game-archiver` passes it
+    /// on.
     pub async fn game_records(&self) -> Result<Vec<serde_json::Value>> {
         self.records_of("game-archiver", Self::GAMES).await
     }
 
-    /// What a table's stream has told so far, as the mapping of the function that reads it passes it on.
+    /// What a table's stream has told so far, as the mapping of the function that reads it passes
+    /// it on.
     pub async fn records_of(&self, function: &str, table: &str) -> Result<Vec<serde_json::Value>> {
         let template = std::fs::read_to_string(crate::repository().join("template.yaml"))?;
         let functions = local::template::read(&template, &BTreeMap::new())?.functions;

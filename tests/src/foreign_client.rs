@@ -1,4 +1,5 @@
-//! A writer of the original design beside the suite: it knows neither versions nor reservations, and locks the stock on its value.
+//! A writer of the original design beside the suite: it knows neither versions nor reservations,
+//! and locks the stock on its value.
 
 use anyhow::{Context, Result};
 use aws_sdk_dynamodb::Client;

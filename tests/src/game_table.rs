@@ -1,4 +1,5 @@
-//! A game with players at it: the real functions' code on a real engine, over sockets in memory, at a time that the test sets.
+//! A game with players at it: the real functions' code on a real engine, over sockets in memory, at
+//! a time that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,8 @@ pub struct GameTable {
 }
 
 impl GameTable {
-    /// A game with so many seats taken, whose players are connected, in the order of `player(0)`, `player(1)`...
+    /// A game with so many seats taken, whose players are connected, in the order of `player(0)`,
+    /// `player(1)`...
     pub async fn with_players(count: u8) -> Result<Self> {
         let settings = Settings { player_count: PlayerCount::new(10)?, ..Settings::default() };
         Self::with(count, settings, &[]).await
@@ -112,7 +114,7 @@ impl GameTable {
         self.room.message(connection_id, &message.to_string(), self.now_ms()).await
     }
 
-    /// Makes all but the host ready and starts the game; drops what was told of it.
+    /// Makes all players but the host ready and starts the game. Drops the messages about it.
     pub async fn start(&self, players: u8) -> Result<()> {
         for seat in 1..players {
             ensure!(self.send(&connection(seat), &json!({"action": "ready", "ready": true})).await.outcome == "done");
@@ -137,14 +139,14 @@ impl GameTable {
         self.send(&connection(seat), &json!({"action": "say", "id": id, "text": text})).await
     }
 
-    /// Drops what has been posted to the players.
+    /// Drops the messages posted to the players.
     pub fn drain(&self, players: u8) {
         for seat in 0..players {
             self.sockets.take(&connection(seat));
         }
     }
 
-    /// The types of what has come to a player since, in order.
+    /// The types of the messages that a player has received since, in order.
     pub fn types(&self, seat: u8) -> Vec<String> {
         let messages = self.sockets.take(&connection(seat));
         messages.iter().map(|message| message["type"].as_str().unwrap_or_default().to_owned()).collect()

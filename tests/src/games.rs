@@ -1,4 +1,5 @@
-//! Games played straight on the table: the rules decide, the store persists, and no function or socket is asked.
+//! Games played straight on the table: the rules decide, the store persists, and no function or
+//! socket is asked.
 
 use std::sync::Arc;
 
@@ -214,7 +215,8 @@ impl Play {
         Ok(())
     }
 
-    /// Plays a turn: a word, two strokes, a wrong guess, the right one by everybody, the reveal to its end.
+    /// Plays a turn: a word, two strokes, a wrong guess, the right one by everybody, the reveal to
+    /// its end.
     ///
     /// # Errors
     /// When anything of it fails.
@@ -279,8 +281,8 @@ pub async fn listen(client: &Client, table: &str, new: &NewConnection<'_>, now_m
     Ok(())
 }
 
-/// The games that the sample events ask for, with ids 1 to 5: one that waits, a full one, a finished one, one that has kicked
-/// player 2, and one in the middle of a drawing.
+/// The games that the sample events ask for, with ids 1 to 5: one that waits, a full one, a
+/// finished one, one that has kicked player 2, and one in the middle of a drawing.
 ///
 /// # Errors
 /// When any of them cannot be played.

@@ -9,7 +9,8 @@ use store::journal::{Journal, JournalReader, JournalShards};
 
 use crate::Database;
 
-/// 2024-03-02T10:30:00Z: some of the days before it are of the last year, and of a leap year's February.
+/// 2024-03-02T10:30:00Z: some of the days before it are of the last year, and of a leap year's
+/// February.
 pub fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_709_375_400)
 }

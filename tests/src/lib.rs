@@ -1,4 +1,5 @@
-//! What the tests of the whole suite share: an engine with the template's tables, and the stack as a process.
+//! What the tests of the whole suite share: an engine with the template's tables, and the stack as
+//! a process.
 
 pub mod browser;
 mod database;

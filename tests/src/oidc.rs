@@ -61,7 +61,8 @@ impl OidcProvider {
         self.issuer.trim_start_matches("http://")
     }
 
-    /// Signs in as `user` at the page that `url` leads to, and consents. What comes back is where the browser is sent in the end, which is not followed.
+    /// Signs in as `user` at the page that `url` leads to, and consents. Returns the address of the
+    /// last redirect, which is not followed.
     pub async fn sign_in(&self, browser: &mut Browser, url: &str, user: &str) -> Result<String> {
         let mut to = url.to_owned();
         for _ in 0..STEPS_MAX {
@@ -79,7 +80,7 @@ impl OidcProvider {
         let page = match page.location.is_empty() {
             false => page,
             true => {
-                // The one form of the page. Its button may say what it is for in a hidden field.
+                // The only form of the page. A hidden field may hold its action.
                 let html = String::from_utf8_lossy(&page.body).into_owned();
                 let action = part(&html, "action=\"", "\"").with_context(|| format!("no form in {html}"))?;
                 let prompt = part(&html, "name=\"prompt\" value=\"", "\"").unwrap_or_default();

@@ -9,7 +9,7 @@ use store::okusuri::{Row, item, sha256_hex};
 
 use crate::Database;
 
-/// Puts a user there who is signed in, with the token `token-of-<id>`.
+/// Stores a signed-in user with the token `token-of-<id>`.
 ///
 /// # Errors
 /// When the engine refuses.
@@ -52,7 +52,8 @@ pub async fn put<R: Row>(client: &Client, row: &R) -> Result<()> {
     Ok(())
 }
 
-/// What the sample events of `okusuri-api` are about: Ann, her logs around the beginning of October 2025, a medicine, and what leads to her by her address.
+/// What the sample events of `okusuri-api` are about: Ann, her logs around the beginning of October
+/// 2025, a medicine, and what leads to her by her address.
 ///
 /// # Errors
 /// When the engine refuses.

@@ -1,4 +1,5 @@
-//! The PostgreSQL database that Okusuri comes from: its schema, and as many awkward rows as one wants.
+//! The PostgreSQL database that Okusuri comes from: its schema, and as many awkward rows as one
+//! wants.
 
 use std::fmt::Write;
 use std::pin::pin;
@@ -38,7 +39,8 @@ CREATE TABLE notification_settings (
 CREATE TABLE schema_migrations (version text PRIMARY KEY);
 "#;
 
-/// Makes the tables and fills them with so many users and what belongs to them, some forty rows each: the same of the same seed. Gives the number of rows.
+/// Makes the tables and fills them with so many users and what belongs to them, some forty rows
+/// each: the same of the same seed. Gives the number of rows.
 ///
 /// # Errors
 /// When PostgreSQL refuses.

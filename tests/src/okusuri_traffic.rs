@@ -1,4 +1,5 @@
-//! Live traffic of Okusuri while it is moved: seeded writers that are killed in the middle of a write, and an oracle of what they were answered.
+//! Live traffic of Okusuri during a migration: seeded writers that are killed in the middle of a
+//! write, and an oracle of their answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +13,19 @@ use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, 
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
-/// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a mountain of changes.
+/// How many writes go on by themselves while nobody waits for more: so a slow phase does not meet a
+/// mountain of changes.
 const WRITES_AHEAD_MAX: u64 = 40;
 
 /// The ids of rows made here begin there.
 const FIRST_ID: i64 = 1_000_000;
 
-/// What one row may be now.
+/// The possible states of one row.
 #[derive(Debug, Clone, Default)]
 struct KnownRow {
-    /// What was answered last: the row, or none when it was deleted, or never made.
+    /// The last acknowledged state: the row, or none if it was deleted or never created.
     answered: Option<Row>,
-    /// What was tried since, and never answered.
+    /// The unanswered writes since then.
     maybe: Vec<Option<Row>>,
 }
 
@@ -39,7 +41,7 @@ pub struct Oracle {
     pub unanswered: u64,
     /// Users between two sides for longer than a writer has patience.
     pub moving: u64,
-    /// Reads that were compared with what had been answered.
+    /// The number of reads that were compared with the answers.
     pub reads: u64,
 }
 
@@ -53,7 +55,8 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Starts a writer for each user; some kill themselves now and then. Each has sides of its own, and goes on where the oracle was.
+    /// Starts a writer for each user; some kill themselves now and then. Each has sides of its own,
+    /// and goes on where the oracle was.
     pub fn start(seed: u64, users: &[String], sides: Vec<Sides>, so_far: &Oracle) -> Self {
         let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let goal = Arc::new(AtomicU64::new(0));
@@ -136,7 +139,7 @@ impl LiveWriter {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 continue;
             }
-            // A user who is new has to be there before anything of theirs.
+            // A new user must exist before the user's other rows.
             let is_known =
                 self.oracle.rows.get(&(Table::User, self.user.clone())).is_some_and(|told| told.answered.is_some());
             let (row, is_gone) = if is_known { self.any() } else { (created.clone(), false) };
@@ -176,7 +179,7 @@ impl LiveWriter {
         Ok(false)
     }
 
-    /// What was answered is read, from whichever side.
+    /// Acknowledged writes are readable, from either side.
     async fn read(&mut self) -> Result<()> {
         let logs = self.reader.logs(&self.user).await?;
         for day in 0..3 {
@@ -264,7 +267,8 @@ impl std::fmt::Display for Oracle {
 }
 
 impl Oracle {
-    /// Whether PostgreSQL has exactly what was answered, or what was tried after that and never answered; and nothing else of the writers'.
+    /// Checks that PostgreSQL has exactly the acknowledged rows, or the unanswered writes after
+    /// them, and no other rows of the writers.
     ///
     /// # Errors
     /// Naming the row that is lost, doubled or changed.

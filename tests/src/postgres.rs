@@ -1,4 +1,5 @@
-//! A PostgreSQL of a test's own: a server on a temporary data directory, reached over a unix socket, gone when dropped.
+//! A PostgreSQL of a test's own: a server on a temporary data directory, reached over a unix
+//! socket, gone when dropped.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,5 @@
-//! A push service of a test's own, and browsers that subscribe there: it takes only messages that a real one would take, and opens them.
+//! A push service of a test's own, and browsers that subscribe there: it takes only messages that a
+//! real one would take, and opens them.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -45,7 +46,7 @@ pub enum Answer {
 pub struct Received {
     /// Which browser's.
     pub browser: String,
-    /// What it says.
+    /// Its answer.
     pub content: Value,
     /// `TTL`, in seconds.
     pub time_to_live: String,
@@ -84,7 +85,7 @@ impl PushService {
         Ok(service)
     }
 
-    /// Where it listens: what has to be allowed by hand.
+    /// Its address, which a test has to allow.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -217,7 +218,8 @@ fn open(service: &PushService, browser: &str, headers: &HeaderMap, body: &[u8]) 
     Ok(Received { browser: browser.to_owned(), content: serde_json::from_slice(&content)?, time_to_live, topic })
 }
 
-/// As RFC 8292 has it: by the key that browsers subscribed with, for this service, and for no longer than a day.
+/// As RFC 8292 has it: by the key that browsers subscribed with, for this service, and for no
+/// longer than a day.
 fn verify(authorization: &str, origin: &str) -> Result<()> {
     let parts = authorization.strip_prefix("vapid t=").and_then(|rest| rest.split_once(", k="));
     let (token, public) = parts.context("no VAPID")?;

@@ -30,7 +30,8 @@ pub fn cases(function: &str) -> Vec<String> {
     names
 }
 
-/// The clicks that the reader's events ask for, put into the table by a foreign client and counted by the stream.
+/// The clicks that the reader's events ask for, put into the table by a foreign client and counted
+/// by the stream.
 pub async fn clicks(stack: &Stack) {
     let clicks = [("user-123", "30:00.000"), ("user-456", "30:00.120"), ("user-123", "30:01.000")];
     for (user, time) in clicks {
@@ -43,7 +44,8 @@ pub async fn clicks(stack: &Stack) {
     stack.wait_for("/stats/total", &json!({"totalClicks": 3})).await.unwrap();
 }
 
-/// The entries that the journal's events ask for: one two days ago, and two of today in the order in which they are named.
+/// The entries that the journal's events ask for: one two days ago, and two of today in the order
+/// in which they are named.
 pub async fn journal(stack: &Stack) {
     let shards = JournalShards::new(4).unwrap();
     let journal = Journal::new(&stack.table(Database::JOURNAL), shards, Retention::default());
@@ -93,9 +95,11 @@ pub async fn at_a_game(stack: &Stack, function: &str, case: &str, number: usize)
     event
 }
 
-/// Ann and Bob at a game of their own, with the connections of the sample events, at the moment that a case is about.
+/// Ann and Bob at a game of their own, with the connections of the sample events, at the moment
+/// that a case is about.
 ///
-/// A connection has one game for life, so each case has connections of its own: the events' with `number` in it.
+/// A connection has one game for life, so each case has connections of its own: the events' with
+/// `number` in it.
 async fn seat_ann_and_bob(stack: &Stack, case: &str, number: usize) {
     let client = stack.dynamodb();
     let rooms = Rooms::new(&store::Table::new(client.clone(), Database::GAMES));

@@ -1,4 +1,5 @@
-//! A shop straight on the table: products and stock as the store writes them, and no function is asked.
+//! A shop straight on the table: products and stock as the store writes them, and no function is
+//! asked.
 
 use anyhow::{Context, Result, anyhow};
 use aws_sdk_dynamodb::Client;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 /// The shop of a table, at a time that goes on when told.
 #[derive(Debug)]
 pub struct Shop {
-    /// The time of whatever is done next.
+    /// The time of the next change.
     pub now: Moment,
     products: Products,
     prices: Prices,
@@ -160,7 +161,8 @@ fn why<R: std::fmt::Debug>(error: ChangeError<R>) -> anyhow::Error {
     anyhow!("{error:?}")
 }
 
-/// The stock that the sample events ask for: cups enough, no place for more sand, plates that are reserved in every way, and an archived tray.
+/// The stock that the sample events ask for: cups enough, no place for more sand, plates that are
+/// reserved in every way, and an archived tray.
 ///
 /// # Errors
 /// When any of it cannot be stored.
@@ -190,7 +192,8 @@ pub async fn stock_samples(client: &Client, table: &str) -> Result<()> {
     shop.release("plate", "o-expired").await
 }
 
-/// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and three products to change.
+/// The prices that the sample events ask for: those of a lamp, over a month's and a year's end, and
+/// three products to change.
 ///
 /// # Errors
 /// When any of it cannot be stored.

@@ -1,4 +1,4 @@
-//! The books of a product as they lie in the table, and what is wrong with them, seen by somebody who knows none of the code that writes them.
+//! The stored items of a product, and an audit of them that shares no code with the writers.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ pub type Item = HashMap<String, AttributeValue>;
 pub struct ShopRecords {
     /// The product itself.
     pub product: Item,
-    /// What it has cost, oldest first.
+    /// Its prices, oldest first.
     pub prices: Vec<Item>,
     /// The ledger of its stock, oldest first.
     pub movements: Vec<Item>,
-    /// What is, or was, kept for orders.
+    /// Its reservations, open and settled.
     pub reservations: Vec<Item>,
 }
 
@@ -42,8 +42,9 @@ impl ShopRecords {
         Ok(Self { product, prices, movements, reservations })
     }
 
-    /// What does not add up, a line each, beside a writer of the original design. The clock of that writer says where its rows lie, so the
-    /// ledger is one chain in some order: each row begins with what another has left.
+    /// The mistakes, one line each, if a writer of the original design also wrote. That writer's
+    /// clock orders its rows, so the rows form one chain in any order: each row starts from the
+    /// result of another.
     pub fn mistakes_in_any_order(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
         let [mut begins, mut ends] = ["PreviousStock", "NewStock"]
@@ -63,7 +64,7 @@ impl ShopRecords {
         mistakes
     }
 
-    /// What does not add up, a line each.
+    /// The mistakes, one line each.
     pub fn mistakes(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
         let mut expect = |holds: bool, what: &str, item: &Item| {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use game_room::{PostError, Sockets};
 use serde_json::Value;
 
-/// Keeps what was posted to each connection. Clones share it.
+/// Records the messages posted to each connection. Clones share the records.
 #[derive(Debug, Clone, Default)]
 pub struct FakeSockets(Arc<Mutex<State>>);
 
@@ -21,7 +21,7 @@ struct State {
 }
 
 impl FakeSockets {
-    /// What has come to a connection since the last time that it was asked, in order.
+    /// The messages to a connection since the last call, in order.
     pub fn take(&self, connection_id: &str) -> Vec<Value> {
         let messages = self.lock().posted.remove(connection_id).unwrap_or_default();
         messages.iter().map(|message| serde_json::from_slice(message).unwrap_or_default()).collect()

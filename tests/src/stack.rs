@@ -1,4 +1,5 @@
-//! The local stack as a process: started as `make run` starts it, on free ports, and killed when dropped.
+//! The local stack as a process: started as `make run` starts it, on free ports, and killed when
+//! dropped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,7 +20,8 @@ use tempfile::TempDir;
 use crate::database::{external_engine_url, unique_identity};
 use crate::push::VAPID_KEY;
 
-/// How long anything may take that happens by itself, on the slowest machine that should still pass.
+/// How long anything may take that happens by itself, on the slowest machine that should still
+/// pass.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The staff's token of a stack of tests, and of the sample events of shop and journal.
@@ -31,7 +33,8 @@ pub const OPERATOR_TOKEN: &str = "operator-token-of-the-sample-events";
 /// The token of the health administration, and that of its sample events.
 pub const HEALTH_TOKEN: &str = "health-token-of-the-sample-events";
 
-/// What signs the game's tokens in a stack of tests that keeps its data, and those in the sample events.
+/// What signs the game's tokens in a stack of tests that keeps its data, and those in the sample
+/// events.
 pub const GAME_KEY: &str = "key-of-the-sample-events";
 
 /// A running stack.
@@ -152,7 +155,8 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Kills the stack as a power cut would, and starts it again on the same data and the same addresses, with these flags: who was there can come back.
+    /// Kills the stack like a power cut, and restarts it with these flags on the same data and
+    /// addresses, so that clients can reconnect.
     pub async fn restart_after_sigkill(mut self, flags: &[&str]) -> Result<Self> {
         self.process.kill()?;
         self.process.wait()?;
@@ -236,7 +240,8 @@ impl Stack {
         Ok(Answer { status: answer.status(), content_type, body: answer.text().await? })
     }
 
-    /// Invokes a function with an event, as `cargo lambda invoke` does. `Err` is the function's error.
+    /// Invokes a function with an event, as `cargo lambda invoke` does. `Err` is the function's
+    /// error.
     pub async fn invoke(&self, function: &str, event: &Value) -> Result<Result<Value, Value>> {
         let path = format!("{}/2015-03-31/functions/{function}/invocations", self.http);
         let answer = self.client.post(path).timeout(PATIENCE).body(event.to_string()).send().await?;
@@ -272,8 +277,8 @@ impl Stack {
         }
     }
 
-    /// Asks until the history of the sample events' games is there: both turns of the finished one, with their drawings packed,
-    /// and its place among its players' games.
+    /// Asks until the history of the sample events' games is there: both turns of the finished one,
+    /// with their drawings packed, and its place among its players' games.
     pub async fn wait_for_games(&self) -> Result<()> {
         let header = ("authorization", &*format!("Bearer {}", Self::player_token()));
         let (game, player) = (crate::games::game(3), crate::games::player(0));

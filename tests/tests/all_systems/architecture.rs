@@ -1,4 +1,4 @@
-//! The layout holds: who may depend on whom, and what belongs to a function.
+//! The layout: the allowed dependencies of each crate, and the parts of a function.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The stack as foreign programs see it: the aws command line, boto3 and cargo-lambda.
 //!
-//! They are installed by `make test` and found in `TIDEMARK_TOOLS`. Without it these tests say so and pass; `make test` then
-//! ends with the list of what did not run.
+//! They are installed by `make test` and found in `TIDEMARK_TOOLS`. Without it these tests say so
+//! and pass; `make test` then ends with the list of tests that did not run.
 
 use std::path::PathBuf;
 use std::process::Command;

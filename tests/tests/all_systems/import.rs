@@ -34,7 +34,8 @@ fn product(id: &str) -> ProductId {
     ProductId::new(id).unwrap()
 }
 
-/// What lies in both tables, in some fixed order. FirstSeenRecords of requests come and go: those of old lines are about to expire when they are written.
+/// What lies in both tables, in some fixed order. FirstSeenRecords of requests come and go: those
+/// of old lines are about to expire when they are written.
 async fn everything(db: &Database) -> Vec<String> {
     let mut all = Vec::new();
     for table in [Database::SHOP, Database::JOURNAL] {
@@ -80,7 +81,7 @@ async fn the_examples_are_loaded_and_loading_them_again_changes_nothing() {
     assert_eq!(import_examples(&db).await, [CommandOutcome::Success; 5]);
     assert_eq!(everything(&db).await, loaded);
 
-    // Without any marker, the histories themselves say what is known.
+    // Without any marker, the histories themselves show which rows are known.
     let items = db.client.scan().table_name(Database::SHOP).into_paginator().items().send();
     let items: Result<Vec<_>, _> = items.collect().await;
     for marker in items.unwrap().into_iter().filter(is_marker) {
@@ -172,7 +173,8 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
     let now = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(now.price.amount.get(), 5_500);
 
-    // Mended, the reject file goes in as it is; what it has of the first run's is not in the way.
+    // A corrected reject file can be imported as it is; its extra columns of the first run are
+    // ignored.
     let mended = "sku,price,currency,time,line,problem\np-lamp,5600,EUR,2026-02-05T10:00:00Z,3,`price`: ...\n";
     std::fs::write(&rejects, mended).unwrap();
     assert_eq!(import(&db, "prices", &rejects, &["--map", "sku=productId"]).await.unwrap(), CommandOutcome::Success);
@@ -231,7 +233,8 @@ async fn an_import_that_is_killed_goes_on_from_there() {
         let lines = csv_lines(&std::fs::read_to_string(&file).unwrap()).len();
         for _ in 0..2 {
             let before = rows(&db, prefix).await;
-            // Looked up without a request, which the import could outrun: a line takes four units or more.
+            // Looked up without a request, which the import could outrun: a line takes four units
+            // or more.
             let enough = written(&db) + 100.0;
             let reached = async {
                 while written(&db) < enough {

@@ -1,10 +1,12 @@
-//! Each file of `events/`, sent to its function through the running stack. The answers are snapshots beside this file.
+//! Each file of `events/`, sent to its function through the running stack. The answers are
+//! snapshots beside this file.
 
 use serde_json::{Value, json};
 use tidemark_tests::samples::{self, cases};
 use tidemark_tests::{Database, Stack, games, okusuri, sample_event, shop};
 
-/// What differs from run to run in the game's answers. The ids of players and games in them do where they are new.
+/// What differs from run to run in the game's answers. The ids of players and games in them do
+/// where they are new.
 const GAME_CHANGING: [&str; 15] = [
     "cursor",
     "playerToken",
@@ -85,7 +87,7 @@ async fn every_sample_event_is_answered_as_recorded() {
     samples::journal(&stack).await;
     samples::activities(&stack).await;
 
-    // A list shows what is there as it is; what is told now has the time of now.
+    // A list shows stored entries unchanged; a new entry has the current time.
     let is_list = |case: &str| case.starts_with("of-");
     check_some(&stack, "activity-log", &["cursor"], is_list).await;
     check_some(&stack, "activity-log", &["id", "occurredAt"], |case| !is_list(case)).await;

@@ -1,4 +1,5 @@
-//! The aggregator against a real engine: batches that come twice, late, at once, and with requests that fail.
+//! The aggregator against a real engine: batches that come twice, late, at once, and with requests
+//! that fail.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -206,7 +207,8 @@ async fn requests_that_fail_or_lose_their_reply_change_nothing_of_the_sums() {
         let db = Database::start().await.unwrap();
         fail(&db, operation, times, applied);
         let event = sample("usual");
-        // Whether it is retried inside or comes again from outside: at some point it is counted, once.
+        // Whether it is retried inside or comes again from outside: at some point it is counted,
+        // once.
         let _ = deliver_within(Duration::from_secs(1), &aggregator(&db), &event).await;
         db.engine().faults().set(EngineFaults::default());
         deliver(&aggregator(&db), &event).await.unwrap();

@@ -1,4 +1,5 @@
-//! What happens when a day is hotter than one index partition can take, and what the number of date shards does about it.
+//! What happens when a day is hotter than one index partition can take, and what the number of date
+//! shards does about it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +20,8 @@ const TIME: &str = "2025-10-02T10:30:00.000Z";
 /// A second's clicks, half as many again as one partition takes.
 const OFFERED: std::ops::Range<usize> = 0..1_500;
 
-/// A database that throttles by a clock that stands still, so that each partition has one second's units to give.
+/// A database that throttles by a clock that stands still, so that each partition has one second's
+/// units to give.
 async fn throttling_database() -> Database {
     let db = Database::start().await.unwrap();
     db.engine().throttle_clock().hold();
@@ -27,7 +29,8 @@ async fn throttling_database() -> Database {
     db
 }
 
-/// Puts a click of each user, and gives the refusals. Nothing is retried: what is throttled once is throttled.
+/// Puts a click of each user, and returns the number of refusals. Throttled requests are not
+/// retried.
 async fn offer(db: &Database, date_shards: u8, users: impl Iterator<Item = usize>) -> Vec<StoreError> {
     let config = db.client.config().to_builder().retry_config(RetryConfig::disabled()).build();
     let client = aws_sdk_dynamodb::Client::from_conf(config);
@@ -47,7 +50,8 @@ async fn one_date_shard_takes_a_thousand_clicks_a_second_and_the_index_holds_up_
     let db = throttling_database().await;
     let refusals = offer(&db, 1, OFFERED).await;
     assert_eq!(refusals.len(), 500);
-    // Each click has a partition of the table to itself; it is the day's partition of the index that is full.
+    // Each click has a partition of the table to itself; it is the day's partition of the index
+    // that is full.
     for refusal in &refusals {
         assert!(matches!(refusal, StoreError::Busy(why) if why.contains("IndexWriteKeyRangeThroughputExceeded")));
     }
@@ -69,7 +73,8 @@ async fn four_date_shards_take_what_one_does_not() {
 #[tokio::test]
 async fn readers_are_right_across_a_change_of_the_number_of_date_shards() {
     const USERS: u64 = 20;
-    // The clicks' times are in their keys, and all in one second: midnight does not come between them.
+    // The clicks' times are in their keys, and all in one second: midnight does not come between
+    // them.
     let second = Timestamp::now().as_second().unsigned_abs();
     let click = async |stack: &Stack, n: u64| {
         // The later clicks lie between the earlier ones: a page has some of both.
@@ -115,7 +120,8 @@ async fn readers_are_right_across_a_change_of_the_number_of_date_shards() {
         let stat = stack.get(&path).await.unwrap().json();
         assert_eq!((&stat["totalClicks"], &stat["uniqueUsers"]), (&json!(2 * USERS), &json!(USERS)), "{path}");
     }
-    // Both layouts were written: the index has the day's plain partition and some of its four others.
+    // Both layouts were written: the index has the day's plain partition and some of its four
+    // others.
     let items = stack.dynamodb().scan().table_name("qit-db-local").index_name("DateIndex").send().await.unwrap();
     let partitions: BTreeSet<_> = items.items().iter().filter_map(|item| item["dateKey"].as_s().ok()).collect();
     let sharded = partitions.iter().filter(|key| key.starts_with(&format!("DATE#{day}#"))).count();

@@ -1,4 +1,5 @@
-//! Journeys through the running stack: the real binaries, the real Runtime API, a real engine, real sockets.
+//! Journeys through the running stack: the real binaries, the real Runtime API, a real engine, real
+//! sockets.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -179,7 +180,7 @@ async fn counts_stay_exact_while_instances_die_and_batches_come_twice() {
     clicks.buffer_unordered(8).collect::<()>().await;
     stack.wait_for("/stats/total", &json!({"totalClicks": 400})).await.unwrap();
     stack.set_faults(&json!({})).await.unwrap();
-    // What was delivered twice may still be under way; afterwards nothing may have changed.
+    // A duplicate batch may still be on its way. Afterwards nothing may have changed.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(stack.get("/stats/total").await.unwrap().json(), json!({"totalClicks": 400}));
     let items = stack.get("/stats/daily").await.unwrap().json();

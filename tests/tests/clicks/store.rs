@@ -166,7 +166,7 @@ async fn a_click_of_a_foreign_client_is_shown_as_far_as_it_can_be_read() {
     assert_eq!(users(&page.items), ["ann", "bob", "cem", "dan"]);
     let shown: Vec<_> = page.items.iter().map(|click| (click.click_count, click.click_id.as_deref())).collect();
     assert_eq!(shown, [(Some(1), None), (None, None), (Some(7), None), (None, None)]);
-    // Somebody who comes to a millisecond that such a click holds finds the next one.
+    // A click at a millisecond that such a click holds gets the next one.
     let dan = click("dan", "2025-10-02T10:30:00.000Z");
     assert!(matches!(writer(&db, shards(1)).put(&dan, "id").await.unwrap(), PutClick::Held(_)));
 }
@@ -242,12 +242,14 @@ async fn a_visitor_is_new_to_the_lane_that_claims_first_until_it_has_counted() {
     let mut known = FirstSeenCache::default();
     let standing = first_seen_records.record(&mut known, a, None, &chunk_a.visits).await.unwrap();
     assert_eq!(new(a, None, chunk_a, &standing), (3, 2));
-    // Another shard meets the same visitors: on a cold instance, and on the one that has just claimed them.
+    // Another shard meets the same visitors: on a cold instance, and on the one that has just
+    // claimed them.
     for known in [&mut FirstSeenCache::default(), &mut known] {
         let standing = first_seen_records.record(known, b, None, &chunk_b.visits).await.unwrap();
         assert_eq!(new(b, None, chunk_b, &standing), (0, 0));
     }
-    // The first shard's batch comes again before it was counted: the claims are still its own, however they are known.
+    // The first shard's batch comes again before it was counted: the claims are still its own,
+    // however they are known.
     for known in [&mut FirstSeenCache::default(), &mut known] {
         let standing = first_seen_records.record(known, a, None, &chunk_a.visits).await.unwrap();
         assert_eq!(new(a, None, chunk_a, &standing), (3, 2));

@@ -1,4 +1,5 @@
-//! `clicks-watch` against a real engine: what it tells the journal, once, of records put aside and of statistics set right.
+//! `clicks-watch` against a real engine: its journal entries about quarantined records and repaired
+//! statistics, once each.
 
 use clicks_watch::handle;
 use domain::TimeRange;

@@ -1,4 +1,5 @@
-//! Where `click-writer` puts clicks, what a key keeps being told, and what a request can cost: the function on a real engine.
+//! Where `click-writer` puts clicks, what a key keeps being told, and what a request can cost: the
+//! function on a real engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Seats over HTTP, against a real engine: many who come at once, and games on which time has run on.
+//! Seats over HTTP, against a real engine: concurrent joins, and games with overdue steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +113,8 @@ async fn who_comes_twice_at_once_has_one_seat() {
     Play::with_players(&db.client, Database::GAMES, game(1), settings(1, 8).unwrap(), 1, NOW_MS).await.unwrap();
     let (one, two) = (api(&db), api(&db));
     let token = Tickets::new(GAME_KEY.into()).player_token(&player(5).to_string(), at(NOW_MS));
-    // A millisecond apart: of the same one they would write the same room, and both be right that it is theirs.
+    // A millisecond apart: of the same one they would write the same room, and both be right that
+    // it is theirs.
     let come = |api, now_ms| join(api, game(1), "ふみ", Some(&token), now_ms);
     let answers = tokio::join!(come(&one, NOW_MS), come(&two, NOW_MS + 1));
     assert_eq!(BTreeSet::from([answers.0.0, answers.1.0]), BTreeSet::from([200, 201]));

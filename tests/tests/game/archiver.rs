@@ -1,5 +1,5 @@
-//! The archiver against a real engine and its stream: games played to the end, records that come twice, late, one by one, and
-//! requests that fail.
+//! The archiver against a real engine and its stream: games played to the end, records that come
+//! twice, late, one by one, and requests that fail.
 
 use std::collections::BTreeMap;
 

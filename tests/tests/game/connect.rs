@@ -1,4 +1,4 @@
-//! Who is let in: `$connect` on a real engine.
+//! `$connect` on a real engine: accepted and refused tickets.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Many sockets on one game: silent ones, spectators who come at once, and a bot that guesses through every instance there is.
+//! Many sockets of one game: silent ones, spectators who join at once, and a bot that guesses
+//! through every instance.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ async fn cost_of_lines(table: &GameTable) -> (f64, f64) {
     (after.0 - before.0, after.1 - before.1)
 }
 
-/// The items of the game's partition, counted by kind. Every item has to be of a kind that is known, and of no kind may there be more than its bound.
+/// The items of the game's partition, counted by kind. Every item has to be of a kind that is
+/// known, and of no kind may there be more than its bound.
 async fn kinds(table: &GameTable) -> BTreeMap<&'static str, usize> {
     let query = table.db.client.query().table_name(Database::GAMES).key_condition_expression("PK = :game");
     let query = query.expression_attribute_values(":game", AttributeValue::S(format!("GAME#{}", table.game_id)));

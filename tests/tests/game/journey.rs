@@ -1,4 +1,5 @@
-//! A whole game of ten over real sockets, through the running stack: what bots hear and say, beside what the table has in the end.
+//! A whole game of ten over real sockets, through the running stack: what bots hear and say, beside
+//! what the table has in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -15,13 +16,15 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long anything may take that happens by itself, on the slowest machine that should still pass. A turn takes 12 s or so.
+/// How long anything may take that happens by itself, on the slowest machine that should still
+/// pass. A turn takes 12 s or so.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How many sockets are opened and stay silent.
 const SILENT: usize = 100;
 
-/// Not in the list that comes with the game, so that nobody guesses them by chance; and long, so that nothing else contains them.
+/// Not in the list that comes with the game, so that nobody guesses them by chance; and long, so
+/// that nothing else contains them.
 const WORDS: [&str; 13] = [
     "うみほたる",
     "なみのりいた",
@@ -44,7 +47,7 @@ struct Life {
     token: String,
     name: String,
     notes: UnboundedReceiver<BotMessage>,
-    /// What was taken out of `notes`.
+    /// The messages taken from `notes`.
     read: Vec<BotMessage>,
     task: JoinHandle<Result<Ending, PlayError>>,
 }
@@ -278,7 +281,8 @@ fn nobody_heard_an_answer_early(turns: &[Value], journals: &[(String, Vec<BotMes
     for (player_id, notes) in journals {
         let (mut room, mut guessed) = (Value::Null, BTreeSet::new());
         for note in notes {
-            // Who says the right word knows it before the server says so: lines and rooms overtake each other.
+            // Who says the right word knows it before the server says so: lines and rooms overtake
+            // each other.
             if let BotMessage::Sent(said) = note {
                 guessed.extend(said["text"].as_str());
             }

@@ -82,7 +82,8 @@ async fn a_guess_and_a_tick_at_the_deadline_do_not_both_win() {
     let room = table.live().await.unwrap().room;
     let turn = room.turn().unwrap();
     assert!(!turn.phase.is_secret());
-    // The guess came in time or it did not; its points are in the turn and in the score, or in neither.
+    // The guess came in time or it did not; its points are in the turn and in the score, or in
+    // neither.
     let points: u32 = turn.solvers.iter().map(|solver| solver.points).sum();
     assert_eq!(room.player(player(1)).unwrap().score, points);
 }

@@ -1,4 +1,4 @@
-//! The game room on a real engine: who is told what, what is stored, and what is refused.
+//! The game room on a real engine: messages and their receivers, stored items, and refusals.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::game::{Language, SPECTATORS_MAX, Settings, VOTER_SEATED_MS};

@@ -1,5 +1,5 @@
-//! The article's way of reading a log backwards, a Scan over negative days and inverted ids, does not bring it backwards; and a day that is one partition is
-//! full where a day of several is not.
+//! The article's way of reading a log backwards, a Scan over negative days and inverted ids, does
+//! not bring it backwards; and a day that is one partition is full where a day of several is not.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
@@ -48,8 +48,9 @@ async fn a_scan_of_the_articles_table_does_not_bring_the_newest_first() {
         request.item("partition_key", AttributeValue::N(day.to_string())).send().await.unwrap();
     }
 
-    // As one segment of one. The engine walks segments by the hash of the partition key, as DynamoDB does; a Scan without segments it happens to
-    // answer in the order of the keys, which DynamoDB promises nobody and does not do.
+    // As one segment of one. The engine walks segments by the hash of the partition key, as
+    // DynamoDB does; a Scan without segments it happens to answer in the order of the keys, which
+    // DynamoDB promises nobody and does not do.
     let request = db.client.scan().table_name("article").segment(0).total_segments(1);
     let items = request.send().await.unwrap().items.unwrap();
     let scanned: Vec<_> = items
@@ -69,7 +70,8 @@ async fn a_scan_of_the_articles_table_does_not_bring_the_newest_first() {
     assert!(scanned.chunk_by(|(a, _), (b, _)| a == b).all(|day| day.len() == 2 && day.is_sorted()), "{scanned:?}");
 }
 
-/// Appends so many entries in one second that the test holds still, and gives how many were refused. Nothing is retried.
+/// Appends so many entries in one second that the test holds still, and gives how many were
+/// refused. Nothing is retried.
 async fn refused(shards: u8, entries: u32) -> usize {
     let db = Database::start().await.unwrap();
     db.engine().throttle_clock().hold();

@@ -1,4 +1,5 @@
-//! Random histories of a journal on a real engine, against a sorted vector: what a reader gets, whatever happens between its pages.
+//! Random histories of a journal on a real engine, against a sorted vector: what a reader gets,
+//! whatever happens between its pages.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -32,7 +33,8 @@ enum Step {
 }
 
 fn step(days: Range<i64>) -> impl Strategy<Value = Step> {
-    // Midnight and the last millisecond of a day more often than chance would have them; one millisecond for many.
+    // Midnight and the last millisecond of a day more often than chance would have them; one
+    // millisecond for many.
     let millisecond = prop_oneof![Just(0), Just(DAY_MS - 1), Just(DAY_MS / 2), 0..DAY_MS];
     prop_oneof![
         12 => (days.clone(), millisecond).prop_map(|(days_ago, millisecond)| Step::Append { days_ago, millisecond }),
@@ -92,7 +94,8 @@ impl History<'_> {
                 let before = self.after;
                 let page = reader.page(&self.stream, TimeRange::default(), limit, before, now()).await.unwrap();
                 let position = |at: JournalPosition| String::from(at).parse::<EntryId>().unwrap();
-                // All that lies between the old position and the new one, as the table is now, and nothing else.
+                // All that lies between the old position and the new one, as the table is now, and
+                // nothing else.
                 let is_in = |entry: &Entry| {
                     before.is_none_or(|before| entry.id < position(before))
                         && page.next.is_none_or(|next| entry.id >= position(next))

@@ -1,4 +1,5 @@
-//! The journal on the running stack: what the suite tells of itself, and what its clients write and read.
+//! The journal on the running stack: what the suite tells of itself, and what its clients write and
+//! read.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ async fn what_happens_in_the_suite_is_told_once_though_every_batch_comes_twice()
     games::play_samples(&stack.dynamodb(), Database::GAMES, now_ms).await.unwrap();
     kinds(&stack, "game-finished", 1).await;
 
-    // Whatever comes a second time has come when the next one of the same stream has.
+    // A duplicate has arrived by the time that the next entry of the same stream has.
     click(&stack, "cem", text("many")).await;
     let mut told = kinds(&stack, "record-quarantined", 2).await;
     told.sort();

@@ -1,4 +1,4 @@
-//! The journal against the engine: what is stored once, and what a reader gets of it.
+//! The journal against the engine: entries are stored once, and readers get them in order.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The live application moves from PostgreSQL to DynamoDB and back, while writers go on and are killed, and so is the tool.
+//! The live application moves from PostgreSQL to DynamoDB and back, while writers go on and are
+//! killed, and so is the tool.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -72,7 +73,7 @@ async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides
     all
 }
 
-/// The users that write: some whom the source has, and some who are new.
+/// The users that write: some of the source, and some new ones.
 async fn users(migration: &mut Migration) -> Vec<String> {
     let client = migration.postgres.client().await.unwrap();
     let known = r#"SELECT id FROM "user" WHERE "deletedAt" IS NULL AND length(id) = 32 AND email LIKE 'user%@example.com' ORDER BY id LIMIT 5"#;
@@ -86,7 +87,8 @@ async fn run_of(migration: &mut Migration) -> String {
     client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await.unwrap().get(0)
 }
 
-/// From nothing to a loaded table, with writers that have no idea, or know and are killed. Gives what they were told.
+/// From nothing to a loaded table, with writers that do not know of the migration, and writers that
+/// know and are killed. Returns their answers.
 async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracle {
     let early = sides_of(migration, "none", users.len()).await;
     let mut traffic = Traffic::start(seed, users, early, &Oracle::default());
@@ -120,7 +122,8 @@ async fn writers_and_the_tool_are_killed_all_the_way_and_nothing_is_lost_doubled
     println!("{oracle}, {kills} kills of the tool");
     assert!(kills > 5 && oracle.unanswered > 10 && oracle.reads > 20);
 
-    // What the killed have not told, the tool tells; then both sides say the same, and what was answered.
+    // The tool replicates the changes that killed writers did not. Then both sides agree with each
+    // other and with the answers.
     assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-cutover.json").unwrap();
     assert_eq!(
@@ -214,7 +217,8 @@ async fn from_a_load_that_died_on_its_way_there_is_a_way_back() {
     let mut random = fastrand::Rng::with_seed(17);
     let mut migration = Migration::new(17, 16).await.unwrap();
     let mut all = usize::MAX;
-    // Killed at its first write, while every other one is still to be tried again, it has written some of the items, if not each time.
+    // Killed at its first write, while every other one is still to be tried again, it has written
+    // some of the items, if not each time.
     let half = BTreeMap::from([("BatchExecuteStatement".to_owned(), Chance { probability: 0.5, ..Chance::default() })]);
     for attempt in 0..20 {
         std::fs::remove_dir_all(migration.folder.path().join("run")).ok();

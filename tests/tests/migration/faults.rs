@@ -108,7 +108,8 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
         [("PK".to_owned(), s(&keys[n].0)), ("SK".to_owned(), s(&keys[n].1))].into()
     };
 
-    // The application changes a log, replaces one by its own, and deletes one; and it has an item of its own.
+    // The application changes a log, replaces one by its own, and deletes one; and it has an item
+    // of its own.
     let update = client.update_item().table_name(Database::OKUSURI).set_key(Some(key(0)));
     let update = update.update_expression("SET HasBleeding = :yes, UpdatedAt = :now");
     let update = update.expression_attribute_values(":yes", AttributeValue::Bool(true));

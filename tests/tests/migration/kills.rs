@@ -1,4 +1,5 @@
-//! `okusuri-migrate` is killed at random moments, and begun again until it is done: the table is the one of a run that nobody disturbed.
+//! `okusuri-migrate` is killed at random moments, and begun again until it is done: the table is
+//! the one of a run that nobody disturbed.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -20,7 +21,7 @@ async fn begin(migration: &Migration, phase: &str, flags: &[&str], patience: Opt
         .unwrap();
     if let Some(patience) = patience {
         tokio::time::sleep(patience).await;
-        // SIGKILL; whoever is done already is not hurt.
+        // SIGKILL; a process that has ended is not affected.
         process.kill().unwrap();
     }
     let status = tokio::task::spawn_blocking(move || process.wait().unwrap()).await.unwrap();

@@ -1,4 +1,5 @@
-//! A run's folder, its database and its options belong together: what does not is refused, and nothing is touched.
+//! A run's folder, its database and its options belong together: a mismatch is refused, and nothing
+//! is changed.
 
 use okusuri_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::Migration;
@@ -17,7 +18,7 @@ async fn what_does_not_belong_together_is_refused_and_nothing_is_touched() {
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let items = migration.items().await.unwrap();
 
-    // What is loaded once more would bring back what has been deleted meanwhile.
+    // A second load would bring back rows that were deleted meanwhile.
     for (name, more) in [("export", &["--again"][..]), ("transform", &["--again"]), ("load", &["--into-existing"])] {
         let refused = migration.phase(name, more).await.unwrap_err();
         assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");

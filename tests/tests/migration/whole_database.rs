@@ -1,4 +1,5 @@
-//! A whole move from PostgreSQL with more than 100,000 awkward rows, looked at by an oracle that is written in SQL.
+//! A whole move from PostgreSQL with more than 100,000 awkward rows, looked at by an oracle that is
+//! written in SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,8 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
         assert_eq!(of_type(&items, kind).len(), sessions.len(), "{kind}");
     }
 
-    // Everybody is there, and found by an address that is theirs; of two with one address, by who proved it, and then by who came first.
+    // Every user is migrated and found by their address. Of two users with one address, the
+    // verified one has it, or else the earlier one.
     let live = texts(&client, "SELECT id, name FROM LIVE u").await;
     assert_eq!(of_type(&items, "user").len(), live.len());
     for user in &live {

@@ -1,4 +1,5 @@
-//! `okusuri-api` as its users meet it: days, medicines, doses, files, and what the health administration sees. One clock, the real engine.
+//! `okusuri-api` as its users meet it: days, medicines, doses, files, and what the health
+//! administration sees. One clock, the real engine.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ impl World {
         Self { db, okusuri }
     }
 
-    /// Sends a request, given as `METHOD /route/{with}/names?query` and the values of the names; answers with the status and the body.
+    /// Sends a request, given as `METHOD /route/{with}/names?query` and the values of the names;
+    /// answers with the status and the body.
     async fn send(&self, token: &str, route: &str, values: &[&str], content: (&str, &str)) -> (u16, Value) {
         let (route, query) = route.split_once('?').unwrap_or((route, ""));
         let names = route.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));

@@ -1,4 +1,5 @@
-//! Okusuri on the running stack: a user comes in with a code by mail, lives there, and goes with everything.
+//! Okusuri on the running stack: a user comes in with a code by mail, lives there, and goes with
+//! everything.
 
 use std::collections::BTreeSet;
 
@@ -188,7 +189,8 @@ async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() 
     assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
     let mail = &stack.mails(email).await.unwrap()[0];
     assert!(mail["subject"].as_str().unwrap().contains("おくすり") && mail["html"].is_string(), "{mail}");
-    // Within the minute the answer is the same, as late as the first one, and no other code is sent: a stranger does not learn that one is under way.
+    // Within the minute the answer is the same, as late as the first one, and no other code is
+    // sent: a stranger does not learn that one is under way.
     let first = ann.post("/okusuri/api/sign-in/email", &json!({ "email": "carol@example.com" })).await.unwrap();
     let begun = std::time::Instant::now();
     let again = ann.post("/okusuri/api/sign-in/email", &send).await.unwrap();

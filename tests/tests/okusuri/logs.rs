@@ -1,4 +1,5 @@
-//! Logs against the engine: whatever is written, edited and deleted, by one or by several at once, the summary is what the stored logs say.
+//! Logs against the engine: after any writes, edits and deletions, also concurrent ones, the
+//! summary matches the stored logs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +113,7 @@ async fn several_writers_at_once_leave_the_summary_of_the_logs_as_stored() {
     }
 }
 
-/// Counts what is sent.
+/// Counts the requests.
 #[derive(Debug, Default, Clone)]
 struct Requests(Arc<AtomicUsize>);
 
@@ -205,7 +206,7 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
         let noted: Vec<_> = calendar.logs.iter().map(|log| (log.date, log.has_bleeding, log.is_taken)).collect();
         (states.join(" "), noted)
     };
-    // The first thing that somebody writes down, and what comes after the newest day that counts.
+    // The first log of a user, and a log after the newest day.
     let (written, summary) = logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
     assert!(matches!(written, LogWriteOutcome::New(_)) && summary.is_none());
     assert_eq!(shown().await, ("none none none none none none none".to_owned(), vec![(ago(2), true, false)]));

@@ -17,7 +17,7 @@ use tidemark_tests::browser::{Browser, Page};
 use tidemark_tests::oidc::OidcProvider;
 use tidemark_tests::{Database, Stack};
 
-/// Where people find the page of these stacks. Nobody serves it: the tests ask the stack itself for what comes behind it.
+/// The public address of the page. Nothing serves it: the tests send its paths to the stack itself.
 const PUBLIC: &str = "http://okusuri.example";
 
 const CALLBACK: &str = "/okusuri/api/sign-in/oauth/example/callback";
@@ -32,7 +32,7 @@ async fn stack_with(issuer: &str, secret: Option<&str>) -> Stack {
     Stack::with(&flags).await.unwrap()
 }
 
-/// What comes behind the page's origin.
+/// The path after the page's origin.
 fn path(url: &str) -> &str {
     url.strip_prefix(PUBLIC).unwrap_or_else(|| panic!("{url} is not ours"))
 }
@@ -92,12 +92,12 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     let refused = sign_in(&provider, &mut other, FROM, "bob").await;
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=account-not-linked");
     assert_eq!(other.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
-    // Who is signed in may link it, and then comes in by it.
+    // A signed-in user may link it, and can then sign in with it.
     let linked = sign_in(&provider, &mut bob, &format!("{FROM}?link=1"), "bob").await;
     assert_eq!(linked.location, "http://okusuri.example/okusuri/");
     sign_in(&provider, &mut other, FROM, "bob").await;
     assert_eq!(other.get("/okusuri/api/me").await.unwrap().json()["id"], bobs["id"]);
-    // What is ann's is not bob's.
+    // Ann's data is not Bob's.
     let taken = sign_in(&provider, &mut bob.clone().without_provider(), &format!("{FROM}?link=1"), "ann").await;
     assert_eq!(taken.location, "http://okusuri.example/okusuri/#error=account-taken");
     let mut nobody = browser();
@@ -108,7 +108,7 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     let refused = bob.get(&elsewhere).await.unwrap();
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=not-signed-in");
 
-    // Bob has his address, so the login may go; who has nothing else keeps it.
+    // Bob has an address, so the login may be unlinked. A user's only login cannot be.
     assert_eq!(bob.delete("/okusuri/api/me/accounts/example").await.unwrap().status.as_u16(), 204);
     assert_eq!(bob.delete("/okusuri/api/me/accounts/example").await.unwrap().problem().1, "account-not-found");
     let mut eve = browser();
@@ -158,7 +158,7 @@ async fn an_attempt_is_its_browsers_and_ends_once() {
 
     let before = eve.clone();
     assert_eq!(eve.get(path(&back)).await.unwrap().location, "http://okusuri.example/okusuri/");
-    // The same once more, by somebody who has kept everything.
+    // The same request again, by a client that kept all values.
     let mut replayed = before;
     assert_eq!(replayed.get(path(&back)).await.unwrap().location, EXPIRED);
     assert_eq!(replayed.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
@@ -317,7 +317,8 @@ async fn a_forged_answer_lets_nobody_in() {
     let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).send().await.unwrap();
     assert_eq!(scan.items().len(), 0, "nothing is left of any of them");
 
-    // And the honest answer, of the same liar, is taken: it is the forgery that was refused each time.
+    // And the honest answer, of the same liar, is taken: it is the forgery that was refused each
+    // time.
     let mut browser = Browser::new(stack.url()).unwrap();
     let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
     let departed = query(&departure.location);

@@ -1,4 +1,5 @@
-//! `okusuri-api`: when a user is reminded, and on which browsers, with a push service that opens what it gets.
+//! `okusuri-api`: the reminder settings and push subscriptions, with a push service that decrypts
+//! its messages.
 
 use futures::future::join_all;
 use jiff::Timestamp;

@@ -129,7 +129,8 @@ async fn an_activity_that_was_cut_short_is_completed_when_it_is_told_again() {
     delete.key("PK", products["PK"].clone()).key("SK", products["SK"].clone()).send().await.unwrap();
     assert_eq!(of_product(&store, day, Direction::Asc, 9).await, []);
 
-    // Told again after the number of suffixes grew, it comes to lie where the first attempt meant it to.
+    // Told again after the number of suffixes grew, it comes to lie where the first attempt meant
+    // it to.
     assert_eq!(activities(&db, 37).record(&told).await.unwrap(), RecordOutcome::Known);
     assert_eq!(of_product(&store, day, Direction::Asc, 9).await, [told]);
     assert_eq!(count(&db).await, 2);
@@ -271,7 +272,7 @@ async fn a_products_activities_are_those_of_a_vector_across_midnight_and_growing
             }
         }
     }
-    // A page of a reader who does not know yet that the number will grow goes on with one who does.
+    // A page of a reader with the smaller number continues with a reader that knows the larger one.
     let whole = range(Some("2024-02-28"), Some("2024-03-08"));
     let (product, whole) = (ProductId::new("p-1").unwrap(), ActivityRange::new(whole).unwrap());
     let first = store.of_product(&product, whole, Direction::Desc, 12, None).await.unwrap();

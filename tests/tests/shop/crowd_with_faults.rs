@@ -1,4 +1,5 @@
-//! A crowd at one product, over HTTP, through the running stack, while its functions die and its table fails. Afterwards the books are looked at.
+//! A crowd at one product, over HTTP, through the running stack, while its functions die and its
+//! table fails. Afterwards the books are looked at.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const WRITERS: usize = 64;
 /// How often a writer asks for one thing before the test gives up.
 const TRIES_MAX: u32 = 400;
 
-/// A change and what was said to it last.
+/// A change and its last answer.
 #[derive(Debug)]
 struct Asked {
     path: String,
@@ -38,7 +39,7 @@ async fn ask(stack: &Stack, path: &str, key: &str, body: Value) -> Asked {
     panic!("{path} {key} is never settled");
 }
 
-/// What one of the crowd does.
+/// The actions of one writer.
 async fn write(stack: &Stack, writer: usize) -> Vec<Asked> {
     let mut asked = Vec::new();
     let moved =

@@ -1,4 +1,5 @@
-//! A client of the original design beside the suite: its writer, its rows, and its queries, as the document spells them.
+//! A client of the original design beside the suite: its writer, its rows, and its queries, as the
+//! document spells them.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::shop::{Amount, Currency, IdempotencyKey, Money, ProductForm, ProductId, StockCount, StockMovement};
@@ -211,7 +212,8 @@ async fn cents(db: &Database, condition: &str, values: &[(&str, &str)]) -> Vec<i
 async fn the_designs_own_queries_find_what_they_ask_for() {
     let db = with_cups(0).await;
     let prices = Prices::new(&db.table(Database::SHOP));
-    // The first nanosecond of a day, as every import by day has it; within a day; within its last second; the next day's first.
+    // The first nanosecond of a day, as every import by day has it; within a day; within its last
+    // second; the next day's first.
     let times = [
         ("2024-01-15T00:00:00Z", 1),
         ("2024-01-15T10:30:00.25Z", 2),

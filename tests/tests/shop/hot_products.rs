@@ -1,4 +1,5 @@
-//! What happens when a product is hotter than one partition can take, and what days and suffixes do about it.
+//! What happens when a product is hotter than one partition can take, and what days and suffixes do
+//! about it.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use domain::shop::{Action, Activity, ProductId};
@@ -11,7 +12,8 @@ use tidemark_tests::Database;
 /// What a product receives in one second.
 const OFFERED: u32 = 5_000;
 
-/// Tells as many activities with one product in a second, and gives the refusals. Nothing is retried: what is throttled once is throttled.
+/// Records this many activities with one product in a second, and returns the number of refusals.
+/// Throttled requests are not retried.
 async fn offer(suffixes: u8) -> Vec<StoreError> {
     let db = Database::start().await.unwrap();
     // A clock that stands still: each partition has one second's units to give.

@@ -1,4 +1,5 @@
-//! The shop's access patterns against a real engine: products, prices, and every way of comparing a sort key.
+//! The shop's access patterns against a real engine: products, prices, and every way of comparing a
+//! sort key.
 
 use domain::ShortText;
 use domain::shop::{Amount, Currency, IdempotencyKey, Money, Product, ProductForm, ProductId, ProductRefusal, RowId};
@@ -180,7 +181,8 @@ async fn prices_chain_when_many_change_them_at_once() {
     assert_eq!(product.lowest.amount, euro(100).amount);
 }
 
-/// Moments around which ranges begin and end: nanoseconds apart, and across midnight, a month and a year.
+/// Moments around which ranges begin and end: nanoseconds apart, and across midnight, a month and a
+/// year.
 const TIMES: [&str; 12] = [
     "2024-01-31T23:59:59.999999999Z",
     "2024-02-01T00:00:00.000000000Z",
@@ -196,13 +198,15 @@ const TIMES: [&str; 12] = [
     "2025-01-01T00:00:00.000000001Z",
 ];
 
-/// A history of a price at each of [`TIMES`], after the first one, in a partition that has other rows as well.
+/// A history of a price at each of [`TIMES`], after the first one, in a partition that has other
+/// rows as well.
 async fn history(db: &Database) -> (Prices, Vec<PriceEntry>) {
     let (_, prices) = shop(db).await;
     for (n, time) in (0..).zip(TIMES) {
         entry(prices.change(&request(&format!("key-{n}"), 100 + n, time)).await.unwrap());
     }
-    // Rows of other kinds, before and behind: a reservation, and a movement of stock of every moment.
+    // Rows of other kinds, before and behind: a reservation, and a movement of stock of every
+    // moment.
     for sort in ["INVLOG#2024-02-29T00:00:00Z#000000000#x", "ORDER#OUT#7", "RESERVATION#7"] {
         let item = [("PK", "PRODUCT#p-1"), ("SK", sort)]
             .map(|(name, value)| (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value.to_owned())));
@@ -213,7 +217,8 @@ async fn history(db: &Database) -> (Prices, Vec<PriceEntry>) {
     (prices, all.items)
 }
 
-/// The rows of a slice in both directions and in pages of several sizes are those that `expected` picks.
+/// The rows of a slice in both directions and in pages of several sizes are those that `expected`
+/// picks.
 async fn check(prices: &Prices, all: &[PriceEntry], slice: LedgerQuery, expected: impl Fn(&RowId) -> bool) {
     for direction in [Asc, Desc] {
         let mut wanted: Vec<_> = all.iter().filter(|entry| expected(&entry.change.row)).cloned().collect();
@@ -294,7 +299,8 @@ async fn the_lowest_of_thirty_days_counts_what_was_in_effect_when_they_began() {
     let summary = async |at: Option<&str>, now| {
         prices.summary(current(&products).await, at.map(moment), moment(now)).await.unwrap()
     };
-    // The window begins on 19 January, a day before 500 was given up; a day later it does not count any more.
+    // The window begins on 19 January, a day before 500 was given up; a day later it does not count
+    // any more.
     let with = summary(None, "2024-02-18T23:59:59.999999999Z").await;
     assert_eq!(with.lowest.amount, euro(500).amount);
     let without = summary(None, "2024-02-19T00:00:00Z").await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tidemark_tests::shop::Shop;
 use tidemark_tests::{Answer, Database, STAFF_TOKEN, Stack};
 
-/// How long the stream and TTL may take: what has expired is deleted once a minute.
+/// How long the stream and TTL may take: expired items are deleted once a minute.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A stack with a cup of which there are so many; 3 of them are few.
@@ -34,7 +34,8 @@ async fn move_goods(stack: &Stack, change_type: &str, quantity: i64, key: &str) 
     answer.json()["newStock"].as_u64().unwrap()
 }
 
-/// How often each sentence is in the suite's journal: movements in a stream for staff, all else in one that anybody may read.
+/// How often each sentence is in the suite's journal: movements in a stream for staff, all else in
+/// one that anybody may read.
 async fn told(stack: &Stack) -> BTreeMap<String, usize> {
     assert_eq!(stack.get("/journal/stock").await.unwrap().status, 401);
     let public = stack.get("/journal/suite?limit=100").await.unwrap().json();
@@ -55,7 +56,8 @@ async fn wait_until_told(stack: &Stack, sentence: &str) -> BTreeMap<String, usiz
     loop {
         let known = told(stack).await;
         if known.contains_key(sentence) {
-            // The partitions of a day are read one beside the other: one may have been read before what came before the sentence was there.
+            // The partitions of a day are read concurrently. One may have been read before an entry
+            // that is older than this one was written.
             return told(stack).await;
         }
         assert!(start.elapsed() < PATIENCE, "{sentence:?} is never told: {known:?}");
@@ -72,7 +74,8 @@ async fn a_stock_that_runs_low_is_announced_once_although_every_batch_comes_twic
         assert_eq!(move_goods(&stack, "OUT", 1, &format!("out-{n}")).await, stock);
     }
     wait_until_told(&stack, "cup is out of stock.").await;
-    // A batch is delivered twice before the next one is: what is told of this one comes after all of the others.
+    // A batch is delivered twice before the next one, so the entries of this one come after all
+    // others.
     move_goods(&stack, "IN", 9, "in").await;
     let told = wait_until_told(&stack, "Stock of cup: 9 came in, 9 now.").await;
     assert_eq!(told["cup runs low: 3 left, and the threshold is 3."], 1);

@@ -1,4 +1,5 @@
-//! The watcher against a real engine and its stream: what it tells, and how often, and whose goods it gives back.
+//! The watcher against a real engine and its stream: its journal entries, once each, and the goods
+//! it releases.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! How many activities a second one product takes before DynamoDB throttles it, and what it costs to read them merged, by the number of suffixes.
+//! The activities a second that one product takes before DynamoDB throttles it, and the cost of
+//! reading them merged, by the number of suffixes.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ const ACTIVITIES_MAX: u32 = 12_000;
 /// On the day that is read.
 const STORED: u32 = 2_000;
 
-/// The page that a client gets who does not say how large.
+/// The default page size.
 const PAGE: u16 = 25;
 
 /// Activities of a second, and what a page costs.
@@ -87,7 +88,8 @@ fn activity(n: u32) -> Result<Activity> {
     })
 }
 
-/// The throttle's clock stands still, so what is let through is what one second gives, on a machine of any speed.
+/// The throttle's clock is stopped, so exactly one second's capacity is admitted, on a machine of
+/// any speed.
 async fn in_a_second(suffixes: u8) -> Result<f64> {
     let engine = Engine::start(Options::default()).await?;
     let client = stack::client(&engine);

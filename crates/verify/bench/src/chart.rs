@@ -1,5 +1,5 @@
-//! The picture of the table: a panel of bars for each row that asks for one, on a card of its own colours, so that it reads well
-//! on a light page and on a dark one.
+//! The picture of the table: a panel of bars for each row that asks for one, on a card of its own
+//! colours, so that it reads well on a light page and on a dark one.
 
 use std::fmt::Write;
 

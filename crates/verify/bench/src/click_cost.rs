@@ -1,4 +1,5 @@
-//! What a click costs on DynamoDB: units and requests of the real aggregator, and of what is usually written instead.
+//! The cost of a click on DynamoDB: units and requests of the real aggregator, and of the usual
+//! handlers.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -86,7 +87,7 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
             None => writes,
         });
         rows.push(row("requests", "", |consumed| consumed.requests));
-        // The others read nothing, and do not know who is new.
+        // The others read nothing, and cannot count unique users.
         rows.push(Row::count(SECTION, format!("{}: reads", shape.what), "RRU", own.read_units));
         let what = format!("{}, buffered: writes", shape.what);
         rows.push(Row::count(SECTION, what, "WRU", buffered.write_units).beside(Better::Lower, SUMS, own.write_units));
@@ -102,7 +103,7 @@ const HANDLER: &str = "usual handler";
 const IDEMPOTENCY: &str = "idempotency layer";
 const SUMS: &str = "added to the statistics";
 
-/// What one click of the batch consumes, on a cold instance; and what merging consumes afterwards, in all.
+/// The units of one click of the batch on a cold instance, and the units of the merge afterwards.
 async fn consumed(
     implementation: Implementation,
     layout: StatLayout,

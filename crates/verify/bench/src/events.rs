@@ -9,7 +9,8 @@ pub(crate) const DAY: &str = "2025-10-02";
 pub(crate) const STREAM: &str =
     "arn:aws:dynamodb:us-east-1:000000000000:table/qit-db-local/stream/2025-10-01T00:00:00.000";
 
-/// A batch of one shard of a stream: one record for each of `users`, in order, numbered from `first` on.
+/// A batch of one shard of a stream: one record for each of `users`, in order, numbered from
+/// `first` on.
 pub(crate) fn batch(stream: &str, shard: &str, first: u64, users: impl IntoIterator<Item = String>) -> String {
     let records: Vec<Value> = (first..).zip(users).map(|(number, user)| record(stream, number, &user)).collect();
     json!({

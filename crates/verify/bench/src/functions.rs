@@ -17,7 +17,8 @@ const SECTION: &str = "Each function beside the same on Node.js with the SDK v3"
 
 const FUNCTIONS: [&str; 3] = ["click-writer", "stats-aggregator", "stats-reader"];
 
-/// Records of each batch that the aggregator gets, and their users. After the first batch nobody is new.
+/// Records of each batch that the aggregator gets, and their users. After the first batch nobody is
+/// new.
 const RECORDS: usize = 100;
 const USERS: usize = 50;
 
@@ -203,7 +204,8 @@ fn memory_mib(binary: &Path) -> Option<f64> {
     None
 }
 
-/// The template with the stream's mapping switched off: what a writer stores is not to wake an aggregator up meanwhile.
+/// The template with the stream's mapping switched off: what a writer stores is not to wake an
+/// aggregator up meanwhile.
 fn without_mapping(work: &Path) -> Result<PathBuf> {
     const SETTING: &str = "            BatchSize: 1000\n";
     let template = std::fs::read_to_string(repository().join("template.yaml"))?;

@@ -1,4 +1,5 @@
-//! What a game costs on AWS: messages, units, money; beside the layout that rewrites the drawing in the room's item.
+//! What a game costs on AWS: messages, units, money; beside the layout that rewrites the drawing in
+//! the room's item.
 
 use scale::price;
 use store::game::CHAT_LINES_MAX;
@@ -16,7 +17,7 @@ const SEED: &str = "drawing in the room";
 
 const ROUNDS: u16 = 10;
 
-/// What is aimed at, for a whole game.
+/// The targets for a whole game.
 const MESSAGES_MAX: f64 = 240_000.0;
 const WRITE_UNITS_MAX: f64 = 15_000.0;
 const DOLLARS_MAX: f64 = 0.30;
@@ -24,7 +25,8 @@ const DOLLARS_MAX: f64 = 0.30;
 /// Memory of `ws-message` and `game-archiver` in the template.
 const MEMORY_GB: f64 = 0.5;
 
-/// How long an invocation is billed: one read and ten posts, or a batch of the stream. Assumed, generously; nothing here can measure it.
+/// How long an invocation is billed: one read and ten posts, or a batch of the stream. Assumed,
+/// generously; nothing here can measure it.
 const MESSAGE_S: f64 = 0.030;
 const BATCH_S: f64 = 0.100;
 
@@ -33,7 +35,8 @@ impl GamePhases {
     fn whole(&self) -> GameUsage {
         let times = f64::from(ROUNDS) / f64::from(self.rounds);
         let whole = self.opening.plus(1.0, &self.turns.plus(times - 1.0, &self.turns).plus(1.0, &self.closing));
-        // What was played stays below the lines that a game keeps; each one beyond is deleted, for a unit.
+        // The game has fewer chat lines than are kept. Each further line would be deleted, for one
+        // unit.
         let deleted =
             (whole.lines - CHAT_LINES_MAX as f64).max(0.0) - (self.turns.lines - CHAT_LINES_MAX as f64).max(0.0);
         GameUsage { write_units: whole.write_units + deleted, ..whole }
@@ -106,8 +109,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_game_stays_within_its_messages_its_write_units_and_its_money() {
-        // One round of ten, and the rest reckoned: a whole game takes minutes in a debug build. What that leaves out is that the
-        // archiver reads more of the chat the longer it is.
+        // One round of ten, and the rest reckoned: a whole game takes minutes in a debug build.
+        // What that leaves out is that the archiver reads more of the chat the longer it is.
         let game = play(1, Skill::Friends).await.expect("a game").whole();
         assert_eq!(game.turns, 100.0);
         assert!(game.messages() <= MESSAGES_MAX, "{} messages of {game:?}", game.messages());

@@ -3,7 +3,8 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// From the first change to the batch that carries it, as in the page (`web/src/game/board/outgoing.ts`).
+/// From the first change to the batch that carries it, as in the page
+/// (`web/src/game/board/outgoing.ts`).
 pub(crate) const BATCH_AFTER_MS: u64 = 175;
 
 /// From the first batch to the chunk that carries it; the page's too.

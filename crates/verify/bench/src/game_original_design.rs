@@ -1,5 +1,5 @@
-//! The layout that the game's first design had: drawing and awards inside the room's item, which is written anew at each stroke.
-//! Counted by the sizes of the items, as DynamoDB bills them.
+//! The layout that the game's first design had: drawing and awards inside the room's item, which is
+//! written anew at each stroke. Counted by the sizes of the items, as DynamoDB bills them.
 
 use std::io::Write;
 
@@ -13,8 +13,9 @@ use crate::game_drawing::Hand;
 
 const PLAYERS: usize = 10;
 
-/// Write units of a game's strokes alone, when each of so many batches, in turns of the same length, rewrites the room. That is less
-/// than such a game would take: guesses, chat and history come on top.
+/// Write units of a game's strokes alone, when each of so many batches, in turns of the same
+/// length, rewrites the room. That is less than such a game would take: guesses, chat and history
+/// come on top.
 pub(crate) fn write_units(hand: &Hand, draws: f64, turns: f64) -> f64 {
     let per_turn = (draws / turns).round() as usize;
     let drawings: Vec<String> = (1..=per_turn.min(hand.batches.len())).map(|count| drawing(hand, count)).collect();

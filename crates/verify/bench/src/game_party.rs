@@ -1,4 +1,5 @@
-//! Parties at the sockets of a running stack: one draws, nine watch. Beside it the least that could relay a stroke.
+//! Parties at the sockets of a running stack: one draws, nine watch. Beside it the least that could
+//! relay a stroke.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,8 @@ const WATCHERS: usize = 9;
 /// How long anything may take before a run fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a batch may take before it counts as lost: longer than the two seconds after which a function gives a post up.
+/// How long a batch may take before it counts as lost: longer than the two seconds after which a
+/// function gives a post up.
 const BATCH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// As many messages as may wait for one of the bare relay's connections.
@@ -199,8 +201,9 @@ async fn bare_relay() -> Result<String> {
     Ok(url)
 }
 
-/// Lets a party draw so many batches, one each `interval`, and gives how long each took until all nine had it, milliseconds. Timed from
-/// when the batch was due: one that is held up by the one before is late as well.
+/// Lets a party draw so many batches, one each `interval`, and gives how long each took until all
+/// nine had it, milliseconds. Timed from when the batch was due: one that is held up by the one
+/// before is late as well.
 pub(crate) async fn draws(party: &mut Party, count: u32, interval: Duration) -> Result<Vec<f64>> {
     let begin = Instant::now();
     let mut latencies_ms = Vec::new();

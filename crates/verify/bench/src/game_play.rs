@@ -1,5 +1,6 @@
-//! A whole game, played: the real game room, store and archiver on a real engine, over sockets in memory, at a time that passes
-//! when told. It is decided by a seed, so it comes out the same each time.
+//! A whole game, played: the real game room, store and archiver on a real engine, over sockets in
+//! memory, at a time that passes when told. It is decided by a seed, so it comes out the same each
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,8 @@ use crate::wire::{self, Meter};
 
 pub(crate) const PLAYERS: u8 = 10;
 
-/// 2100-01-01T00:00:00Z: the engine sweeps what has expired by its own clock, and nothing of the game may have.
+/// 2100-01-01T00:00:00Z. The engine deletes expired items by its own clock, and no item of the game
+/// may expire.
 const BEGIN_MS: u64 = 4_102_444_800_000;
 
 /// What a message is billed by.
@@ -81,7 +83,7 @@ pub(crate) struct GameUsage {
     pub(crate) minutes: f64,
 }
 
-/// Counts what is posted.
+/// Counts the posted messages.
 #[derive(Debug, Clone, Default)]
 struct CountingSockets(Arc<Counts>);
 
@@ -242,7 +244,7 @@ impl GameTable {
         Ok(table)
     }
 
-    /// What was consumed since the last call.
+    /// The units consumed since the last call.
     fn take(&mut self) -> GameUsage {
         let consumed = self.meter.take();
         let Counts { messages, bytes } = &*self.posted.0;
@@ -293,7 +295,8 @@ impl GameTable {
         Ok(())
     }
 
-    /// What the first in the room's order does when time is to bring something; the others then have a newer room before it is their turn.
+    /// What the first in the room's order does when time is to bring something; the others then
+    /// have a newer room before it is their turn.
     async fn tick(&mut self, live: &Live) -> Result<()> {
         self.pass_to(live.room.next_at_ms().context("the time stands")?).await?;
         self.send(0, json!({"action": "tick", "version": live.room.version})).await
@@ -347,7 +350,7 @@ impl GameTable {
                 }
             }
         }
-        // What is not saved yet, and a look whether all of it is.
+        // Saves the rest, and checks that everything is saved.
         self.pass_to(self.now_ms + 50).await?;
         if saved < drawn {
             self.save(drawer, &turn_id, &mut chunk, saved..drawn).await?;

@@ -1,4 +1,5 @@
-//! Strokes through the local stack: how soon a batch is on nine other screens, and how many games the machine carries.
+//! Strokes through the local stack: how soon a batch is on nine other screens, and how many games
+//! the machine carries.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +75,8 @@ pub(crate) async fn crowd_rows(folders: &Folders, effort: Effort) -> Result<Vec<
         let new = (parties.len()..games).map(|_| Party::in_game(&running));
         let new: Vec<Party> = stream::iter(new).buffer_unordered(AT_ONCE).try_collect().await?;
         parties.extend(new);
-        // Posts that time out are not sent again, so a batch that gets lost is a crowd that is too large.
+        // Posts that time out are not sent again, so a batch that gets lost is a crowd that is too
+        // large.
         let latency_ms = crowd(&mut parties[..games], effort.crowd_draws).await.unwrap_or_else(|error| {
             eprintln!("{games} games at a time: {error:#}");
             f64::INFINITY
@@ -85,7 +87,8 @@ pub(crate) async fn crowd_rows(folders: &Folders, effort: Effort) -> Result<Vec<
         } else {
             too_many = games;
         }
-        // Doubled while that is well, then halved between the last that was and the first that was not.
+        // Doubled while that is well, then halved between the last that was and the first that was
+        // not.
         let is_open = too_many > effort.games_max;
         games = if is_open { (carried * 2).min(effort.games_max) } else { carried.midpoint(too_many) };
     }

@@ -36,7 +36,7 @@ impl Stream {
         Ok(Self { client, arn, filters, iterator: first.shard_iterator.context("no iterator")? })
     }
 
-    /// What has come since the last time.
+    /// The records since the last call.
     pub(crate) async fn news(&mut self) -> Result<Vec<Value>> {
         let page = self.client.get_records().shard_iterator(&self.iterator).send().await?;
         self.iterator = page.next_shard_iterator.clone().context("the shard has ended")?;

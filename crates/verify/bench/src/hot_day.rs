@@ -1,4 +1,5 @@
-//! How many clicks a second one day takes before DynamoDB throttles it, by the number of date shards.
+//! How many clicks a second one day takes before DynamoDB throttles it, by the number of date
+//! shards.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use domain::UserId;
@@ -34,7 +35,8 @@ pub(crate) async fn rows() -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The throttle's clock stands still, so what is let through is what one second gives, on a machine of any speed.
+/// The throttle's clock is stopped, so exactly one second's capacity is admitted, on a machine of
+/// any speed.
 async fn clicks_in_a_second(shards: u8) -> anyhow::Result<f64> {
     let engine = Engine::start(Options::default()).await?;
     let client = stack::client(&engine);

@@ -1,4 +1,4 @@
-//! What it costs to read the newest entries of a journal, by how long its history is.
+//! The cost of reading the newest entries of a journal, by the length of its history.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const DAYS: [u32; 3] = [1, 10, 100];
 /// Entries of a day. The newest day has only begun: it has a tenth of them.
 const OF_A_DAY: u32 = 200;
 
-/// The page that a client gets who does not say how large.
+/// The default page size.
 const PAGE: u16 = 50;
 
 /// Requests and units of a page.

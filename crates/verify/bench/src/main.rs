@@ -1,5 +1,5 @@
-//! `bench`: what Tidemark costs, each figure beside what it is compared with, measured in the same run. `make bench` builds
-//! what it needs and runs it; docs/benchmarks.md says how each figure is obtained.
+//! `bench`: the cost and speed of Tidemark, each figure beside its comparison from the same run.
+//! `make bench` builds the parts and runs it; docs/benchmarks.md says how each figure is obtained.
 
 mod activities;
 mod chart;

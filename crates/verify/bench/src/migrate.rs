@@ -28,7 +28,8 @@ const LOGS_OF_A_USER: u32 = 365;
 /// Requests at a time, on both sides.
 const PARALLEL: usize = 8;
 
-/// [The most items of a batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
+/// [The most items of a
+/// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
 const BATCH: usize = 25;
 
 /// Items a second of the load, and of plain `BatchWriteItem`s of the same items; and of the check.

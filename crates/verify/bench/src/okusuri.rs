@@ -1,4 +1,5 @@
-//! What Okusuri's questions cost to answer, beside the layout of five indexes that it comes from: the same data, the same engine.
+//! What Okusuri's questions cost to answer, beside the layout of five indexes that it comes from:
+//! the same data, the same engine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ const SECTION: &str = "Okusuri: reads, by how many days are logged";
 /// How many days are logged: a month, a year, ten years.
 const DAYS: [u32; 3] = [30, 365, 3_650];
 
-/// What it comes from.
+/// The source.
 const FIVE_INDEXES: &str = "five indexes";
 
 const TOKEN: &str = "a-token-of-256-random-bits-in-base64url-000";
@@ -165,7 +166,8 @@ impl Own {
     }
 }
 
-/// The table of five indexes with everything projected, and items with a map `Data`, and a meter in front of it.
+/// The table of five indexes with everything projected, and items with a map `Data`, and a meter in
+/// front of it.
 struct Other {
     engine: Engine,
     meter: Arc<Meter>,
@@ -228,8 +230,9 @@ impl Other {
         Ok(Self { engine, meter, client })
     }
 
-    /// Its streak, and its list of logs: all items of the user through an index, and what is no log thrown away. The filter itself is one
-    /// that DynamoDB refuses, on a key; it would change nothing about what is read.
+    /// The streak and the list of logs of the original design: it reads all items of the user
+    /// through an index, and drops those that are not logs. DynamoDB refuses the design's filter,
+    /// because it is on a key; it would not change the units read.
     async fn everything_of_the_user(&self, days: u32) -> Result<Consumed> {
         let (mut logs, mut from) = (0, None);
         loop {

@@ -1,4 +1,4 @@
-//! What was measured: rows of figures, each beside what it is compared with.
+//! The report: rows of figures, each beside its comparison.
 
 use std::fmt;
 
@@ -10,18 +10,19 @@ use serde::Serialize;
 pub(crate) struct Row {
     /// The heading that it stands under.
     pub(crate) section: &'static str,
-    /// What was measured.
+    /// The name of the measurement.
     pub(crate) what: String,
     /// Of the figures.
     pub(crate) unit: &'static str,
     /// Tidemark's, the median of its runs.
     pub(crate) value: f64,
-    /// What it is compared with, measured in the same run.
+    /// The comparison, measured in the same run.
     pub(crate) against: Vec<Against>,
-    /// What was aimed at.
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) aim: Option<Aim>,
-    /// How many measurements stand behind the figure; 1 for a count that comes out the same each time.
+    /// How many measurements stand behind the figure; 1 for a count that comes out the same each
+    /// time.
     pub(crate) runs: usize,
     /// Its place in the picture, if it has one.
     #[serde(skip)]
@@ -31,7 +32,7 @@ pub(crate) struct Row {
 /// What a row is called in the picture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Panel {
-    /// What is shown, with its unit.
+    /// The value, with its unit.
     pub(crate) heading: &'static str,
     /// Whose figure the row's own is.
     pub(crate) own: &'static str,
@@ -45,7 +46,8 @@ pub(crate) struct Against {
     pub(crate) name: &'static str,
     /// The median of its runs.
     pub(crate) value: f64,
-    /// How many times better Tidemark is: the median over the pairs of runs, not the ratio of the medians.
+    /// How many times better Tidemark is: the median over the pairs of runs, not the ratio of the
+    /// medians.
     pub(crate) times: f64,
 }
 

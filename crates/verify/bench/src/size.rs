@@ -1,4 +1,4 @@
-//! What is uploaded for each function.
+//! The size of the upload of each function.
 
 use std::path::Path;
 

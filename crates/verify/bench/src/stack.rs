@@ -77,7 +77,7 @@ pub(crate) async fn start(template: &Path, functions: &Path) -> Result<RunningSt
     Ok(RunningStack::start(&options).await?)
 }
 
-/// What one stack did in one round.
+/// The results of one stack in one round.
 #[derive(Debug, Default)]
 struct Measured {
     clicks_per_s: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What it costs to refuse goods to somebody, by the number of reservations that a product has had.
+//! The cost of refusing a reservation, by the number of reservations that the product has had.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
     ])
 }
 
-/// What one refusal consumes of a product on which so many reservations were made and released.
+/// The units of one refusal, after this many reservations of the product were made and released.
 async fn of_a_refusal(settled: u32) -> Result<Consumed> {
     let engine = Engine::start(Options::default()).await?;
     let (client, table) = (stack::client(&engine), stack::table("ShopTable")?);

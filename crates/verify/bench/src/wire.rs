@@ -15,7 +15,8 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
-/// What answers a request: the operation (`PutItem`) and its JSON go in, the reply's JSON comes out.
+/// What answers a request: the operation (`PutItem`) and its JSON go in, the reply's JSON comes
+/// out.
 pub(crate) trait Answer: Send + Sync + 'static {
     fn answer(&self, operation: &str, body: &[u8]) -> Reply;
 }
@@ -92,7 +93,7 @@ impl Meter {
         Self { engine, http: reqwest::Client::new(), consumed: Arc::default() }
     }
 
-    /// What was consumed since the last call.
+    /// The units consumed since the last call.
     pub(crate) fn take(&self) -> Consumed {
         std::mem::take(&mut *self.consumed.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,5 @@
-//! What one client, at one address and without an account, can make the owner pay in an hour. For each way the bound is named that holds it.
+//! The cost that one client, at one address and without an account, can cause the owner in an hour.
+//! Each way names the limit that bounds it.
 
 use std::fmt::Write as _;
 
@@ -13,7 +14,8 @@ const API_GB: f64 = 0.125;
 /// Assumed: a request that is refused.
 const REFUSED_S: f64 = 0.01;
 
-/// As the rules have them: seats, places to look on, what a player and a spectator may say in a second, what a connection may send through one instance.
+/// As the rules have them: seats, places to look on, what a player and a spectator may say in a
+/// second, what a connection may send through one instance.
 const SEATS: f64 = 10.0;
 const SPECTATORS: f64 = 50.0;
 const TALK_PER_S: f64 = 1.0;

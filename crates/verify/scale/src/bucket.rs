@@ -1,6 +1,6 @@
 //! A token bucket, as DynamoDB's partitions and API Gateway's throttles have them.
 
-/// What is let through as long as something is left; a request may take it into debt.
+/// Admits a request while tokens are left. A request may take the bucket into debt.
 #[derive(Debug, Clone, Copy)]
 pub struct Bucket {
     per_s: f64,
@@ -8,7 +8,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// One that has nothing saved up: what it takes in the long run.
+    /// A bucket without saved tokens, for the long-run rate.
     pub fn new(per_s: f64) -> Self {
         Self { per_s, level: 0.0 }
     }

@@ -1,8 +1,10 @@
-//! Clicks, one by one, through everything that may say no: the API's throttle, the account's instances, the partitions of table and index, the
-//! stream's shards with one batch at a time, and the statistics that all batches meet at.
+//! Clicks, one by one, through everything that may say no: the API's throttle, the account's
+//! instances, the partitions of table and index, the stream's shards with one batch at a time, and
+//! the statistics that all batches meet at.
 //!
-//! Time goes in steps of 10 ms. Buckets begin empty, so what is let through is what is let through in the long run. Nobody tries again: a
-//! refusal is counted and forgotten, but for the aggregator's, which backs off as the function does.
+//! Time advances in steps of 10 ms. Buckets begin empty, so the result is the long-run rate.
+//! Refused requests are counted and not retried, except the aggregator's, which backs off like the
+//! function.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +23,17 @@ const STEP_MS: u64 = 10;
 /// How long a load lasts.
 const SECONDS: u64 = 10;
 
-/// What may be refused before a limit counts as reached: one in a thousand.
+/// The share of refused clicks above which a limit counts as reached: one in a thousand.
 const REFUSED_SHARE_MAX: f64 = 0.001;
 
-/// How far behind the aggregator may be at the end: what comes in in so many milliseconds.
+/// How far behind the aggregator may be at the end: the clicks of this many milliseconds.
 const LAG_MS_MAX: u64 = 5_000;
 
 /// The aggregator's pauses between tries.
 const BACKOFF_MS: u64 = 25;
 const BACKOFF_MS_MAX: u64 = 5_000;
 
-/// What one may set, or have raised.
+/// Settings and quotas that can be changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// `ApiThrottlingRate`.
@@ -102,9 +104,9 @@ pub struct ClickLoadOutcome {
     pub stored: u64,
     /// Batches counted.
     pub batches: u64,
-    /// Clicks refused, and batches late, by what was in their way.
+    /// Refused clicks and late batches, by the limit that caused them.
     pub refused: BTreeMap<Limit, u64>,
-    /// What was reached first, if anything.
+    /// The limit that was reached first, if any.
     pub reached: Option<Limit>,
     /// Instances that ran at once, at the most.
     pub instances_max: u32,
@@ -130,7 +132,8 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Cli
     let mut table_partitions = vec![Bucket::new(PARTITION_WRITE_UNITS_PER_S); partitions];
     let mut day = vec![Bucket::new(PARTITION_WRITE_UNITS_PER_S); setting.date_shards as usize];
     let mut total = Bucket::new(PARTITION_WRITE_UNITS_PER_S);
-    // Checkpoints are written again and again under sort keys that stay, so a hot partition of them is split in two.
+    // Checkpoints are written again and again under sort keys that stay, so a hot partition of them
+    // is split in two.
     let mut checkpoint_partitions = [Bucket::new(PARTITION_WRITE_UNITS_PER_S); 2];
     let mut total_held_until_ms = 0;
     let stagger = |index: usize| index as u64 * POLL_MS / partitions as u64;
@@ -215,7 +218,8 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Cli
                 } else {
                     let is_in = total.has_room() && total_held_until_ms <= now_ms;
                     if is_in {
-                        // Twice, as a transaction does; the other items and the index have partitions of their own.
+                        // Twice, as a transaction does; the other items and the index have
+                        // partitions of their own.
                         total.take(2.0);
                         total_held_until_ms = now_ms + TRANSACTION_MS;
                     }
@@ -266,8 +270,9 @@ pub fn play(rate: f64, setting: &Setting, measured: &Measured, seed: u64) -> Cli
     ClickLoadOutcome { stored, batches, instances_max, ..outcome }
 }
 
-/// How many clicks of one second a day takes before the first is refused, when the second's units are all there: what the bench counts on
-/// the real engine. `shard_of` says to which of the date shards a user belongs.
+/// How many clicks of one second a day takes before the first is refused, when the second's units
+/// are all there: what the bench counts on the real engine. `shard_of` says to which of the date
+/// shards a user belongs.
 pub fn clicks_of_one_second(date_shards: u32, shard_of: impl Fn(u64, u32) -> u32) -> u64 {
     let mut day = vec![Bucket::full(PARTITION_WRITE_UNITS_PER_S); date_shards as usize];
     let mut stored = 0;

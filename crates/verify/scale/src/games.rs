@@ -1,7 +1,9 @@
-//! Games at once, through what they share: the sockets' throttle, the account's requests and callbacks, its instances, and the table's
-//! partitions. A game is a partition of its own and far from its limit.
+//! Concurrent games, and the resources they share: the sockets' throttle, the account's requests
+//! and callbacks, its instances, and the table's partitions. Each game has its own partition, far
+//! from its limit.
 //!
-//! A game's messages are those of the bench's game. The pen is down for half of the drawing, in bouts, and each game is at another point of its turn.
+//! A game's messages are those of the bench's game. The pen is down for half of the drawing, in
+//! bouts, and each game is at another point of its turn.
 
 use fastrand::Rng;
 
@@ -22,7 +24,7 @@ const DOWN_S: f64 = 1.5;
 const INK_S: f64 = 0.191;
 const LISTENERS: f64 = 9.0;
 
-/// What one may set, or have raised.
+/// Settings and quotas that can be changed.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// `ApiThrottlingRate`.
@@ -62,7 +64,7 @@ pub enum Limit {
 /// What a load came to: the most of any second.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GameLoadOutcome {
-    /// What was reached first, if anything.
+    /// The limit that was reached first, if any.
     pub reached: Option<Limit>,
     /// Messages in.
     pub messages_in_max: f64,
@@ -107,7 +109,7 @@ pub fn play(count: u32, setting: &Setting, game: &Game, seed: u64) -> GameLoadOu
             bucket.refill(step_s);
             bucket.take(units);
             if !bucket.has_room() {
-                // What is refused costs nothing.
+                // Refused requests cost nothing.
                 bucket.take(-units);
                 refused[index] += units;
             }

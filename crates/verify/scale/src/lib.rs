@@ -1,7 +1,8 @@
-//! How far the suite goes: loads played against AWS's limits, with the costs that the bench has measured on the real code.
+//! How far the suite goes: loads played against AWS's limits, with the costs that the bench has
+//! measured on the real code.
 //!
-//! It is a model and runs none of the functions: what it knows of them is in [`Measured`], and what it assumes in [`limits`]. `docs/capacity.md` says
-//! what that is worth.
+//! It is a model and runs none of the functions. [`Measured`] has the measurements it uses, and
+//! [`limits`] the assumptions. `docs/capacity.md` describes its accuracy.
 
 pub mod abuse_cost;
 mod bucket;

@@ -1,4 +1,5 @@
-//! From a new stack to a load: what is reached first, what cures it, what is reached next.
+//! The steps from a new stack to a load: the limit that is reached first, its remedy, the next
+//! limit, and so on.
 
 use crate::clicks::{ClickLoadOutcome, Limit, Setting, play};
 use crate::games;
@@ -8,7 +9,8 @@ use crate::measured::Measured;
 /// All histories are played with this seed.
 const SEED: u64 = 1;
 
-/// How often the rate at which a limit is reached is halved in on: two digits of a thousandth of the load.
+/// How often the rate at which a limit is reached is halved in on: two digits of a thousandth of
+/// the load.
 const HALVINGS: u32 = 18;
 
 /// More than any load needs.
@@ -35,7 +37,7 @@ pub struct SustainedLoad {
     pub steps: Vec<LimitStep>,
     /// The setting that carries it.
     pub setting: Setting,
-    /// What came of it, in one stack.
+    /// The result in one stack.
     pub outcome: ClickLoadOutcome,
 }
 

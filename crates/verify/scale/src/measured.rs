@@ -11,20 +11,23 @@ const GAME: &str = "Cost of a game on AWS: 10 players, 10 rounds, 100 turns of a
 const BATCH_CLICKS: f64 = 1_000.0;
 const BATCH_USERS: f64 = 300.0;
 
-/// Reckoned from the bench's players: nine guess right after 8 s and 22 s more on average each, or the 80 s of the drawing are over; with
-/// choosing and reveal that makes 76 s for each of 100 turns.
+/// Reckoned from the bench's players: nine guess right after 8 s and 22 s more on average each, or
+/// the 80 s of the drawing are over; with choosing and reveal that makes 76 s for each of 100
+/// turns.
 const GAME_MINUTES: f64 = 127.0;
 
 /// Figures of the bench.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Write units of a batch's transaction: checkpoint, day, month and total, and their places in the index.
+    /// Write units of a batch's transaction: checkpoint, day, month and total, and their places in
+    /// the index.
     pub commit_units: f64,
     /// Write units of a batch that is buffered.
     pub buffer_units: f64,
-    /// Write units of merging what one shard has buffered: a transaction of the same four items as a batch's.
+    /// Write units of merging the buffer of one shard: a transaction of the same four items as a
+    /// batch.
     pub merge_units: f64,
-    /// Write units for a visitor who is new to the day.
+    /// Write units for a new visitor of the day.
     pub first_seen_units: f64,
     /// Read units for a click.
     pub read_units: f64,

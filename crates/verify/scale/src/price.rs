@@ -1,8 +1,11 @@
-//! List prices in us-east-1, dollars, without any free tier and without the discounts of large volumes; looked up on 21 November 2026.
+//! List prices in us-east-1, dollars, without any free tier and without the discounts of large
+//! volumes; looked up on 21 November 2026.
 
-/// A million HTTP API requests, each of up to 512 KB. [API Gateway](https://aws.amazon.com/api-gateway/pricing/).
+/// A million HTTP API requests, each of up to 512 KB. [API
+/// Gateway](https://aws.amazon.com/api-gateway/pricing/).
 pub const HTTP_REQUEST: f64 = 1.00e-6;
-/// A WebSocket message, in or out, of up to 32 KB. [API Gateway](https://aws.amazon.com/api-gateway/pricing/).
+/// A WebSocket message, in or out, of up to 32 KB. [API
+/// Gateway](https://aws.amazon.com/api-gateway/pricing/).
 pub const MESSAGE: f64 = 1.00e-6;
 /// A minute of one WebSocket connection.
 pub const CONNECTION_MINUTE: f64 = 0.25e-6;
@@ -10,7 +13,8 @@ pub const CONNECTION_MINUTE: f64 = 0.25e-6;
 pub const WRITE_UNIT: f64 = 0.625e-6;
 /// The same.
 pub const READ_UNIT: f64 = 0.125e-6;
-/// A gigabyte of table or index for a month, and of the backup that point-in-time recovery keeps of a table.
+/// A gigabyte of table or index for a month, and of the backup that point-in-time recovery keeps of
+/// a table.
 pub const STORED_GB_MONTH: f64 = 0.25;
 /// The backup.
 pub const RECOVERY_GB_MONTH: f64 = 0.20;

@@ -1,4 +1,4 @@
-//! The model against what was measured, and each of its limits.
+//! The model against measurements, and each of its limits.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,9 @@
-//! The handler of the design document that this suite began with, and the layer that is usually put around it.
+//! The handler of the design document that this suite began with, and the layer that is usually put
+//! around it.
 //!
-//! Both get the benefit of the doubt: they add a click's count instead of one, skip what cannot be read instead of failing on
-//! it for good, and are not asked for unique users, which they do not know.
+//! Both get the benefit of the doubt: they add a click's count instead of one, skip what cannot be
+//! read instead of failing on it for good, and are not asked for unique users, which they do not
+//! know.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;

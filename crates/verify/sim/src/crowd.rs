@@ -1,4 +1,5 @@
-//! Who clicks: visitors through the suite's own writer, foreign clients that write as they like, and some that write nonsense.
+//! Who clicks: visitors through the suite's own writer, foreign clients that write as they like,
+//! and some that write nonsense.
 
 use std::time::Duration;
 
@@ -124,7 +125,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// A click as a foreign client puts it, or the last of those with another attribute, which is no new click.
+    /// A click as a foreign client puts it, or the last of those with another attribute, which is
+    /// no new click.
     fn put_foreign(&mut self, id: usize) -> anyhow::Result<()> {
         let (users, days_apart) = (self.users, self.days_apart);
         self.sim.with(|world| {
@@ -182,7 +184,7 @@ impl Crowd {
             }
             let text = |name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
             world.stream.expect_poison(text("userId"), text("createDateTime"));
-            // What is wrong with a key cannot be mended.
+            // A broken key cannot be repaired.
             if kind < 5 {
                 world.mendable.push(mended);
             }
@@ -191,7 +193,8 @@ impl Crowd {
     }
 }
 
-/// Some who have clicked click once more on the same day, when everything has been repaired: nobody may be counted again.
+/// After all repairs, some visitors click again on the same day. None of them may be counted again
+/// as unique.
 pub(crate) fn encore(world: &mut World) -> anyhow::Result<()> {
     let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
     let mut clicks = world.table.items()?;

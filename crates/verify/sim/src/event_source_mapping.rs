@@ -1,7 +1,9 @@
-//! The event source mapping: it delivers each shard's records in order, at least once, and often more often than that.
+//! The event source mapping: it delivers each shard's records in order, at least once, and often
+//! more often than that.
 //!
-//! A parent's records are done before a child's begin. One batch of a shard is under way at a time, except where the fault
-//! [`Fault::Overlap`] starts a second one, as a mapping does that lost track of the first.
+//! A parent's records are done before a child's begin. One batch of a shard is under way at a time,
+//! except where the fault [`Fault::Overlap`] starts a second one, as a mapping does that lost track
+//! of the first.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +50,8 @@ pub(crate) struct MappingSettings {
     batch_size_max: usize,
     /// `BisectBatchOnFunctionError`.
     bisects: bool,
-    /// How long it may take to look for records again, milliseconds: the longer, the fuller are the batches.
+    /// How long it may take to look for records again, milliseconds: the longer, the fuller are the
+    /// batches.
     pause_ms_max: u64,
 }
 
@@ -207,13 +210,14 @@ impl EventSourceMapping {
         let mapping = self.clone();
         tokio::task::spawn_local(async move {
             mapping.sim.pause(1..50).await;
-            // Whatever it says, the mapping has forgotten it.
+            // The answer is ignored, because the mapping has given the invocation up.
             let _ = mapping.invoke(shard, records).await;
             mapping.sim.with(|world| world.under_way -= 1);
         });
     }
 
-    /// Delivers everything once more, from the first record of each shard, when all has been counted long ago.
+    /// Delivers everything once more, from the first record of each shard, when all has been
+    /// counted long ago.
     pub(crate) async fn replay_everything(&self) -> anyhow::Result<()> {
         for shard in 0..self.sim.with(|world| world.stream.shards.len()) {
             let len = self.sim.with(|world| world.stream.shards[shard].records.len());
@@ -235,7 +239,8 @@ impl EventSourceMapping {
         let (event, now, deadline) = self.sim.with(|world| {
             world.deliveries += 1;
             world.trace(|| format!("deliver records {records:?} of shard {shard}"));
-            // Twelve tries at their longest take less than the timeout, so real time has no say in what happens.
+            // Twelve tries at their longest take less than the timeout, so real time has no say in
+            // what happens.
             let time = if world.strikes(Fault::NoTime) { Duration::ZERO } else { TIMEOUT };
             (world.stream.event(shard, records.clone()), world.now(), SystemTime::now() + time)
         });
@@ -295,7 +300,8 @@ enum PollerStep {
     End,
 }
 
-/// Reads a function's answer as a mapping with `ReportBatchItemFailures` and a tumbling window does.
+/// Reads a function's answer as a mapping with `ReportBatchItemFailures` and a tumbling window
+/// does.
 fn read(world: &World, shard: usize, records: &Range<usize>, reply: &Value) -> anyhow::Result<InvocationOutcome> {
     anyhow::ensure!(reply["state"].is_object(), "an answer without state: {reply}");
     let Some(failure) = reply["batchItemFailures"].get(0) else { return Ok(InvocationOutcome::Done) };

@@ -1,9 +1,10 @@
-//! What can go wrong, how often it does in one history, and how often it did.
+//! The kinds of faults, their rates in one history, and their counts.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Declares the faults with the names under which they are counted, and how likely each may at most be.
+/// Declares the faults with the names under which they are counted, and how likely each may at most
+/// be.
 macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $rate_max:literal;)*) => {
         /// A kind of fault.
@@ -44,7 +45,7 @@ faults! {
     Throttled = "throttling", 0.08;
     /// A transaction is canceled because another holds one of its items.
     Conflict = "transaction conflict", 0.2;
-    /// A batched read leaves its keys unprocessed, or misses what was just written.
+    /// A batched read leaves keys unprocessed, or misses a recent write.
     StaleRead = "stale read", 0.2;
     /// A batch that was counted comes again, with other boundaries: its success was not noted.
     Duplicate = "duplicate batch", 0.15;
@@ -64,7 +65,8 @@ faults! {
     Garbage = "poison record", 0.03;
     /// The clock jumps, by seconds or by weeks.
     ClockStep = "clock step", 0.05;
-    /// A mapping gives up on a batch that failed: nobody counts it any more, once the stream has forgotten it.
+    /// A mapping gives up on a batch that failed: nobody counts it any more, once the stream has
+    /// forgotten it.
     GivenUp = "batch given up", 0.5;
     /// Somebody writes a statistic, or deletes it.
     Tamper = "statistic tampered", 0.9;

@@ -1,4 +1,5 @@
-//! What is put to the test: the real function, the handlers that everybody writes, and our own rules, weakened.
+//! The implementations under test: the real function, the usual handlers, and the real rules with
+//! one weakness.
 
 use std::time::SystemTime;
 
@@ -18,25 +19,29 @@ use crate::table::TABLE;
 pub enum Implementation {
     /// The function `stats-aggregator` as it is deployed.
     Tidemark,
-    /// The handler of the table's original design, as it is usually written: three additions for each record.
+    /// The handler of the table's original design, as it is usually written: three additions for
+    /// each record.
     UsualHandler,
     /// The same behind one idempotency record for each stream record, as idempotency layers do.
     IdempotencyLayer,
-    /// The function's steps written once more, which the weakened ones differ from in one line each.
+    /// The function's steps written once more, which the weakened ones differ from in one line
+    /// each.
     Unweakened,
     /// A first-seen record is recognised by its shard alone, however long ago it was counted.
     ShardAlone,
-    /// A cache, or a read, that shows a first-seen record of its own skips it although it was never counted.
+    /// A cache, or a read, that shows a first-seen record of its own skips it although it was never
+    /// counted.
     SkippingCache,
     /// The checkpoint moves outside of the transaction that adds the sums.
     CheckpointOutsideTransaction,
-    /// The function, and an operator whose repairs do not care what was repaired since they measured.
+    /// The function, and an operator whose repairs ignore other repairs since the measurement.
     UnconditionalRepair,
     /// The function, and an operator whose repairs count visitors without marking them.
     RepairWithoutFirstSeen,
-    /// The function, and an operator whose redrives do not mark what they have counted.
+    /// The function, and an operator whose redrives do not record the counted clicks.
     NonIdempotentRedrive,
-    /// The function, and a merger that adds buffered sums in one request and removes them in another. Needs the layout `buffers`.
+    /// The function, and a merger that adds buffered sums in one request and removes them in
+    /// another. Needs the layout `buffers`.
     MergeInTwoRequests,
 }
 
@@ -45,8 +50,9 @@ pub enum Implementation {
 pub enum Layout {
     /// Into the statistics themselves.
     Sums,
-    /// Into a buffer per shard, from where the merger takes it to the statistics. In one history of four, each instance counts one way or the other: a
-    /// table on which the layout is being switched on, or off.
+    /// Into a buffer per shard, from where the merger takes it to the statistics. In one history of
+    /// four, each instance counts one way or the other: a table on which the layout is being
+    /// switched on, or off.
     Buffers,
 }
 
@@ -68,7 +74,8 @@ impl Implementation {
         }
     }
 
-    /// Whether somebody repairs and redrives. To the handlers it would mean nothing, and the weakened rules have to fail alone.
+    /// Whether somebody repairs and redrives. To the handlers it would mean nothing, and the
+    /// weakened rules have to fail alone.
     pub(crate) fn has_operator(self) -> bool {
         matches!(
             self,

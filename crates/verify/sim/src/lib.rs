@@ -1,10 +1,13 @@
-//! The simulation: random histories of clicks and faults, played to their end, against a recount of the clicks.
+//! The simulation: random histories of clicks and faults, played to their end, against a recount of
+//! the clicks.
 //!
-//! A history is one number, its seed. It runs on one thread under a virtual clock: the real function, the real SDK and the
-//! real engine, joined by a wire that takes time and fails (`wire`), and fed by a simulated event source mapping (`event_source_mapping`).
-//! Whatever happens is decided by dice that the seed has set, so a history that miscounts can be played again.
+//! A history is one number, its seed. It runs on one thread under a virtual clock: the real
+//! function, the real SDK and the real engine, joined by a wire that takes time and fails (`wire`),
+//! and fed by a simulated event source mapping (`event_source_mapping`). Whatever happens is
+//! decided by dice that the seed has set, so a history that miscounts can be played again.
 //!
-//! A history ends when the storm is over and each record has been delivered with success at least once, as AWS promises.
+//! A history ends when the storm is over and each record has been delivered with success at least
+//! once, as AWS promises.
 
 mod baselines;
 mod crowd;
@@ -46,14 +49,14 @@ use world::Sim;
 /// Longer than any request stays on the wire, seconds.
 const STORM_TAIL_S: std::ops::Range<u64> = 15..200;
 
-/// What came of one history.
+/// The result of one history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryOutcome {
     /// Its seed.
     pub seed: u64,
     /// Click records in the table at the end.
     pub clicks: u64,
-    /// What went wrong on the way.
+    /// The faults.
     pub faults: Tally,
     /// Buffers that were merged into the statistics, each time that one was.
     pub merges: u64,
@@ -63,7 +66,8 @@ pub struct HistoryOutcome {
     pub trace: Vec<String>,
 }
 
-/// Plays one history against an empty database. With `is_traced` its outcome tells what happened, line by line.
+/// Plays one history against an empty database. With `is_traced` its outcome tells what happened,
+/// line by line.
 ///
 /// # Errors
 /// When the harness itself fails, or a shard blocks so that the history does not end.
@@ -109,7 +113,7 @@ async fn history(
     let mut operator = operating.await??;
     let merging = merging.await?;
     sim.settle().await?;
-    // What was given up must not come any more once it was repaired; anything else may.
+    // A batch that was given up must not be delivered after its repair; other batches may.
     let replays_first = operator.gives_up();
     if comes_again && replays_first {
         mapping.replay_everything().await?;

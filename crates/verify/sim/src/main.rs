@@ -1,5 +1,5 @@
-//! `sim`: plays histories of clicks on all processors and says whether the statistics were right; or random games, or crowds at the shop, and
-//! whether all promises were kept.
+//! `sim`: plays histories of clicks on all processors and says whether the statistics were right;
+//! or random games, or crowds at the shop, and whether all promises were kept.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -218,7 +218,7 @@ fn add(sum: &mut Sum, outcome: &HistoryOutcome, last: u64) {
     }
 }
 
-/// The trace, if there is one, and what is wrong.
+/// The trace, if there is one, and the errors.
 fn report(outcome: &HistoryOutcome, implementation: Implementation, layout: Layout) {
     for line in &outcome.trace {
         println!("{line}");

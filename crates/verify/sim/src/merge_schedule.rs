@@ -1,4 +1,5 @@
-//! The schedule of `stats-merger`: runs of it, which may meet each other, and each of which a fault may kill.
+//! The schedule of `stats-merger`: runs of it, which may meet each other, and each of which a fault
+//! may kill.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +43,8 @@ impl MergeSchedule {
         self
     }
 
-    /// Merges what is left when all has been counted, and returns how many buffers were merged in all.
+    /// Merges the remaining buffers after all clicks are counted, and returns the number of all
+    /// merged buffers.
     pub(crate) async fn finish(self) -> anyhow::Result<u64> {
         if self.layout == Layout::Buffers {
             let merger = Merger::new(&Wire::new(self.sim.clone()).table());

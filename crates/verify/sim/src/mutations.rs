@@ -1,8 +1,9 @@
 //! Our own rules, each weakened in one place, to prove that the simulation would notice.
 //!
-//! The function's code has no switches for this. Its steps are written once more here, without its retries, from the pieces
-//! of `domain` and `store` that it uses itself; a mutation hands one of those pieces the wrong thing. The same steps without a
-//! mutation have to pass, or else it would be this file that is wrong and not the rule.
+//! The function's code has no switches for this. Its steps are written once more here, without its
+//! retries, from the pieces of `domain` and `store` that it uses itself; a mutation hands one of
+//! those pieces the wrong thing. The same steps without a mutation have to pass, or else it would
+//! be this file that is wrong and not the rule.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +84,8 @@ impl Mutant {
         let new: Vec<_> = new.collect();
         let Some(through) = new.last().map(|click| click.sequence_number) else { return Ok(()) };
         for chunk in chunks(new, through) {
-            // Up to where first-seen records of this shard are taken for counted: by what is known without asking, and by what is added.
+            // The sequence number up to which first-seen records of this shard count as counted:
+            // for the cache, and for the sums.
             let (known_to, added_to) = match self.rule {
                 Rule::Unweakened | Rule::CheckpointOutsideTransaction => (checkpoint, checkpoint),
                 Rule::ShardAlone => (None, None),

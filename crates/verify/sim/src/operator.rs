@@ -1,5 +1,6 @@
-//! The operator, and whoever makes an operator necessary: statistics are tampered with, clicks are mended, and the command line's steps
-//! run while clicks keep coming. Each command is a process of its own, which a fault may kill.
+//! The operator, and whoever makes an operator necessary: statistics are tampered with, clicks are
+//! mended, and the command line's steps run while clicks keep coming. Each command is a process of
+//! its own, which a fault may kill.
 
 use std::future::Future;
 
@@ -27,7 +28,7 @@ const LAST_REPAIRS_MAX: usize = 3;
 /// How long an operator rests, milliseconds.
 const REST_MS: std::ops::Range<u64> = 200..8_000;
 
-/// An operator, and what is known of the damage.
+/// An operator, and the known errors of the statistics.
 pub(crate) struct Operator {
     sim: Sim,
     implementation: Implementation,
@@ -74,7 +75,8 @@ impl Operator {
         Ok(self)
     }
 
-    /// When all has been counted that ever will be, sets right what is left, and says what was wrong with any recount.
+    /// After all clicks are counted, repairs the remaining differences, and returns the errors of
+    /// all recounts.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<Vec<String>> {
         if !self.implementation.has_operator() {
             return Ok(Vec::new());
@@ -99,7 +101,8 @@ impl Operator {
         Ok(std::mem::take(&mut self.wrong))
     }
 
-    /// Whether the mapping gives up on batches in this history. Nobody knows then beforehand what is missing.
+    /// Whether the mapping gives up on batches in this history. Then the missing clicks are not
+    /// known beforehand.
     pub(crate) fn gives_up(&self) -> bool {
         self.sim.with(|world| world.tally.of(Fault::GivenUp) > 0)
     }
@@ -186,7 +189,8 @@ impl Operator {
             let Some(&(period, (clicks, users))) = world.rng.choice(&statistics) else { return Ok(()) };
             let may_raise = world.rate(Fault::GivenUp) == 0.0;
             let added = match world.rng.u8(..4) {
-                // A repair under way may be about to subtract: below zero, nobody could read the statistic.
+                // A repair under way may be about to subtract: below zero, nobody could read the
+                // statistic.
                 0 if !stat_errors.may_be_above(period) => (-clicks, -users),
                 1 if !stat_errors.may_be_above(period) => (-world.rng.i128(0..=clicks), -world.rng.i128(0..=users)),
                 2 if may_raise && period != Period::Total => (0, world.rng.i128(1..9)),

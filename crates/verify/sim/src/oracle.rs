@@ -1,4 +1,5 @@
-//! The recount: what the statistics have to be, from the clicks in the table, and where they differ.
+//! The recount: what the statistics have to be, from the clicks in the table, and where they
+//! differ.
 //!
 //! It shares no code with the function: it reads items as JSON and counts with sets.
 
@@ -29,7 +30,8 @@ pub(crate) struct Verdict {
 /// By partition key (`STAT#DAILY`) and sort key (`2025-10-02`).
 type Stats = BTreeMap<(String, String), Numbers>;
 
-/// Compares the statistics, the index keys under which readers find them, and the quarantine with the clicks and the poison.
+/// Compares the statistics, the index keys under which readers find them, and the quarantine with
+/// the clicks and the poison.
 pub(crate) fn judge(world: &mut World, promise: Promise) -> anyhow::Result<Verdict> {
     let items = world.table.items()?;
     let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
@@ -73,7 +75,7 @@ pub(crate) fn judge(world: &mut World, promise: Promise) -> anyhow::Result<Verdi
     if promise.quarantine {
         let mut poison = world.stream.poison.clone();
         if world.tally.of(Fault::GivenUp) > 0 {
-            // What nobody has delivered, nobody has kept.
+            // A record that was never delivered cannot be in quarantine.
             poison.retain(|record| quarantined.contains(record));
         }
         poison.sort();

@@ -1,4 +1,5 @@
-//! By how much each statistic is wrong: whoever tampered with it knows, and a recount has to say the same.
+//! By how much each statistic is wrong: whoever tampered with it knows, and a recount has to say
+//! the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +10,8 @@ use store::clicks::Measurement;
 /// Clicks and users too many; negative where they are missing.
 pub(crate) type StatError = (i128, i128);
 
-/// For each statistic the errors that it may have: one when all is known, two when nobody knows whether a repair took effect.
-/// A statistic that is not here is right.
+/// For each statistic the errors that it may have: one when all is known, two when nobody knows
+/// whether a repair took effect. A statistic that is not here is right.
 #[derive(Debug, Default)]
 pub(crate) struct StatErrors(BTreeMap<Period, BTreeSet<StatError>>);
 
@@ -39,7 +40,7 @@ impl StatErrors {
         }
     }
 
-    /// A repair has done this, on what it had measured, and none before it can have any effect now.
+    /// Records the corrections of a repair. No earlier repair can take effect after it.
     pub(crate) fn repaired(&mut self, scope: RecountScope, measured: &Measurement, corrections: &[Correction]) {
         let mut errors: BTreeMap<Period, StatError> =
             measured.differences.iter().map(|difference| (difference.period, difference.error())).collect();

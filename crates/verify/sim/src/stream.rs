@@ -1,8 +1,9 @@
-//! The table's stream as an event source mapping sees it: shards that split and roll, each with its records in order.
+//! The table's stream as an event source mapping sees it: shards that split and roll, each with its
+//! records in order.
 //!
-//! The records are the engine's own; which shard they are in and their sequence numbers are given here, in the manner of
-//! DynamoDB: a shard has a range of partition keys' hashes, a closed shard has one or two children, and numbers have 21 to 39
-//! digits, which grow by one now and then.
+//! The records are the engine's own; which shard they are in and their sequence numbers are given
+//! here, in the manner of DynamoDB: a shard has a range of partition keys' hashes, a closed shard
+//! has one or two children, and numbers have 21 to 39 digits, which grow by one now and then.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +19,8 @@ use crate::world::World;
 const SHARDS_FIRST_MAX: u64 = 4;
 const SHARDS_OPEN_MAX: usize = 6;
 
-/// The stream's name. The engine's own has the time of day in it, and a checkpoint's key has the stream's name.
+/// The stream's name. The engine's own has the time of day in it, and a checkpoint's key has the
+/// stream's name.
 pub(crate) const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/clicks/stream/2025-10-01T00:00:00.000";
 
 /// Hashes of partition keys.
@@ -163,7 +165,7 @@ impl Stream {
         self.shards[shard].records.push(Record { number: String::new(), json });
     }
 
-    /// A day goes by: what there was is forgotten, and all shards are new.
+    /// A day passes: all records are trimmed, and all shards are new.
     pub(crate) fn forget(&mut self, rng: &mut Rng) {
         self.forgotten = self.shards.len();
         for index in 0..self.forgotten {

@@ -1,4 +1,5 @@
-//! The table's stream as programs read it that are no event source mapping: the operations of the streams API, answered from the simulated shards.
+//! The table's stream as programs read it that are no event source mapping: the operations of the
+//! streams API, answered from the simulated shards.
 
 use serde_json::{Value, json};
 
@@ -62,7 +63,7 @@ impl World {
                 let (index, from): (usize, usize) = (index.parse()?, from.parse()?);
                 let shard = shards.get(index).ok_or_else(|| anyhow::anyhow!("no such shard"))?;
                 let to = (from + PAGE).min(shard.records.len());
-                // What is no record is the mapping's own invention: the stream does not have it.
+                // A poison record exists only in the mapping, not in the stream.
                 let records = shard.records[from..to].iter().filter(|record| !record.number.is_empty());
                 let records: Vec<Value> =
                     records.map(|record| serde_json::from_str(&record.json)).collect::<Result<_, _>>()?;

@@ -1,8 +1,8 @@
 //! The clicks table: requests in DynamoDB's wire format, answered by an engine.
 //!
-//! [`Embedded`] is the emulator that `tidemark-engine` embeds, without the HTTP server in front of it: a request is applied in
-//! one go on the caller's thread, so that time can be virtual and a seed always gives the same history. A test plays
-//! histories against the whole engine over HTTP.
+//! [`Embedded`] is the emulator that `tidemark-engine` embeds, without the HTTP server in front of
+//! it: a request is applied in one go on the caller's thread, so that time can be virtual and a
+//! seed always gives the same history. A test plays histories against the whole engine over HTTP.
 
 use dynoxide::errors::DynoxideError;
 use serde::Serialize;
@@ -107,7 +107,7 @@ impl Table {
         self.database.answer(operation, body)
     }
 
-    /// Puts an item as a foreign client does: over whatever is there.
+    /// Puts an item like a foreign client: without a condition.
     pub(crate) fn put(&mut self, item: &Value) -> anyhow::Result<()> {
         self.change("PutItem", json!({"Item": item}))
     }

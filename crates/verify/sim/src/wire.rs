@@ -1,7 +1,9 @@
-//! The wire between a client and the table: an HTTP connector for the real SDK that takes time, and that faults strike.
+//! The wire between a client and the table: an HTTP connector for the real SDK that takes time, and
+//! that faults strike.
 //!
-//! A request that has left its instance is applied whatever becomes of the instance, as it is in the world. All requests are
-//! applied one after the other; in which order is for their virtual latencies to say, and so for the seed.
+//! A request that has left its instance is applied whatever becomes of the instance, as it is in
+//! the world. All requests are applied one after the other; in which order is for their virtual
+//! latencies to say, and so for the seed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ impl fmt::Debug for Wire {
     }
 }
 
-/// What is to become of a request.
+/// The fate of a request.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     /// It is applied, and its reply comes, or does not, as the fault says.
@@ -84,7 +86,8 @@ impl Wire {
             .endpoint_url("http://table")
             .http_client(self.clone())
             .retry_config(RetryConfig::standard())
-            // A quota of its own: the SDK's common one would carry what happened in one history into the next.
+            // A quota of its own: the SDK's common one would carry what happened in one history
+            // into the next.
             .retry_partition(RetryPartition::custom("sim").build())
             // It compares real time with virtual.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());

@@ -14,7 +14,8 @@ use crate::faults::{Fault, FaultRates, Tally};
 use crate::stream::Stream;
 use crate::table::Table;
 
-/// Where histories begin: a little before a midnight that ends a day, a month, a leap day or a year.
+/// Where histories begin: a little before a midnight that ends a day, a month, a leap day or a
+/// year.
 const EVES: [&str; 8] = [
     "2025-10-02T23:59:30Z",
     "2025-10-31T23:59:40Z",
@@ -32,7 +33,7 @@ const STEP_SECONDS: std::ops::Range<i64> = 1..28 * 86_400;
 /// How long an outage lasts: some outlive a function's timeout.
 const OUTAGE_MS: std::ops::Range<u64> = 100..90_000;
 
-/// How often the end of what is under way is looked for before a history counts as stuck.
+/// How many times pending work is polled before a history counts as stuck.
 const LOOKS_MAX: usize = 100_000;
 
 /// After what an outage may begin.

@@ -1,4 +1,5 @@
-//! Some histories on every test run, and the proof that they would show a wrong count. `make sim` plays more.
+//! Some histories on every test run, and the proof that they would show a wrong count. `make sim`
+//! plays more.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,8 +25,9 @@ fn play_all(implementation: Implementation, layout: Layout, seeds: std::ops::Ran
     })
 }
 
-/// How many of the histories an implementation gets wrong. Where nothing went wrong on the way it has to be right: then it is the
-/// faults that it cannot stand, and not the simulation that is unfair to it.
+/// How many of the histories an implementation gets wrong. Where nothing went wrong on the way it
+/// has to be right: then it is the faults that it cannot stand, and not the simulation that is
+/// unfair to it.
 fn caught(implementation: Implementation) -> usize {
     caught_in(implementation, Layout::Sums)
 }
@@ -47,7 +49,8 @@ fn the_statistics_are_exact_in_every_history() {
         faults.add(&outcome.faults);
         calm += usize::from(outcome.faults.total() == 0);
     }
-    // A batch that is counted in part takes an outage at the right moment: a few in a thousand histories.
+    // A batch that is counted in part takes an outage at the right moment: a few in a thousand
+    // histories.
     for fault in Fault::ALL.iter().filter(|fault| ![Fault::PartialFailure, Fault::Timeout].contains(fault)) {
         assert!(faults.of(*fault) > 0, "{fault:?} never struck");
     }
@@ -152,7 +155,8 @@ fn a_seed_always_gives_the_same_history() {
     }
 }
 
-/// The whole engine, over HTTP, from a thread of its own: to the history, a request takes no virtual time.
+/// The whole engine, over HTTP, from a thread of its own: to the history, a request takes no
+/// virtual time.
 struct Served {
     requests: Sender<(String, Vec<u8>)>,
     replies: Receiver<(u16, Vec<u8>)>,

@@ -1,4 +1,5 @@
-//! Some crowds at the shop on every test run, and the proof that broken promises would be noticed. `make sim-shop` plays more.
+//! Some crowds at the shop on every test run, and the proof that broken promises would be noticed.
+//! `make sim-shop` plays more.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,11 +1,11 @@
-//! What was looked at in the end, and what was wrong with it.
+//! The checks at the end, and their mistakes.
 
 use serde::Serialize;
 
 /// How many mistakes a check tells of; one would do, and thousands help nobody.
 const MISTAKES_SHOWN_MAX: usize = 10;
 
-/// One promise, held against what is there.
+/// The check of one promise against the tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The promise, as a sentence.
@@ -24,7 +24,7 @@ impl Check {
         Self { promise, compared: 0, mistakes: 0, first_mistakes: Vec::new() }
     }
 
-    /// One comparison; `mistake` says what is wrong when it does not hold.
+    /// One comparison; `mistake` describes a failure.
     pub fn expect(&mut self, holds: bool, mistake: impl FnOnce() -> String) {
         self.compared += 1;
         if !holds {

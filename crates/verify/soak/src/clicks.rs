@@ -1,4 +1,5 @@
-//! Clicks: sent one by one and in batches, some twice; afterwards each that was answered is in the table, and the statistics say so.
+//! Clicks: sent one by one and in batches, some twice; afterwards each that was answered is in the
+//! table, and the statistics say so.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -75,7 +76,7 @@ impl Clicks {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(key, sent);
     }
 
-    /// Holds what was sent against the table and its statistics.
+    /// Compares the sent clicks with the table and its statistics.
     ///
     /// # Errors
     /// When the table cannot be read.

@@ -1,4 +1,4 @@
-//! What goes wrong, and when: faults that change every few seconds, and a stack that is killed amid them.
+//! The injected faults: they change every few seconds, and the stack is killed among them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::world::World;
 /// How long one set of faults lasts, at least and at most.
 const FAULTS_MS: std::ops::Range<u64> = 2_000..6_000;
 
-/// What has struck.
+/// The injected faults, by kind.
 #[derive(Debug, Default)]
 pub struct InjectedFaults {
     /// Faults by their kind.
@@ -31,7 +31,8 @@ pub async fn inject(world: &World, rng: &mut Rng, kills: u32) -> Result<Injected
     let mut injected = InjectedFaults::default();
     let begin = Instant::now();
     let time = world.until().saturating_duration_since(begin);
-    // In the middle of each part of the time, so that there is something before the first and after the last.
+    // In the middle of each part of the time, so that there is something before the first and after
+    // the last.
     let mut kill_at = (0..kills).map(|n| begin + time.mul_f64((f64::from(n) + 0.5) / f64::from(kills)));
     let mut next_kill = kill_at.next();
     while world.goes_on() {
@@ -54,7 +55,7 @@ pub async fn inject(world: &World, rng: &mut Rng, kills: u32) -> Result<Injected
 }
 
 impl InjectedFaults {
-    /// Asks the stack what has struck since it was started.
+    /// Asks the stack for the faults injected since its start.
     async fn read_counts(&mut self, world: &World) -> Result<()> {
         let health = world.with(async |stack| stack.get("/_local/health").await).await??.json();
         let injected = health["faultsInjected"].as_object().into_iter().flatten();

@@ -1,4 +1,5 @@
-//! Games: bots play on while connections break and the stack dies; afterwards everybody's score is the sum of their awards.
+//! Games: bots play on while connections break and the stack dies; afterwards everybody's score is
+//! the sum of their awards.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +24,8 @@ const SYSTEM: &str = "games";
 const PLAYERS: usize = 3;
 /// Tries to make a game, or to sit down at one.
 const TRIES_MAX: u32 = 20;
-/// How long a game may go on after the traffic has ended; the longest one here takes three turns of half a minute.
+/// How long a game may go on after the traffic has ended; the longest one here takes three turns of
+/// half a minute.
 const OVERTIME: Duration = Duration::from_secs(150);
 
 /// Long, and in no list, so that nobody guesses them by chance.
@@ -67,7 +69,8 @@ impl Games {
         let game: GameId = first.game_id.parse().context("the game has no id")?;
         let mut seats = vec![first];
         for name in &NAMES[1..PLAYERS] {
-            // A seat whose answer was lost is taken by nobody, so the game is given up if that leaves too few.
+            // A seat whose answer was lost is taken by nobody, so the game is given up if that
+            // leaves too few.
             seats.push(with_retries(rng, async || server.join_game(game, name, None).await).await?);
         }
         let (stop, shared_answers) = (CancellationToken::new(), SharedAnswers::default());
@@ -170,7 +173,7 @@ fn options(number: usize, seed: u64, shared_answers: &SharedAnswers) -> BotOptio
     }
 }
 
-/// Plays one player's game; what they were told in the end, if they saw it.
+/// Plays one player's game. Returns the final standings that the player received, if any.
 async fn play_bot(
     server: &Server,
     game: GameId,

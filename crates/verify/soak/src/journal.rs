@@ -1,4 +1,5 @@
-//! The journal: entries are appended while others read; afterwards each stream lists newest first, and what was answered is in it, once.
+//! The journal: entries are appended while others read. Afterwards each stream must be newest
+//! first, and contain each acknowledged entry once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

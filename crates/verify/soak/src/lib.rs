@@ -1,8 +1,10 @@
-//! The soak: all five systems under mixed traffic on the local stack, while instances are killed, batches come twice, tables
-//! throttle and fail, and the stack itself is killed and started again. Afterwards every promise is held against what is there.
+//! The soak: all five systems under mixed traffic on the local stack, while instances are killed,
+//! batches are duplicated, tables throttle and fail, and the stack itself is killed and restarted.
+//! Afterwards every promise is checked against the tables.
 //!
-//! Each client remembers what it was told: what was answered with success has to be there, what was refused must not be, and what was never
-//! answered may be either. The seed decides what is sent and what breaks, not how the threads of a machine meet.
+//! Each client records its answers: an acknowledged write must be there, a refused one must not,
+//! and an unanswered one may or may not. The seed decides the requests and the faults, but not the
+//! scheduling of threads.
 
 mod check;
 mod clicks;
@@ -43,7 +45,8 @@ const TABLES: usize = 2;
 
 /// How long the streams may take to come to rest.
 const DRAIN_MAX: Duration = Duration::from_secs(180);
-/// How often in a row everything has to be at rest: an entry that a reader of one stream writes comes by another.
+/// How often in a row everything has to be at rest: an entry that a reader of one stream writes
+/// comes by another.
 const RESTS: u32 = 5;
 const REST: Duration = Duration::from_millis(400);
 
@@ -103,8 +106,9 @@ pub async fn soak(options: Options) -> Result<FinishedSoak> {
 }
 
 impl FinishedSoak {
-    /// Holds every promise against what is there. What does not fit is looked at once more when the streams are at rest again: expired reservations
-    /// are deleted whenever it suits the table, and give their goods back by the stream.
+    /// Checks every promise against the tables. A mistake is checked again after the streams are
+    /// idle, because TTL deletes expired reservations at any time, and the stream then releases
+    /// their goods.
     ///
     /// # Errors
     /// When something cannot be read, or the streams do not come to rest.
@@ -137,7 +141,7 @@ impl FinishedSoak {
         })
     }
 
-    /// The stack, for somebody who wants to look, or to spoil something and look again.
+    /// The stack, for a test that inspects it, or damages something and checks again.
     ///
     /// # Errors
     /// When it is gone.

@@ -1,4 +1,5 @@
-//! `soak`: hurts the local stack for some minutes, and says whether every promise was kept: `make soak MINUTES=10`.
+//! `soak`: hurts the local stack for some minutes, and says whether every promise was kept: `make
+//! soak MINUTES=10`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,13 +9,14 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use tidemark_soak::{Options, soak};
 
-/// Exit code 0 when every promise was kept, 1 when one was broken, 2 when the soak could not be done.
+/// Exit code 0 when every promise was kept, 1 when one was broken, 2 when the soak could not be
+/// done.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How long there is traffic.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
-    /// What is sent, and what breaks.
+    /// The seed of the requests and the faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where the report goes, as JSON.

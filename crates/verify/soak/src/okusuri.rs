@@ -1,5 +1,6 @@
-//! The medication log: people sign in with a mailed code, log days, change and delete the past, take their pills; afterwards each
-//! streak is what the logs say, and the logs are what was answered.
+//! The medication log: users sign in with a mailed code, log days, change and delete earlier logs,
+//! and record doses. Afterwards each streak must follow from the logs, and the logs must match the
+//! answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -30,10 +31,11 @@ const DAYS: i32 = 45;
 /// How often a user wants to sign in before they go away.
 const SIGN_INS_MAX: u32 = 3;
 
-/// Whether a day may have a log, and of which kind: `None` is none, `Some` whether it says bleeding. More than one where an answer was lost.
+/// Whether a day may have a log, and of which kind: `None` is none, `Some` whether it says
+/// bleeding. More than one where an answer was lost.
 type States = BTreeSet<Option<bool>>;
 
-/// What a user knows about what they have stored.
+/// The acknowledged writes of a user.
 #[derive(Debug, Clone, Default)]
 struct Diary {
     days: BTreeMap<Date, States>,
@@ -41,7 +43,7 @@ struct Diary {
     doses: BTreeMap<String, Option<bool>>,
 }
 
-/// All users who came in.
+/// All signed-in users.
 #[derive(Debug, Default)]
 pub struct Okusuri {
     diaries: Mutex<BTreeMap<String, Diary>>,
@@ -61,7 +63,7 @@ impl Okusuri {
         }
     }
 
-    /// Holds what is stored of each user against what was answered, and each summary against the logs.
+    /// Compares the stored items of each user with the answers, and each summary with the logs.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -209,7 +211,8 @@ impl Diary {
         let states = self.days.entry(date).or_insert_with(|| States::from([None]));
         match outcome {
             RequestOutcome::Done(_) => *states = States::from([state]),
-            // A function whose transaction's reply was lost decides anew, and finds gone what it has deleted itself: the answer is true.
+            // A function that lost its transaction's reply decides again, and finds the item that
+            // it deleted itself missing. The answer is still true.
             RequestOutcome::Refused(problem) if state.is_none() && problem.ends_with("not-found") => {
                 *states = States::from([None])
             }

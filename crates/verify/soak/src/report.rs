@@ -1,4 +1,4 @@
-//! What a soak was, and what it found.
+//! The report of a soak.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,9 +15,10 @@ pub struct Report {
     pub seed: u64,
     /// How long there was traffic.
     pub seconds: u64,
-    /// The systems, and what became of the requests to them. Of games: those that were played to their end, and those that were given up.
+    /// The systems, and what became of the requests to them. Of games: those that were played to
+    /// their end, and those that were given up.
     pub systems: BTreeMap<&'static str, Tally>,
-    /// What went wrong, by kind: at least so often.
+    /// The injected faults, by kind: lower bounds.
     pub faults: BTreeMap<String, u64>,
     /// How often the stack was killed and started again.
     pub stack_kills: u64,

@@ -1,4 +1,5 @@
-//! The shop: prices, goods, reservations and what people do; afterwards the books add up, and hold each request once.
+//! The shop: prices, goods, reservations and what people do; afterwards the books add up, and hold
+//! each request once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,10 +22,11 @@ const PRODUCTS: [&str; 6] = ["bowl", "cup", "lamp", "plate", SHARED, "vase"];
 /// A client of the original design changes its stock as well.
 const SHARED: &str = "tray";
 const SHOPPERS: u32 = 12;
-/// How long goods are kept for those who do not mean it; for the others, longer than any soak lasts.
+/// How long goods are kept for those who do not mean it; for the others, longer than any soak
+/// lasts.
 const SHORT_S: u32 = 2;
 
-/// What somebody asked for.
+/// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShopAction {
     Price,
@@ -92,7 +94,8 @@ impl Shop {
         }
     }
 
-    /// A client of the original design, until the traffic ends: it writes to the table, and locks the stock on its value.
+    /// A client of the original design, until the traffic ends: it writes to the table, and locks
+    /// the stock on its value.
     pub async fn drive_foreign(&self, world: &World, mut rng: Rng) {
         while world.goes_on() {
             tokio::time::sleep(Duration::from_millis(rng.u64(10..200))).await;
@@ -232,7 +235,7 @@ impl Shop {
     }
 }
 
-/// What is wrong with the effect of a change, if anything is.
+/// The mistake in the effect of a change, if any.
 fn effect(change: &Change, books: &ShopRecords) -> Option<&'static str> {
     let rows = |rows: &[_], name: &str| rows.iter().filter(|row| text(row, name) == change.name).count();
     let reservation = books.reservations.iter().find(|row| text(row, "OrderId") == change.name);
@@ -249,7 +252,7 @@ fn effect(change: &Change, books: &ShopRecords) -> Option<&'static str> {
         // It costs that already.
         RequestOutcome::Done(answer) if answer["changed"] == false => 0..=0,
         RequestOutcome::Done(_) => 1..=1,
-        // What has expired meanwhile may say so.
+        // A reservation that has expired meanwhile may be reported as expired.
         RequestOutcome::Refused(_) if change.action == ShopAction::Release => 0..=1,
         RequestOutcome::Refused(_) => 0..=0,
         RequestOutcome::Unknown => 0..=1,

@@ -1,4 +1,5 @@
-//! What everybody shares who lives through the soak: the stack, the time that is left, and how requests are made.
+//! What everybody shares who lives through the soak: the stack, the time that is left, and how
+//! requests are made.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +45,8 @@ pub struct Tally {
 pub enum RequestOutcome {
     /// It was answered with success, and this.
     Done(Value),
-    /// It was refused with this problem, the first time that it was heard or under a key, so it has no effect.
+    /// It was refused with this problem, the first time that it was heard or under a key, so it has
+    /// no effect.
     Refused(String),
     /// It may have had its effect, or have it soon.
     Unknown,
@@ -59,9 +61,10 @@ pub struct Request<'a> {
     pub method: Method,
     /// Path and query.
     pub path: &'a str,
-    /// `Idempotency-Key`, where the route takes one. A refusal under a key is the last word, whatever became of earlier tries.
+    /// `Idempotency-Key`, where the route takes one. A refusal under a key is the last word,
+    /// whatever became of earlier tries.
     pub key: Option<&'a str>,
-    /// What is sent.
+    /// The request.
     pub body: &'a Value,
 }
 
@@ -166,7 +169,7 @@ impl World {
         }
     }
 
-    /// A page of what is there, as the admin sees it; `None` when the stack is in no state to tell.
+    /// A page of the stored items, as an administrator sees it; `None` if the stack cannot answer.
     pub async fn read(&self, path: &str) -> Option<Value> {
         let request = Request { system: "", method: Method::GET, path, key: None, body: &Value::Null };
         let (status, body) = self.once(&request).await.ok()?;
@@ -218,7 +221,8 @@ impl World {
     }
 }
 
-/// How often a request was heard by somebody, and what that means for what is known about it.
+/// The number of attempts of a request that reached the stack, and its consequences for the
+/// expected state.
 #[derive(Debug)]
 pub struct Tries {
     patience: u32,

@@ -1,4 +1,4 @@
-//! A minute of the soak: everything that was promised holds, and each check sees it when somebody spoils what it looks at.
+//! A minute of the soak: every promise holds, and each check notices damage to its data.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,8 @@ type Item = HashMap<String, AttributeValue>;
 /// How many items of a kind are spoilt.
 const SPOILT: usize = 20;
 
-/// Changes a number in some items of a table, or deletes them, through DynamoDB's own port. Some, as of one the answer may have been lost.
+/// Changes a number in some items of a table, or deletes them, through DynamoDB's own port. Some,
+/// as of one the answer may have been lost.
 async fn spoil(soaked: &FinishedSoak, table: &str, is_it: impl Fn(&Item) -> bool, change: Option<&str>) {
     let client = soaked.with_stack(async |stack| stack.dynamodb()).await.unwrap();
     let items = client.scan().table_name(table).into_paginator().items().send();
@@ -56,7 +57,7 @@ async fn every_promise_is_kept_through_a_minute_of_faults_and_kills_and_a_broken
         assert!(report.systems[system].answered > 0, "nothing happened in {system}: {report}");
     }
 
-    // What nobody should ever change, and what should never go.
+    // Items that must never change, and items that must never be deleted.
     spoil(&soaked, Database::GAMES, |item| text(item, "SK").starts_with("SCORE#"), Some("points")).await;
     assert_eq!(broken(&soaked.check().await.unwrap()), ["each score is the sum of its awards"]);
 

@@ -7,10 +7,11 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use tidemark_tests::repository;
 
-/// Answers as AWS would. `stack` holds the stack's status and `parameters` what it was made with, `tables`, `secrets` and `verified`
-/// names, `fails` a pattern of calls that fail, `operators` the users with the operator's policy, `reasons` what CloudFront said,
-/// `concurrency` how many functions may run at once. With a `no-bucket`, the bucket is gone; with a `sandbox`, SES mails only to
-/// verified addresses.
+/// Answers like AWS, from files. `stack` has the stack's status, `parameters` its parameters,
+/// `tables`, `secrets` and `verified` have names, `fails` a pattern of calls that fail, `operators`
+/// the users with the operator's policy, `reasons` the answers of CloudFront, and `concurrency` the
+/// quota of concurrent functions. With `no-bucket` the bucket does not exist; with `sandbox` SES
+/// mails only to verified addresses.
 const AWS: &str = r#"#!/usr/bin/env bash
 cd "$(dirname "$0")/../../cloud"; echo "aws $*" >>calls
 if [ -s fails ] && [[ "$*" =~ $(cat fails) ]]; then echo "it failed" >&2; exit 1; fi
@@ -110,7 +111,8 @@ impl Account {
         std::fs::read_to_string(self.path("cloud").join(name)).unwrap_or_default()
     }
 
-    /// Runs a script with these variables and this answer to its question: whether it went well, what it said, and what was called.
+    /// Runs a script with these variables and this answer to its question. Returns whether it
+    /// succeeded, its output, and its calls.
     pub(super) fn run(&self, script: &str, variables: &[(&str, &str)], answer: &str) -> (bool, String, String) {
         self.set("calls", "");
         let mut process = Command::new(self.path("scripts").join(script))

@@ -1,4 +1,4 @@
-//! Deleting a stage, and what is left of it.
+//! Deleting a stage, and the resources that stay.
 
 use super::account::Account;
 use super::refused;

@@ -1,5 +1,5 @@
-//! Deploying and deleting, on an account that is played by two scripts in place of `aws` and `sam`: they keep what there is of a stack in files,
-//! write down what they are asked, and fail where they are told to.
+//! Deploying and deleting, on an account that two scripts simulate in place of `aws` and `sam`.
+//! They keep the stack's state in files, record their calls, and fail on request.
 
 mod account;
 mod delete;
@@ -72,7 +72,7 @@ fn a_verified_domain_is_as_good_as_a_verified_address() {
         let (well, said, _) = account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@mail.example.org")]);
         assert!(well && !said.contains("Nobody can sign in") && !said.contains("sandbox"), "{said}");
     }
-    // What is above it, and no domain, is nobody's to verify.
+    // A parent that is not a domain cannot be verified.
     account.set("verified", "org\n");
     refused(&account.deploy(&[("PARAMETERS", "OkusuriMailFrom=okusuri@mail.example.org")]), "SES has not verified");
     account.set("fails", "get-email-identity");
@@ -114,7 +114,7 @@ fn what_is_not_given_stays_as_the_stack_has_it() {
     assert!(well && said.contains("Nobody can sign in"), "{said}");
     assert_eq!(overrides(&calls), "Stage=dev Architecture=x86_64");
 
-    // What is given goes before what there is.
+    // Given parameters override existing ones.
     let (well, said, calls) =
         account.deploy(&[("ARCHITECTURE", "arm64"), ("PARAMETERS", "OkusuriMailFrom=a@example.org")]);
     assert!(well && !said.contains("Nobody can sign in"), "{said}");
@@ -231,7 +231,8 @@ fn providers_reach_sam_as_the_json_that_they_are() {
     let account = Account::new();
     let url = "OkusuriPublicUrl=https://okusuri.example.org";
     let json = r#"[{"id":"google", "name":"Ann's \"own\"", "scopes":"openid email"}]"#;
-    // SAM's parser takes away the outer quotes and one backslash before a space or a quotation mark.
+    // SAM's parser takes away the outer quotes and one backslash before a space or a quotation
+    // mark.
     let sent = r#"OkusuriProviders='[{"id":"google", "name":"Ann\'s \\"own\\"", "scopes":"openid email"}]'"#;
     for written in [format!("OkusuriProviders={json} {url}"), format!("{url}\nOkusuriProviders='{json}'")] {
         let (well, said, calls) = account.deploy(&[("PARAMETERS", &written)]);

@@ -1,4 +1,4 @@
-//! `docs/openapi.yaml`, read, and what it says of an answer.
+//! Reads `docs/openapi.yaml`, and finds the schema of an answer.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
@@ -22,8 +22,8 @@ impl Document {
         Self(serde_saphyr::from_str(&read_to_string(repository().join("docs/openapi.yaml")).unwrap()).unwrap())
     }
 
-    /// With the schema of every object closed, so that a member that the document does not name is noticed. Clients are not
-    /// asked to look so closely.
+    /// With the schema of every object closed, so that a member that the document does not name is
+    /// noticed. Clients are not asked to look so closely.
     pub(crate) fn closed() -> Self {
         let mut document = Self::read();
         close(&mut document.0);

@@ -1,5 +1,6 @@
-//! `docs/openapi.yaml` and what it describes, held to each other in both directions: routes to the template, problems to the
-//! code and to their table, schemas to the sample events with their recorded answers and to the running stack.
+//! Compares `docs/openapi.yaml` with the suite in both directions: routes with the template,
+//! problems with the code and their table, schemas with the sample events, their recorded answers,
+//! and the running stack.
 
 mod document;
 mod recorded;
@@ -60,7 +61,7 @@ const REFUSED_BEYOND_SCHEMAS: &[&str] = &[
     "subscription-add-endpoint-private",
 ];
 
-/// What is wrong with a single part of a request, so that a schema can say it too.
+/// Problems of a single part of a request, which a schema can express too.
 const PROBLEMS_OF_SHAPE: &[&str] = &[
     "invalid-body",
     "invalid-user-id",

@@ -1,5 +1,5 @@
-//! Each function's role in the template allows what the function does, and nothing besides: the stack holds functions to their roles, and keeps
-//! account of which grants they needed.
+//! Each function's role in the template allows what the function does, and nothing besides: the
+//! stack holds functions to their roles, and keeps account of which grants they needed.
 
 mod rare;
 
@@ -12,10 +12,11 @@ use tidemark_tests::push::PushService;
 use tidemark_tests::samples::{self, cases};
 use tidemark_tests::{Database, Stack, games, okusuri, sample_event, shop};
 
-/// Services that Lambda itself calls with a function's role, for logs and traces. The stack plays neither.
+/// Services that Lambda itself calls with a function's role, for logs and traces. The stack plays
+/// neither.
 const OF_LAMBDA: [&str; 2] = ["logs:", "xray:"];
 
-/// How long the streams may take with what has happened.
+/// How long the streams may take to process the events.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where people find the pages. Nobody serves them.
@@ -26,10 +27,11 @@ async fn every_grant_of_every_role_is_needed_and_nothing_else_is_asked_for() {
     let callback = format!("{PUBLIC}/okusuri/api/sign-in/oauth/example/callback");
     let (provider, service) = (OidcProvider::start(&[callback]).await.unwrap(), PushService::start().await.unwrap());
     let stack = Arc::new(stack(&provider, &service).await);
-    // In a task of its own: where it fails for want of a grant, that grant is told, and not its absence's effect.
+    // In a task of its own: where it fails for want of a grant, that grant is told, and not its
+    // absence's effect.
     let played = tokio::spawn(play(Arc::clone(&stack), provider, service)).await;
 
-    // Streams bring their part a moment later; what is missing then is missing.
+    // Stream consumers run a moment later. A grant that is unused after that is unused.
     let start = Instant::now();
     loop {
         let accounts = stack.get("/_local/policies").await.unwrap().json();
@@ -39,7 +41,7 @@ async fn every_grant_of_every_role_is_needed_and_nothing_else_is_asked_for() {
         if findings.is_empty() {
             return played.unwrap();
         }
-        // What is played no further needs little; then only what was refused counts.
+        // A short run needs few grants, so only refused calls count.
         let told: Vec<_> =
             findings.into_iter().filter(|finding| played.is_ok() || finding.contains(": refused ")).collect();
         assert!(played.is_ok() && start.elapsed() < PATIENCE, "{}\n{played:?}", told.join("\n"));
@@ -62,7 +64,8 @@ async fn play(stack: Arc<Stack>, provider: OidcProvider, service: PushService) {
     rare::a_reminder_is_due(&stack, &service).await;
 }
 
-/// A stack with a provider and a push service to talk to, which keeps the journal for ever: sample events grow old.
+/// A stack with a provider and a push service to talk to, which keeps the journal for ever: sample
+/// events grow old.
 async fn stack(provider: &OidcProvider, service: &PushService) -> Stack {
     let issuer = provider.issuer();
     let providers = json!([{ "id": "example", "name": "Example", "issuer": issuer, "clientId": "okusuri", "clientSecret": "a secret of the test" }]);
@@ -79,7 +82,7 @@ async fn stack(provider: &OidcProvider, service: &PushService) -> Stack {
     Stack::with(&["--outbound-allow", &allow].into_iter().chain(parameters).collect::<Vec<_>>()).await.unwrap()
 }
 
-/// What is wrong with a function's role: what it lacks, and what it has for nothing.
+/// The mistakes of a function's role: missing grants and unused grants.
 fn findings(account: &Value) -> Vec<String> {
     let function = account["function"].as_str().unwrap();
     let list = |value: &Value| value.as_array().unwrap().clone();

@@ -1,4 +1,5 @@
-//! The paths that no sample event takes, and that some grant is there for: users who come in and go, sockets, reminders, and what happens seldom.
+//! The paths that no sample event takes, but that need a grant: sign-in and deletion of users,
+//! sockets, reminders, and rare cases.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use bots::Server;
@@ -22,7 +23,8 @@ use tidemark_tests::shop::Shop;
 use tidemark_tests::{Database, STAFF_TOKEN, Stack, okusuri, sample_event, samples};
 use uuid::Uuid;
 
-/// Days of the journal that had fewer shards than now, so that watchers look for their entries under those too.
+/// Days of the journal that had fewer shards than now, so that watchers look for their entries
+/// under those too.
 pub async fn days_of_the_journal_have_grown(stack: &Stack) {
     let sampled: Timestamp = "2025-10-02T10:30:00Z".parse().unwrap();
     let now = Timestamp::now();
@@ -37,8 +39,9 @@ pub async fn days_of_the_journal_have_grown(stack: &Stack) {
     }
 }
 
-/// A foreign client's click, whose user id leaves no room for a prefix. On AWS the index, whose sort key ends with it, takes 1,024 bytes at most and so keeps
-/// such a click out; this engine does not look.
+/// A foreign client's click, whose user id leaves no room for a prefix. On AWS the index, whose
+/// sort key ends with it, takes 1,024 bytes at most and so keeps such a click out; this engine does
+/// not look.
 pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
     let (time, user) = ("2025-10-02T10:30:02.000Z", "x".repeat(2_048));
     let put = stack.dynamodb().put_item().table_name("qit-db-local");
@@ -52,7 +55,8 @@ pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
     put.send().await.unwrap();
 }
 
-/// A shard keeps sums, and while they are folded another transaction is always faster; and then none is.
+/// A shard keeps sums, and while they are folded another transaction is always faster; and then
+/// none is.
 pub async fn a_lane_keeps_sums(stack: &Stack) {
     let client = stack.dynamodb();
     let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
@@ -106,7 +110,7 @@ pub async fn a_seat_is_taken_over(stack: &Stack) {
     assert!(answer.status.is_success(), "{answer:?}");
 }
 
-/// A chat that is longer than what is kept of it.
+/// A chat that is longer than the lines kept.
 pub async fn a_chat_is_long(stack: &Stack) {
     let (chat, id) = (Chat::new(&stack.table(Database::GAMES)), games::game(10));
     let now_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap();
@@ -135,7 +139,7 @@ pub async fn a_connection_replaces_another(stack: &Stack) {
     let _second = server.connect(&again.ticket).await.unwrap();
 }
 
-/// Users who come in by mail and by a login elsewhere, take their data along, and go.
+/// Users who sign in by mail and by a login, export their data, and delete their account.
 pub async fn users_come_in_and_go(stack: &Stack, provider: &OidcProvider, public: &str) {
     let mut dora = Browser::new(stack.url()).unwrap();
     dora.sign_in(stack, "dora@example.com").await.unwrap();

@@ -75,7 +75,8 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
     put(&db, "ann", 0).await;
     source.drain().await;
     let first = source.shards().await.remove(0);
-    // Counting begins once a measurement has seen clicks on their way; so it does see some, on a machine of any speed.
+    // Counting begins once a measurement has seen clicks on their way; so it does see some, on a
+    // machine of any speed.
     let (written, seen) = (AtomicBool::new(false), AtomicBool::new(false));
 
     let writing = async {
@@ -88,7 +89,7 @@ async fn while_clicks_keep_arriving_exactly_the_wrong_statistics_differ() {
         written.store(true, Ordering::Release);
     };
     let counting = async {
-        // What is asked before the delivery is about everything that the delivery can find.
+        // The requests before the delivery cover everything that the delivery can find.
         loop {
             let is_last = written.load(Ordering::Acquire);
             let may_count = is_last || seen.load(Ordering::Acquire);

@@ -66,7 +66,7 @@ async fn the_layout_may_change_at_any_time_and_a_chunk_of_many_days_does_not_sta
     let db = Database::start().await.unwrap();
     let first: Date = DAY.parse().unwrap();
     for (n, layout) in (0..).zip([StatLayout::Sums, StatLayout::Buffers, StatLayout::Sums]) {
-        // From the beginning each time: what has been counted is not counted again.
+        // Starts from the beginning each time. Counted clicks are not counted again.
         let mut source = Source::in_layout(&db, layout).await;
         put(&db, "ann", n).await;
         source.drain().await;

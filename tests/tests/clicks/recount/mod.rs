@@ -1,4 +1,5 @@
-//! Recounting, repairing and redriving against a real engine and its stream, also while clicks keep arriving and the aggregator counts.
+//! Recounting, repairing and redriving against a real engine and its stream, also while clicks keep
+//! arriving and the aggregator counts.
 
 mod differences;
 mod merging;
@@ -64,7 +65,7 @@ async fn add(db: &Database, partition: &str, sort: &str, clicks: i32) {
     update.expression_attribute_values(":n", AttributeValue::N(clicks.to_string())).send().await.unwrap();
 }
 
-/// An event source mapping in small: reads each shard from where it stopped, and hands on what it reads.
+/// A small event source mapping: reads each shard from its last position, and delivers the records.
 struct Source {
     stream_arn: String,
     streams: aws_sdk_dynamodbstreams::Client,
@@ -124,7 +125,7 @@ impl Source {
         true
     }
 
-    /// Reads what has come into the first shard, and hands it to nobody.
+    /// Reads the records of the first shard without delivering them.
     async fn give_up(&mut self) {
         let shard = self.shards().await.remove(0);
         let iterator = self.iterators[&shard].clone().unwrap();

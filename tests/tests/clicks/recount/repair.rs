@@ -147,7 +147,8 @@ async fn a_visitor_whose_first_seen_record_waits_for_its_batch_is_no_difference(
     db.engine().change_shard(Database::CLICKS, &parent, ShardChange::Split).await.unwrap();
     put(&db, "ann", 1).await;
 
-    // The invocation of the parent dies between claiming and counting, and a child, which it has not to wait for here, counts ann's second click.
+    // The invocation of the parent dies between claiming and counting, and a child, which it has
+    // not to wait for here, counts ann's second click.
     let shard = ShardCheckpoint::new(&source.stream_arn, &parent);
     let click = StreamClick { sequence_number: number, user_id: "ann", date: DAY.parse().unwrap(), count: 1 };
     let first_seen_records = FirstSeenRecords::new(&db.table(Database::CLICKS));

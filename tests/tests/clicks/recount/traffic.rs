@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Loops that click and count at the same time: between any two requests of the recount, some of the others' take place.
+/// Loops that click and count at the same time: between any two requests of the recount, some of
+/// the others' take place.
 const LOOPS: u32 = 4;
 
 #[tokio::test]

@@ -245,7 +245,7 @@ async fn who_has_moved_is_read_without_postgresql() {
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'okusuri' AND pid <> pg_backend_pid()";
     client.execute(end, &[]).await.unwrap();
     assert_eq!(reader.logs(USER).await.unwrap(), logs);
-    // Whoever has not moved is not taken for somebody without logs.
+    // A user who has not moved must not appear as one without logs.
     assert_eq!(reader.logs("newcomer").await.unwrap_err().kind, okusuri_migrate::FailureKind::SourceGone);
 }
 
@@ -328,7 +328,7 @@ async fn the_application_has_a_role_of_its_own() {
         // All that was told, the writer told.
         assert_eq!(sessions(&mut migration).await, (vec![], 0));
     }
-    // Who goes altogether is brought back by the writer.
+    // A deleted user is restored by the writer.
     let gone = profile("gone", None);
     assert_eq!(writer.delete(&gone).await.unwrap(), Side::Postgres);
     assert_level(&migration).await;

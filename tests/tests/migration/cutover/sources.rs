@@ -163,7 +163,8 @@ async fn a_table_may_be_in_partitions_that_each_id_is_in_one_of() {
         + "CREATE TABLE logs_0 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
            CREATE TABLE logs_1 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 1);";
     there_and_back(source(&by_id).await, &Value::String(push().to_string())).await;
-    // By time, two rows may have one id, and none is written by it: that is told before anything begins.
+    // By time, two rows may have one id, and none is written by it: that is told before anything
+    // begins.
     let mut by_time = source(&partitions("RANGE (created_at)", "id, created_at")).await;
     let refused = by_time.phase("cutover", &["--to", "capture"]).await.unwrap_err();
     assert!(refused.detail.contains("medication_logs\" has no unique index"), "{refused:?}");

@@ -1,4 +1,4 @@
-//! Who is reminded, when, and how often.
+//! Which users are reminded, when, and how often.
 
 use super::*;
 

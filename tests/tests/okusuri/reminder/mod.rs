@@ -1,4 +1,4 @@
-//! Reminders: the function on the real engine, and a push service that opens what it gets.
+//! Reminders: the function on the real engine, with a push service that decrypts its messages.
 
 mod delivery;
 mod due;
@@ -53,7 +53,8 @@ impl Scene {
         }
     }
 
-    /// A user with a browser of the same name, who has switched reminders on in the morning of [`EVENING`].
+    /// A user with a browser of the same name, with reminders enabled in the morning of
+    /// [`EVENING`].
     async fn user(&self, id: &str, zone: &str) -> UserId {
         let user = user(&self.db.client, id, zone).await.unwrap();
         self.switch_on(&user, zone, at("2026-11-22T00:00:00Z")).await;
@@ -70,7 +71,7 @@ impl Scene {
         handle(&self.reminding, at(now)).await.unwrap()
     }
 
-    /// Who has got a message so far, with the day that it is about.
+    /// The users who have received a message so far, with its day.
     fn reminded(&self) -> Vec<(String, String)> {
         let received = self.service.received().unwrap();
         received.into_iter().map(|one| (one.browser, one.content["date"].as_str().unwrap().to_owned())).collect()

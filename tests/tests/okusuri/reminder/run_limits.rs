@@ -1,4 +1,4 @@
-//! More who are due than a run takes.
+//! More due users than a run handles.
 
 use super::*;
 
@@ -46,7 +46,7 @@ async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_
         assert!(request.send().await.unwrap().unprocessed_items.unwrap_or_default().is_empty());
     }
     let reminding = scene.reminding.clone().within(RunLimits { users_max: 600, ..RunLimits::default() });
-    // Most have no profile: a user who has gone is taken out of the index, and that is all.
+    // Most have no profile: a deleted user is only removed from the index.
     for (runs, minutes) in [(1, 0), (2, 5)] {
         let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
         assert_eq!((report.reminded + report.skipped, report.has_more), (600, true));

@@ -32,7 +32,7 @@ async fn of_many_guesses_at_once_five_are_looked_at() {
     let outcomes = join_all(guesses.iter().map(|guess| service.codes.check(&email, guess, now()))).await;
     let wrong = outcomes.iter().filter(|outcome| matches!(outcome, Err(CheckError::Wrong { .. }))).count();
     assert!((1..=5).contains(&wrong), "{outcomes:?}");
-    // Whatever is left of the five.
+    // The rest of the five tries.
     for _ in wrong..5 {
         let outcome = service.codes.check(&email, &guesses[0], now()).await;
         assert!(matches!(outcome, Err(CheckError::Wrong { .. })), "{outcome:?}");

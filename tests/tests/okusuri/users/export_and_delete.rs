@@ -1,8 +1,8 @@
-//! All that there is of a user: what is taken along, and what is deleted.
+//! All data of a user: the export and the deletion.
 
 use super::*;
 
-/// Gives a user what there is of everything, and so many logs.
+/// Gives a user one item of each kind, and this many logs.
 async fn fill(service: &Service, id: &UserId, days: i64) {
     let begin: jiff::civil::Date = "2015-01-01".parse().unwrap();
     let put = |day: i64| {

@@ -43,7 +43,7 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     let before = service.items().await;
     service.unverify(&entered.user).await;
     let user = service.user(&entered.user.user_id).await;
-    // More than what one transaction takes.
+    // More than one transaction allows.
     for number in 0..45 {
         let login = login(&format!("subject-{number}"), None);
         assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), LinkOutcome::Yes);
@@ -154,7 +154,7 @@ async fn an_unknown_login_is_a_new_user_and_a_known_one_the_same() {
     assert!(service.is_signed_in(&token, now()).await);
     // The address counts: the same person comes in by code.
     assert_eq!(service.enter("ann", now()).await.1.user.user_id, "ann");
-    // But not the other way round: whoever has the address at a provider need not have it here.
+    // But not the other way round: the owner of the address at a provider may be another person.
     let other = enter("bob", &login("subject-2", Some(email("ann")))).await;
     assert!(matches!(other, Err(LoginError::NotLinked)), "{other:?}");
     let (_, nobody) = enter("bob", &login("subject-2", None)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Okusuri's users, sessions, codes and logins on a real engine: who comes in, who does not, and what is left of whom.
+//! Okusuri's users, sessions, codes and logins on a real engine: sign-ins, refusals, and deletions.
 
 mod codes;
 mod export_and_delete;
@@ -99,7 +99,7 @@ impl Service {
         (token, session)
     }
 
-    /// Somebody who comes in with a code, and the session's token.
+    /// A user who signed in with a code, and the session's token.
     async fn enter(&self, name: &str, at: Timestamp) -> (String, SignedIn) {
         let (email, code) = (email(name), code("123456"));
         self.codes.issue(&email, &code, at).await.unwrap();

@@ -12,7 +12,7 @@ async fn a_reply_that_gets_lost_moves_goods_once_and_is_answered_as_done_now() {
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((8, 0), 2));
 }
 
-/// What one of many does: a few things after one another, some of them twice.
+/// The actions of one of many writers: some changes in a row, some of them sent twice.
 async fn customer(db: &Database, n: i64, mut rng: fastrand::Rng) {
     for step in 0..6 {
         let (name, number) = (format!("{n}-{step}"), rng.i64(1..6));
@@ -56,6 +56,6 @@ async fn after_a_crowd_the_ledger_chains_and_adds_up_and_nothing_is_promised_twi
     once.sort_by_key(|(order_id, change_type)| (order_id.to_string(), change_type.as_str()));
     once.dedup();
     assert_eq!(orders.len(), once.len(), "an order has moved goods twice");
-    // How many depends on who is faster.
+    // The number depends on the order of the writers.
     assert!(orders.len() > 10, "only {} orders were served: too few to prove anything", orders.len());
 }

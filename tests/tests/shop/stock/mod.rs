@@ -1,4 +1,5 @@
-//! Stock and reservations against a real engine: the ledger, requests that come twice, orders that come too late, and many at once.
+//! Stock and reservations against a real engine: the ledger, requests that come twice, orders that
+//! come too late, and many at once.
 
 mod crowd;
 mod movements;
@@ -142,7 +143,8 @@ async fn kept(db: &Database) -> BTreeMap<String, (String, u64)> {
     kept.collect()
 }
 
-/// What has to hold after anything: rows chain, add up to the stock, and what is reserved is what open reservations keep.
+/// The invariants after any change: the rows form a chain, add up to the stock, and the reserved
+/// quantity is the sum of the open reservations.
 async fn assert_sound(db: &Database) {
     let rows = ledger(db).await;
     let mut stock = 0;

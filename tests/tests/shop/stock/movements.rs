@@ -68,7 +68,7 @@ async fn an_order_names_one_movement_of_each_type() {
     let keyed = StockRequest { key: IdempotencyKey::new("k").ok(), ..for_order("OUT", 2, "o-1", 3) };
     assert_eq!(stock(&db).change(&keyed).await.unwrap(), ChangeOutcome::AlreadyApplied(out));
     assert!(matches!(stock(&db).change(&for_order("OUT", 3, "o-1", 4)).await, Err(ChangeError::Reused(Reused::Order))));
-    // What comes back is another type.
+    // Returned goods are another type.
     assert!(matches!(stock(&db).change(&for_order("IN", 2, "o-1", 5)).await, Ok(ChangeOutcome::Applied(_))));
     assert_eq!((level(&db).await, ledger(&db).await.len()), ((10, 0), 3));
 }

@@ -1,4 +1,5 @@
-//! What a key was told stays true: an attempt that comes late does not do what its client was refused.
+//! What a key was told stays true: an attempt that comes late does not do what its client was
+//! refused.
 
 use super::*;
 
@@ -13,7 +14,8 @@ async fn a_movement_that_was_refused_stays_refused_when_there_is_enough() {
     let first = stock(&db).change(&out).await;
     assert!(refused(&first), "{first:?}");
     stock(&db).change(&movement("IN", 10, "more", 11)).await.unwrap();
-    // The attempt that began first, and one that comes weeks later: both say what the key was told, with the level of then.
+    // The attempt that began first, and one that comes weeks later: both say what the key was told,
+    // with the level of then.
     for late in [out.clone(), movement("OUT", 5, "k", 20 * 24 * 60 * 60)] {
         let Err(ChangeError::RefusedBefore(StockChangeRefusal::Stock(why))) = stock(&db).change(&late).await else {
             panic!("it took effect")

@@ -82,7 +82,8 @@ async fn overdue_goods_go_to_whoever_wants_them_and_not_to_the_order_any_more() 
     assert!(matches!(commit, Err(ChangeError::Refused(SettleRefusal::Settled(found))) if found == why));
     assert_eq!(settled(reservations(&db).release(&cup(), &order("o-0"), at(63)).await.unwrap()), "EXPIRED");
 
-    // Another order finds goods in the same way, and a count may take what nobody is promised any more.
+    // Another order also releases expired reservations first, and a count may use goods that are no
+    // longer reserved.
     reservations(&db).reserve(&reservation("late", 2, 60, 63)).await.unwrap();
     assert!(stock(&db).change(&movement("COUNT", 2, "count", 64)).await.is_ok());
     assert_eq!(kept(&db).await["o-4"].0, "EXPIRED");
@@ -169,7 +170,7 @@ async fn an_archived_product_moves_no_goods_but_those_that_orders_were_promised(
     }
     let refused = reservations(&db).reserve(&reservation("o-3", 1, 900, 1)).await;
     assert!(matches!(refused, Err(ChangeError::Refused(StockChangeRefusal::Archived))), "{refused:?}");
-    // What was done before is told again.
+    // An earlier result is returned again.
     let again = stock(&db).change(&movement("COUNT", 10, "first count", 1)).await.unwrap();
     assert!(matches!(again, ChangeOutcome::AlreadyApplied(_)), "{again:?}");
     let again = reservations(&db).reserve(&reservation("o-1", 2, 900, 1)).await.unwrap();

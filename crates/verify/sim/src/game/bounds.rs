@@ -24,7 +24,8 @@ pub(super) fn trim_chat(world: &World, game_id: GameId) -> anyhow::Result<()> {
     }
 }
 
-/// Counts the game's items by kind: each is of a kind that is known, and of no kind are there more than its bound.
+/// Counts the game's items by kind: each is of a kind that is known, and of no kind are there more
+/// than its bound.
 pub(super) fn look_at(world: &World, game_id: GameId) -> anyhow::Result<()> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut strangers = Vec::new();

@@ -1,8 +1,11 @@
-//! Random games: players with bad connections, several functions on one game, a table with bad moments.
+//! Random games: players with bad connections, several functions on one game, a table with bad
+//! moments.
 //!
-//! A game is one number, its seed, and runs under a virtual clock like the clicks' histories do: the real game room, the real SDK and the
-//! real engine. Messages are lost, come twice and overtake each other in both directions, instances die in the middle of whatever they
-//! do, connections break with and without a word, stay silent, or come by the dozen to look on. Then the storm is over, everybody comes back, and the books are looked at.
+//! A game is determined by its seed, and runs under a virtual clock like the histories of the
+//! clicks, with the real game room, the real SDK and the real engine. Messages are lost, duplicated
+//! and reordered in both directions. Instances crash at any point. Connections break with or
+//! without a close, stay silent, or join by the dozen as spectators. Then the faults stop, all
+//! players return, and the result is checked.
 
 mod bounds;
 mod crowd;
@@ -33,7 +36,7 @@ const BOOKS_S: u64 = 20;
 /// How often everybody looks in afterwards, until the game is played out.
 const LOOKS_MAX: usize = 400;
 
-/// What came of one game.
+/// The result of one game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GameOutcome {
     /// Its seed.
@@ -42,7 +45,7 @@ pub struct GameOutcome {
     pub posts: u64,
     /// Right guesses that counted.
     pub solved: u64,
-    /// What went wrong on the way, by kind.
+    /// The faults, by kind.
     pub faults: BTreeMap<&'static str, u64>,
     /// One line for each promise that was broken.
     pub broken: Vec<String>,
@@ -50,7 +53,8 @@ pub struct GameOutcome {
     pub trace: Vec<String>,
 }
 
-/// Plays one game against an empty database. With `is_leaky`, the oracle is given a message with the answer, which it has to notice.
+/// Plays one game against an empty database. With `is_leaky`, the oracle is given a message with
+/// the answer, which it has to notice.
 ///
 /// # Errors
 /// When the harness itself fails, or the game does not end.

@@ -1,4 +1,5 @@
-//! The network between functions and players: messages are lost, come twice, and overtake each other.
+//! The network between functions and players: messages are lost, come twice, and overtake each
+//! other.
 
 use std::time::Duration;
 

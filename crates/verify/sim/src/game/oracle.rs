@@ -14,7 +14,8 @@ use crate::table::{ask, text};
 /// Bounds the pages of one look at the stream.
 const PAGES_MAX: usize = 10_000;
 
-/// Looks at a message that leaves for a connection: no byte of it may tell an answer to somebody who still has to guess it.
+/// Looks at a message that leaves for a connection: no byte of it may tell an answer to somebody
+/// who still has to guess it.
 pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
     let Some(seat) = world.with(|state| state.sockets.get(connection_id).map(|socket| socket.seat)) else { return };
     let Some(game_id) = world.with(|state| state.game_id) else { return };
@@ -41,7 +42,8 @@ pub(super) fn look_at(world: &World, connection_id: &str, message: &Bytes) {
     }
 }
 
-/// Members whose values are words of the protocol or ids: English words that a drawer may get are in some of them.
+/// Members whose values are words of the protocol or ids: English words that a drawer may get are
+/// in some of them.
 const SPELLED: [&str; 19] = [
     "type", "status", "phase", "kind", "reason", "words", "language", "action", "id", "gameId", "playerId", "hostId",
     "drawerId", "turnId", "rematch", "title", "detail", "op", "tool",
@@ -61,7 +63,7 @@ fn texts(message: &[u8]) -> String {
         }
     }
     let mut texts = String::new();
-    // What is no JSON is looked at as it is.
+    // A body that is not JSON is checked as text.
     match serde_json::from_slice(message) {
         Ok(message) => collect(&message, &mut texts),
         Err(_) => texts += &String::from_utf8_lossy(message),

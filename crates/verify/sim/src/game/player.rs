@@ -121,7 +121,7 @@ impl Bot {
         send(&self.world, &connection_id, json!({"action": "hello", "protocol": 1}).to_string());
     }
 
-    /// Reads what has come. A room older than the one that is there is dropped.
+    /// Reads the received messages. An older room than the current one is dropped.
     fn read(&self) {
         let Some(connection) = self.connection.borrow().clone() else { return };
         let inbox = self.world.with(|state| {
@@ -188,7 +188,8 @@ impl Bot {
         self.world.with(|state| (0..7).map(|_| letters[state.rng.usize(..letters.len())]).collect())
     }
 
-    /// The answer, out of thin air, or something near it. Drawer and solvers say it too: talk that nobody else may hear.
+    /// The answer, out of thin air, or something near it. Drawer and solvers say it too: talk that
+    /// nobody else may hear.
     fn guess(&self) -> String {
         let answer = self.world.live(self.game_id).ok().and_then(|live| live.secret.turn?.answer);
         let Some(answer) = answer else { return self.word() };

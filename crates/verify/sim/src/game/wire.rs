@@ -50,7 +50,8 @@ impl Wire {
             .endpoint_url("http://table")
             .retry_config(if self.is_perfect { RetryConfig::disabled() } else { RetryConfig::standard() })
             .timeout_config(TimeoutConfig::disabled())
-            // A quota of its own: the SDK's common one would carry what happened in one game into the next.
+            // A quota of its own: the SDK's common one would carry what happened in one game into
+            // the next.
             .retry_partition(RetryPartition::custom("game").build())
             .http_client(self)
             // It compares real time with virtual.

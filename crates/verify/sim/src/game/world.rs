@@ -24,7 +24,7 @@ pub(super) const TABLE: &str = "game";
 /// When games begin: 2025-10-02T10:30:00Z.
 const BEGIN_MS: u64 = 1_759_401_000_000;
 
-/// How often the end of what is under way is looked for before a game counts as stuck.
+/// How many times pending work is polled before a game counts as stuck.
 const LOOKS_MAX: usize = 100_000;
 
 /// A connection, from the outside.
@@ -32,7 +32,7 @@ const LOOKS_MAX: usize = 100_000;
 pub(super) struct Socket {
     pub(super) seat: u8,
     pub(super) is_open: bool,
-    /// What has arrived there, in order of arrival.
+    /// The received messages, in order of arrival.
     pub(super) inbox: Vec<Value>,
 }
 
@@ -187,7 +187,8 @@ impl World {
 
     /// The game as it lies in the table now, read past the wire.
     pub(super) fn live(&self, game_id: GameId) -> anyhow::Result<Live> {
-        // The store's own reading, over a wire that takes no time and has no faults: it is done at the first look.
+        // The store's own reading, over a wire that takes no time and has no faults: it is done at
+        // the first look.
         let client = Wire::perfect(self.clone()).client();
         let rooms = Rooms::new(&store::Table::new(client, TABLE));
         let mut reading = std::pin::pin!(rooms.live(game_id, Freshness::Consistent));

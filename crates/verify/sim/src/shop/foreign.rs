@@ -1,4 +1,5 @@
-//! A client of the original design: it knows no versions, markers or reservations, and locks the stock on its value.
+//! A client of the original design: it knows no versions, markers or reservations, and locks the
+//! stock on its value.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl Foreign {
         }
     }
 
-    /// `AdjustStock`: reads, and writes where the stock is still what was read.
+    /// `AdjustStock`: reads the product, and writes on the condition that the stock is unchanged.
     async fn adjust(&self, quantity: i64) {
         let stock = self.world.with(|state| number(&product(state), "Stock"));
         let latency = self.world.with(State::latency);

@@ -1,8 +1,10 @@
-//! A crowd at one product: many writers, several functions, a table with bad moments, and clocks that differ.
+//! A crowd at one product: many writers, several functions, a table with bad moments, and clocks
+//! that differ.
 //!
-//! A history is one number, its seed, and runs under a virtual clock like the clicks' histories do: the real functions, the real SDK and the real
-//! engine. Requests and answers are lost, come twice and late, instances die before, in and after a transaction, and reservations run out while orders
-//! want them. Then the storm is over, and the books are looked at.
+//! A history is one number, its seed, and runs under a virtual clock like the clicks' histories do:
+//! the real functions, the real SDK and the real engine. Requests and answers are lost, come twice
+//! and late, instances die before, in and after a transaction, and reservations run out while
+//! orders want them. Then the storm is over, and the books are looked at.
 
 mod foreign;
 mod oracle;
@@ -34,7 +36,7 @@ const WRITERS: usize = 64;
 /// How often all of them come.
 const WAVES: std::ops::RangeInclusive<u8> = 1..=2;
 
-/// What came of one history.
+/// The result of one history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShopOutcome {
     /// Its seed.
@@ -43,7 +45,7 @@ pub struct ShopOutcome {
     pub requests: u64,
     /// Rows of both ledgers at the end.
     pub rows: u64,
-    /// What went wrong on the way, by kind.
+    /// The faults, by kind.
     pub faults: BTreeMap<&'static str, u64>,
     /// One line for each promise that was broken.
     pub broken: Vec<String>,
@@ -51,7 +53,8 @@ pub struct ShopOutcome {
     pub trace: Vec<String>,
 }
 
-/// Plays one history against an empty database, with the rules as they are or with one of them weakened.
+/// Plays one history against an empty database, with the rules as they are or with one of them
+/// weakened.
 ///
 /// # Errors
 /// When the harness itself fails, or the history does not end.

@@ -1,4 +1,5 @@
-//! The books, looked at by somebody who reads the table's items as they lie there and knows nothing of the store.
+//! The books, looked at by somebody who reads the table's items as they lie there and knows nothing
+//! of the store.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -38,7 +39,8 @@ pub(super) async fn judge(world: &World, writers: &[Rc<Writer>]) -> anyhow::Resu
     Ok(u64::try_from(prices.len() + movements.len())?)
 }
 
-/// Rows chain without a gap, their sum is the stock, and what is reserved is what open reservations keep.
+/// The rows form a chain without a gap, their sum is the stock, and the reserved quantity is the
+/// sum of the open reservations.
 fn stock(world: &World, product: &Value, movements: &[&Value], reservations: &[&Value]) {
     let is_foreign = world.with(|state| state.replaced.is_some());
     let mut level = 0;
@@ -66,8 +68,9 @@ fn stock(world: &World, product: &Value, movements: &[&Value], reservations: &[&
     }
 }
 
-/// Whether each row begins with what another has left, and the last has left what is there. It holds in whatever order they lie: the clock of a client of
-/// the original design says where its rows are.
+/// Whether each row starts from the result of another row, and one row ends at the current stock.
+/// The order of the rows does not matter, because the clock of a client of the original design
+/// orders its rows.
 fn is_one_chain(begins: impl Iterator<Item = i64>, ends: impl Iterator<Item = i64>, last: i64) -> bool {
     let mut begins: Vec<_> = begins.chain([last]).collect();
     let mut ends: Vec<_> = ends.collect();
@@ -163,7 +166,8 @@ fn is_of(row: &Value, call: &Call) -> bool {
     }
 }
 
-/// An order's goods leave once, if it was told so, and not at all if it was told that they came back.
+/// An order's goods leave once, if it was told so, and not at all if it was told that they came
+/// back.
 fn orders(world: &World, asked: &[Asked], movements: &[&Value], reservations: &[&Value]) {
     let mut orders: BTreeMap<&str, Vec<&Asked>> = BTreeMap::new();
     for asked in asked {
@@ -189,7 +193,8 @@ fn orders(world: &World, asked: &[Asked], movements: &[&Value], reservations: &[
         if is_refused(RESERVE) && (is_kept || is_told(RESERVE)) {
             world.complain(format!("goods are kept for {order_id}, which was refused: {asked:?}"));
         }
-        // Goods that a client of the original design has taken may be there again when the order asks once more.
+        // Goods that a client of the original design has taken may be there again when the order
+        // asks once more.
         let is_missing = |asked: &&&Asked| asked.answers.iter().any(|(_, body)| body["available"].is_number());
         if is_refused(COMMIT) && left > 0 && of(COMMIT).filter(is_missing).count() == 0 {
             world.complain(format!("goods of {order_id} have left, and it was refused: {asked:?}"));

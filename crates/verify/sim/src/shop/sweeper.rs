@@ -1,4 +1,5 @@
-//! What DynamoDB does with items whose time is over: it deletes them, sooner or later, and the stream tells of it at least once.
+//! What DynamoDB does with items whose time is over: it deletes them, sooner or later, and the
+//! stream tells of it at least once.
 
 use std::time::Duration;
 
@@ -36,13 +37,13 @@ impl Sweeper {
         }
     }
 
-    /// Lets time go by until all reservations are over, and takes away what is left of them.
+    /// Advances the clock until all reservations have expired, and deletes them.
     pub(super) async fn sweep_all(&self) -> anyhow::Result<()> {
         sleep(Duration::from_secs(60 * 60)).await;
         self.sweep(true)
     }
 
-    /// Deletes some of what has expired, or all of it, and tells of it later.
+    /// Deletes some or all expired items. Their stream records follow later.
     fn sweep(&self, is_all: bool) -> anyhow::Result<()> {
         let seconds = now().as_second();
         let gone = self.world.with(|state| {

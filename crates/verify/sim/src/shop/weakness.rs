@@ -1,6 +1,7 @@
 //! The rules of a change, each weakened in one place, to prove that the simulation would notice.
 //!
-//! The store's code has no switches for this. Its requests are rewritten on their way to the table, so all the rest of it is as it is in production.
+//! The store's code has no switches for this. Its requests are rewritten on their way to the table,
+//! so all the rest of it is as it is in production.
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -8,11 +9,12 @@ use serde_json::{Value, json};
 /// Which rule is weakened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Weakness {
-    /// A change is made on the stock that was read, as the original design's lock has it, and not on the version: stock may go and come back meanwhile.
+    /// A change is made on the stock that was read, as the original design's lock has it, and not
+    /// on the version: stock may go and come back meanwhile.
     LockOnValue,
     /// A change is made on the version alone, which a client of the original design does not know.
     LockOnVersion,
-    /// A change is made whatever has happened since it was decided.
+    /// A change is written without a check for changes since the decision.
     NoLock,
     /// Nothing remembers requests and orders.
     NoIdempotencyMarkers,
@@ -31,7 +33,7 @@ pub(super) fn is_dropped(weakness: Option<Weakness>, operation: &str, body: &Val
     weakness == Some(Weakness::RefusalsForgotten) && is_refusal
 }
 
-/// What goes over the wire instead of a transaction, one after the other.
+/// The requests that replace a transaction, one after the other.
 pub(super) fn weaken(weakness: Weakness, mut transaction: Value) -> Vec<(String, Value)> {
     let mut after = Vec::new();
     let actions = transaction["TransactItems"].as_array_mut();
@@ -64,7 +66,7 @@ fn sort(action: &Value) -> String {
     action["Put"]["Item"]["SK"]["S"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Leaves of the condition on the product's update what is on these attributes.
+/// Keeps only the conditions on these attributes in the update of the product.
 fn relock(action: &mut Value, kept: &[&str]) {
     const LOCKS: [(&str, &str, &str); 3] =
         [("Version", "#Version", ":read"), ("Stock", "#Stock", ":stock"), ("Price", "#Price", ":price")];

@@ -1,4 +1,5 @@
-//! The wire between an instance and the table: it takes time, and faults strike it before and after a request is applied.
+//! The wire between an instance and the table: it takes time, and faults strike it before and after
+//! a request is applied.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,8 @@ impl Wire {
             .endpoint_url("http://table")
             .retry_config(if self.is_perfect { RetryConfig::disabled() } else { RetryConfig::standard() })
             .timeout_config(TimeoutConfig::disabled())
-            // A quota of its own: the SDK's common one would carry what happened in one history into the next.
+            // A quota of its own: the SDK's common one would carry what happened in one history
+            // into the next.
             .retry_partition(RetryPartition::custom("shop").build())
             .http_client(self.clone())
             // It compares real time with virtual.

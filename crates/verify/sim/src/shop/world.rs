@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(12);
 /// How late an invocation may begin, milliseconds: its client has given up and asked again.
 const LATE_MS_MAX: u64 = 25_000;
 
-/// How often the end of what is under way is looked for before a history counts as stuck.
+/// How many times pending work is polled before a history counts as stuck.
 const LOOKS_MAX: usize = 100_000;
 
 /// A kind of fault and how likely it may at most be, each time that it could strike.
@@ -108,7 +108,8 @@ pub(super) struct State {
     pub(super) faults: BTreeMap<&'static str, u64>,
     pub(super) broken: Vec<String>,
     pub(super) trace: Option<Vec<String>>,
-    /// The prices that a client of the original design has replaced, by the sort keys of its rows; `None` in a history without such a client.
+    /// The prices that a client of the original design has replaced, by the sort keys of its rows;
+    /// `None` in a history without such a client.
     pub(super) replaced: Option<BTreeMap<String, i64>>,
 }
 
@@ -122,7 +123,8 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// A request to one of the functions: its route key, the order in the path if there is one, and what comes along.
+/// A request to one of the functions: its route key, the order in the path if there is one, and the
+/// body.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) route: &'static str,
@@ -217,7 +219,8 @@ impl World {
             }],
         });
         ask(&mut *database, "CreateTable", &table)?;
-        // One history in sixteen is calm; in the others each kind is in the air or not, more or less.
+        // One history in sixteen is calm; in the others each kind is in the air or not, more or
+        // less.
         let is_calm = rng.u8(..16) == 0;
         let fault_rates = FAULTS.into_iter().filter_map(|(fault, rate_max)| {
             let (is_on, share) = (rng.bool(), rng.f64());
@@ -246,7 +249,7 @@ impl World {
         step(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is to be a promise of the shop and is broken.
+    /// A broken promise of the shop.
     pub(super) fn complain(&self, line: String) {
         self.with(|state| state.broken.push(line));
     }
@@ -266,7 +269,8 @@ impl World {
         Ok(Instance::new(Wire::perfect(self.clone()), now).answer(call.request()?).await)
     }
 
-    /// Sends a request to its function, as often as the network likes, and waits for an answer; `None` when none comes.
+    /// Sends a request to its function, as often as the network likes, and waits for an answer;
+    /// `None` when none comes.
     pub(super) async fn ask(&self, call: &Call) -> anyhow::Result<Vec<Option<Answer>>> {
         let copies = self.with(|state| {
             state.requests += 1;
@@ -286,7 +290,7 @@ impl World {
         Ok(outcomes)
     }
 
-    /// Runs an invocation, which may die at any point. Whoever has called does not need to be there any more.
+    /// Runs an invocation, which may crash at any point. Its caller may be gone.
     fn invoke(&self, request: Request) -> oneshot::Receiver<Answer> {
         let (told, answered) = oneshot::channel();
         let world = self.clone();
@@ -324,7 +328,7 @@ impl World {
         answer
     }
 
-    /// What comes of an invocation, unless its instance dies or Lambda ends it.
+    /// The result of an invocation, unless its instance crashes or Lambda ends it.
     async fn unless_killed<T>(&self, wire: &Wire, work: impl Future<Output = T>) -> Option<T> {
         let work = async {
             tokio::select! {

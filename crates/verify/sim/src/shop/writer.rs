@@ -1,4 +1,5 @@
-//! One of the crowd: changes prices, moves goods, reserves them, and asks again when no answer comes.
+//! One of the crowd: changes prices, moves goods, reserves them, and asks again when no answer
+//! comes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -70,7 +71,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What comes to the writer's mind; orders come in two steps.
+    /// The next random action of the writer. Orders have two steps.
     fn idea(&self, name: &str) -> Vec<Call> {
         let (dice, number, with_key) =
             self.world.with(|state| (state.rng.u8(..100), state.rng.i64(1..6), state.rng.bool()));
@@ -141,7 +142,8 @@ impl Writer {
         Ok(())
     }
 
-    /// After a storm: asks once more for whatever is not settled. In good weather everything is.
+    /// After the faults stop, sends each unsettled request again. Without faults every request
+    /// settles.
     pub(super) async fn insist(&self) -> anyhow::Result<()> {
         let all = self.asked.borrow().len();
         for index in 0..all {

@@ -90,7 +90,8 @@ impl Walk {
         format!("{target}?{}", query.join("&"))
     }
 
-    /// The header with the token that opens a route: the staff's, the operator's, the health administration's, a player's, or a user's.
+    /// The header with the token that opens a route: the staff's, the operator's, the health
+    /// administration's, a player's, or a user's.
     fn token(&self, route: &str) -> String {
         let needed = &self.document.operations()[route]["security"][0];
         let is = |scheme: &str| !needed[scheme].is_null();
@@ -104,7 +105,8 @@ impl Walk {
         format!("Bearer {token}")
     }
 
-    /// Takes down what a route answers to somebody with a token, or to nobody, and insists on its status.
+    /// Takes down what a route answers to somebody with a token, or to nobody, and insists on its
+    /// status.
     async fn tell(&mut self, stack: &Stack, [route, target, token]: [&str; 3], body: Option<&str>, status: u16) {
         let (method, _) = route.split_once(' ').unwrap();
         let bearer = format!("Bearer {token}");
@@ -116,7 +118,8 @@ impl Walk {
 
     /// What the routes answer to those who ask well, without a token, and badly.
     async fn ask(&mut self, stack: &Stack) {
-        // Whoever goes to a provider is sent on, and who has no picture is shown none: `sign_in` and `own`.
+        // A sign-in at a provider is a redirect, and a user without a picture gets none: see
+        // `sign_in` and `own`.
         let is_asked =
             |route: &&String| route.starts_with("GET ") && !route.contains("/oauth/") && !route.ends_with("/image");
         for route in self.routes().iter().filter(is_asked) {
@@ -143,8 +146,8 @@ impl Walk {
         }
     }
 
-    /// What each route that reads or writes answers while DynamoDB fails, and then every route while its function dies: in this
-    /// order, since a function that starts anew needs DynamoDB.
+    /// What each route that reads or writes answers while DynamoDB fails, and then every route
+    /// while its function dies: in this order, since a function that starts anew needs DynamoDB.
     async fn hurt(&mut self, stack: &Stack) {
         let always = json!({ "probability": 1 });
         let operations = ["PutItem", "GetItem", "BatchGetItem", "Query", "TransactWriteItems"];
@@ -152,7 +155,8 @@ impl Walk {
         stack.set_faults(&json!({ "engine": { "fail_before": failing } })).await.unwrap();
         let reads =
             |route: &&String| *route != "$default" && !route.contains("/oauth/") && !route.ends_with("/providers");
-        // One after the other in the instance that each function has; each waits until its client has tried often enough.
+        // One after the other in the instance that each function has; each waits until its client
+        // has tried often enough.
         let functions: Vec<_> = template_routes().into_values().collect();
         let walk = &*self;
         let answers = join_all(functions.iter().map(async |routes| {

@@ -1,4 +1,5 @@
-//! The part of the walk that is somebody's own: signing in and out, a profile, logs, medicines, browsers.
+//! The part of the walk that is somebody's own: signing in and out, a profile, logs, medicines,
+//! browsers.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -40,7 +41,7 @@ impl Walk {
         self.tell(stack, [ARRIVE, "/okusuri/api/sign-in/oauth/nobody/callback", ""], None, 404).await;
     }
 
-    /// What becomes of what is somebody's own: profile, picture, logins elsewhere, sessions, and all of it.
+    /// The routes of a user's own data: profile, picture, logins, sessions, and the whole account.
     pub(super) async fn own(&mut self, stack: &Stack) {
         const CHANGE: &str = "PUT /okusuri/api/me";
         const UNLINK: &str = "DELETE /okusuri/api/me/accounts/{provider}";
@@ -155,7 +156,8 @@ impl Walk {
         self.tell(stack, [DELETE_ME, me, "token-of-fresh"], None, 204).await;
     }
 
-    /// What becomes of a message to a browser whose keys no browser makes, so that it goes nowhere; and of another one at once.
+    /// What becomes of a message to a browser whose keys no browser makes, so that it goes nowhere;
+    /// and of another one at once.
     pub(super) async fn notify(&mut self, stack: &Stack) {
         let now = jiff::Timestamp::now();
         let browser = PushSubscription {
@@ -190,7 +192,8 @@ impl Walk {
         }
     }
 
-    /// What the routes answer that change somebody's logs, medicines and doses, while others are faster each time.
+    /// What the routes answer that change somebody's logs, medicines and doses, while others are
+    /// faster each time.
     pub(super) async fn meet(&mut self, stack: &Stack) {
         stack.set_faults(&json!({ "engine": { "transaction_conflicts": { "probability": 1 } } })).await.unwrap();
         for route in self.routes().iter().filter(|route| route.contains(" /okusuri/")) {

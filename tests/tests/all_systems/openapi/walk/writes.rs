@@ -13,7 +13,8 @@ const CLICKS: &str = "POST /clicks";
 const JOURNAL: &str = "POST /journal/{stream}";
 
 impl Walk {
-    /// What becomes of clicks: stored, stored before, without a place, listed, too large for the function, too large for Lambda.
+    /// What becomes of clicks: stored, stored before, without a place, listed, too large for the
+    /// function, too large for Lambda.
     pub(super) async fn click(&mut self, stack: &Stack) {
         let examples = self.document.operations()[CLICKS]["requestBody"]["content"][JSON]["examples"].clone();
         for example in examples.as_object().unwrap().values() {
@@ -43,8 +44,8 @@ impl Walk {
         }
     }
 
-    /// What becomes of entries: stored, stored before, refused because another one has their id or nobody may write, too large for the function, too
-    /// large for Lambda.
+    /// What becomes of entries: stored, stored before, refused because another one has their id or
+    /// nobody may write, too large for the function, too large for Lambda.
     pub(super) async fn append(&mut self, stack: &Stack) {
         let (path, id) = ("/journal/audit", uuid::Uuid::now_v7().to_string());
         let (token, key) = (("authorization", &*self.token(JOURNAL)), ("idempotency-key", &*id));
@@ -65,8 +66,8 @@ impl Walk {
         }
     }
 
-    /// What becomes of activities: stored, stored before, refused because another one has their id, several, too large for the function, too large for
-    /// Lambda.
+    /// What becomes of activities: stored, stored before, refused because another one has their id,
+    /// several, too large for the function, too large for Lambda.
     pub(super) async fn act(&mut self, stack: &Stack) {
         let path = "/users/user-123/activities";
         let id = uuid::Uuid::now_v7().to_string();
@@ -82,7 +83,8 @@ impl Walk {
         }
     }
 
-    /// What the game's and the shop's routes answer to a body that is too large for the function, and too large for Lambda.
+    /// What the game's and the shop's routes answer to a body that is too large for the function,
+    /// and too large for Lambda.
     pub(super) async fn flood(&mut self, stack: &Stack) {
         let (of_games, of_stock) = (game_api::BODY_BYTES_MAX, inventory_log::BODY_BYTES_MAX);
         let of_prices = price_history::BODY_BYTES_MAX;
