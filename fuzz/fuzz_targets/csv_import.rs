@@ -1,4 +1,4 @@
-//! The CSV that somebody brings along to the medication log.
+//! A CSV file that a user imports into the medication log.
 
 #![no_main]
 

@@ -1,7 +1,8 @@
-//! The game's messages, and the rules fed with them: three people at a table, and one who looks on.
+//! The game's messages, applied to the game's rules: a game with three players and one spectator.
 //!
-//! Each line is a message with two characters before it: who says it, and how long after the one
-//! before. `$turn` and `$answer` stand for those of the moment, which no fuzzer would guess.
+//! Each line is a message after two characters: the sender, and the time since the previous
+//! message. `$turn` and `$answer` are replaced with the current turn id and answer, which a fuzzer
+//! would not guess.
 
 #![no_main]
 
@@ -9,9 +10,9 @@ use std::sync::Arc;
 
 use domain::game::drawing::{Batch, check_chunk};
 use domain::game::{
-    Choice, Command, Game, GameId, NewGame, Outcome, Participant, Phase, PlayerId, PlayerName, Settings,
+    Choice, Command, CommandOutcome, Game, GameId, NewGame, Participant, Phase, PlayerId, PlayerName, Settings,
 };
-use game_room::protocol::{MESSAGE_BYTES_MAX, ClientMessage, decode};
+use game_room::protocol::{ClientMessage, MESSAGE_BYTES_MAX, decode};
 use libfuzzer_sys::fuzz_target;
 use uuid::Uuid;
 
@@ -55,7 +56,7 @@ fn of_the_moment(game: &Game, text: &str) -> String {
     text.replace("$turn", &turn).replace("$answer", answer)
 }
 
-/// A player who does not know the answer must not see it.
+/// Checks that only players who know the answer are shown it.
 fn keeps_its_secret(game: &Game, now_ms: u64) {
     let Some(turn) = game.room.turn().filter(|turn| matches!(turn.phase, Phase::Drawing { .. })) else { return };
     for n in 0..4 {
@@ -67,13 +68,13 @@ fn keeps_its_secret(game: &Game, now_ms: u64) {
 }
 
 fn apply(game: Game, who: &Participant, command: Command, now_ms: u64) -> Game {
-    let Outcome { game: after, refusal, .. } = game.apply(who, command, now_ms);
+    let CommandOutcome { game: after, refusal, .. } = game.apply(who, command, now_ms);
     if refusal.is_some() {
-        assert_eq!(after, game.advance_to(now_ms).game, "what is refused does nothing");
+        assert_eq!(after, game.advance_to(now_ms).game, "a refused command changes nothing");
     }
     assert!(after.room.version >= game.room.version);
     assert_eq!(after.room.version == game.room.version, after.room == game.room);
-    assert!(after.room.next_at_ms().is_none_or(|next_ms| next_ms > now_ms), "nothing is left overdue");
+    assert!(after.room.next_at_ms().is_none_or(|next_ms| next_ms > now_ms), "no deadline is in the past");
     let parts = (after.room.clone(), after.secret.clone(), after.words.clone());
     assert!(Game::assemble(parts.0, parts.1, parts.2).is_ok(), "room and secret belong together");
     keeps_its_secret(&after, now_ms);
@@ -87,7 +88,7 @@ fuzz_target!(|lines: &str| {
         let mut letters = line.chars();
         let (Some(who), Some(pause)) = (letters.next(), letters.next()) else { continue };
         let who = participant(u8::try_from(who.to_digit(4).unwrap_or(3)).expect("below 4"));
-        // a: at once; each letter after it twice as long, up to half an hour.
+        // `a` means at once; each following letter doubles the time, up to half an hour.
         now_ms += 1 << u32::from(pause).saturating_sub('a'.into()).min(21);
         let text = of_the_moment(&game, letters.as_str());
         let (message, echo) = match decode(&text) {
@@ -98,7 +99,7 @@ fuzz_target!(|lines: &str| {
             }
         };
         assert!(text.len() <= MESSAGE_BYTES_MAX && echo.action.is_some());
-        assert_eq!(decode(&text), Ok((message.clone(), echo)), "a message is read the same twice");
+        assert_eq!(decode(&text), Ok((message.clone(), echo)), "parsing a message is deterministic");
         match message {
             ClientMessage::Command(command) => {
                 if let Command::Choose { choice: Choice::Word(word), .. } = &command {

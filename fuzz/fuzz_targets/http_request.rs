@@ -1,4 +1,4 @@
-//! An event of the HTTP API, and all that functions read out of it.
+//! An event of the HTTP API, and all values that functions read from it.
 
 #![no_main]
 
@@ -19,7 +19,7 @@ fuzz_target!(|event: &[u8]| {
     let (body, is_base64_encoded) = (event.body.clone().unwrap_or_default(), event.is_base64_encoded);
     let request = Request::new(event);
 
-    // A parsed body is within the limit, and equals the input.
+    // The bytes of a body are within the limit, and equal to the sent ones.
     let bytes = request.bytes(BODY_BYTES_MAX);
     match &bytes {
         Ok(bytes) => {
@@ -47,7 +47,7 @@ fuzz_target!(|event: &[u8]| {
     let _ = (request.route(), request.target(), request.source_ip(), request.is_https());
     let _ = (request.path_parameter("date"), request.cookie("session"));
 
-    // Nobody gets in by luck: only a header that holds the token opens.
+    // Only a header that contains the token is accepted.
     let token = AccessToken::new(SecretString::from("a-token-of-the-operator"));
     let header = request.header("authorization");
     let holds_it = header.is_some_and(|header| header.contains("a-token-of-the-operator"));

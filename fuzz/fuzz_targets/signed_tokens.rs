@@ -1,4 +1,5 @@
-//! Cursors, tickets and player tokens: what opens was sealed here, for this, and not long ago.
+//! Cursors, tickets and player tokens: only unchanged, unexpired ones of the same key and purpose
+//! are accepted.
 
 #![no_main]
 
@@ -18,9 +19,9 @@ struct Input<'a> {
     other_scope: &'a str,
     position: (String, Option<u64>, Vec<i32>),
     ticket: [String; 5],
-    /// Characters to be replaced: where, and by which byte.
+    /// Characters to replace: positions and bytes.
     changes: Vec<(u16, u8)>,
-    /// An arbitrary text, from a client without a valid token.
+    /// Arbitrary text, as from a sender without a valid token.
     forged: String,
     at_s: u32,
     later_s: u32,

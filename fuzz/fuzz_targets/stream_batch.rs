@@ -1,10 +1,10 @@
-//! A batch of a DynamoDB stream, read with the rows of each table that has consumers.
+//! A batch of a DynamoDB stream, parsed for each table whose stream has consumers.
 
 #![no_main]
 
 use domain::clicks::SequenceNumber;
 use futures::executor::block_on;
-use lambda_kit::stream::{Progress, Read, StreamEvent, StreamRecord, StreamReply};
+use lambda_kit::stream::{BatchProgress, ReadRecord, StreamEvent, StreamRecord, StreamReply};
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 use serde_json::{Value, to_value};
@@ -12,12 +12,12 @@ use store::clicks::{ClickImage, OperatorEvent, OperatorEventImage};
 use store::game::{GameChange, GameImage};
 use store::shop::{ShopChange, ShopImage};
 
-/// Each record is either handled or left out, and none is lost on the way.
-fn nothing_is_lost<T>(records: usize, read: Vec<Read<'_, T>>) {
+/// Each record is either handled or skipped as unreadable; none is lost.
+fn nothing_is_lost<T>(records: usize, read: Vec<ReadRecord<'_, T>>) {
     assert_eq!(read.len(), records);
     let readable = read.iter().filter(|read| read.content.is_ok()).count();
     let mut handled = 0;
-    let progress = Progress::through(
+    let progress = BatchProgress::process(
         read,
         |_: &String| false,
         async |_| {
@@ -30,10 +30,10 @@ fn nothing_is_lost<T>(records: usize, read: Vec<Read<'_, T>>) {
     assert_eq!(progress.unreadable, u64::try_from(records - readable).expect("few"));
 }
 
-/// Where the first readable record fails, the answer says so, and nothing behind it is touched.
-fn goes_on_where_it_failed<T>(read: Vec<Read<'_, T>>) -> Option<String> {
+/// If the first readable record fails, the reply names it, and no later record is handled.
+fn goes_on_where_it_failed<T>(read: Vec<ReadRecord<'_, T>>) -> Option<String> {
     let mut handled = 0;
-    let progress = Progress::through(
+    let progress = BatchProgress::process(
         read,
         |_: &String| false,
         async |_| {
@@ -41,7 +41,7 @@ fn goes_on_where_it_failed<T>(read: Vec<Read<'_, T>>) -> Option<String> {
             Err::<(), _>("no".to_owned())
         },
     );
-    let progress = block_on(progress).expect("what could be read has a number");
+    let progress = block_on(progress).expect("a readable record has a sequence number");
     assert_eq!(handled > 0, progress.failed_from.is_some());
     assert!(handled <= 1);
     progress.failed_from
@@ -77,7 +77,7 @@ fuzz_target!(|event: &[u8]| {
     let answer = to_value(StreamReply::new(&event, failed.clone())).expect("JSON");
     let failures = answer["batchItemFailures"].as_array().expect("a list");
     assert_eq!(failures.first().map(|failure| failure["itemIdentifier"].clone()), failed.map(Value::from));
-    // A number of more digits than a float holds is given back all the same: as raw text.
+    // Numbers with more digits than a float holds are returned unchanged, as raw text.
     if let Some(state) = event.state {
         let answer = serde_json::to_string(&StreamReply::new(&event, None)).expect("JSON");
         assert!(answer.contains(state.get()));

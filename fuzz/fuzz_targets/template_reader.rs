@@ -1,5 +1,5 @@
-//! The local stack's template reader: for any input, it returns a stack, or errors with their
-//! places.
+//! The local stack's template reader: for any input it returns either a stack, or problems with
+//! their lines.
 
 #![no_main]
 
@@ -11,11 +11,11 @@ use tidemark_local::template::read;
 fuzz_target!(|yaml: &str| {
     let parameters = BTreeMap::from([("Stage".to_owned(), "fuzz".to_owned())]);
     let stack = read(yaml, &parameters);
-    assert_eq!(stack, read(yaml, &parameters), "a template is read the same twice");
+    assert_eq!(stack, read(yaml, &parameters), "parsing a template is deterministic");
     let Err(error) = stack else { return };
     assert!(!error.problems.is_empty());
     assert!(error.problems.is_sorted());
-    // A file's end is a line of its own.
+    // The end of the file counts as a line.
     let lines = yaml.split(['\n', '\r']).count() + 1;
     for problem in error.problems {
         assert!(problem.line <= lines, "{problem}: the template has {lines} lines");

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 fuzz_target!(|event: &str| {
     let Ok(read) = serde_json::from_str::<SocketEvent>(event) else { return };
-    // Parsed values equal the JSON's, and nothing is invented. For a duplicate member, Value keeps
-    // only one; and an ignored member may hold a value that Value cannot represent, such as 1e999.
+    // The parsed values equal those in the JSON. `Value` may fail for JSON that the event accepts:
+    // it cannot hold numbers such as 1e999, which an ignored member may contain. Of a duplicate
+    // member it keeps only one.
     let Ok(json) = serde_json::from_str::<Value>(event) else { return };
     if json.is_array() {
         return;

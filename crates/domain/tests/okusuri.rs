@@ -1,5 +1,5 @@
-//! Random histories of a medication log, with edits, back-dating, deletions, and users who move
-//! between time zones, against a plain reference that looks at every day since the first log.
+//! Random histories of a medication log: edits, past days, deletions, and users who change time
+//! zones. A simple reference that looks at every day since the first log gives the expected values.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,8 +15,7 @@ use tidemark_domain::okusuri::{
     check_loggable, days,
 };
 
-/// A day's change to summer time and back, a whole day that was left out, and both ends of the date
-/// line.
+/// Zones with summer time, a skipped day, and both sides of the date line.
 const ZONES: [&str; 7] = [
     "Asia/Tokyo",
     "America/New_York",
@@ -27,7 +26,7 @@ const ZONES: [&str; 7] = [
     "Pacific/Pago_Pago",
 ];
 
-/// Before Apia leaves out a day; before clocks go forward in New York; before they go back in
+/// Before Apia skips a day, before clocks go forward in New York, and before they go back in
 /// Berlin.
 const STARTS: [&str; 3] = ["2011-12-20T10:30:00Z", "2025-03-05T06:59:00Z", "2025-10-20T22:00:00Z"];
 
@@ -39,7 +38,7 @@ enum Step {
     Delete { days_back: i64 },
 }
 
-/// What the reference knows of a day.
+/// The reference's state of a day.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     streak: u32,
@@ -57,8 +56,8 @@ struct World {
     pages: usize,
 }
 
-/// Every day from the first log through `last`: no machine, only what the rules say of the days
-/// before.
+/// The state of every day from the first log through `last`, computed from the rules alone, without
+/// the state machine.
 fn walk(logs: &BTreeMap<Date, bool>, last: Date) -> BTreeMap<Date, Known> {
     let mut known = BTreeMap::<Date, Known>::new();
     let Some(first) = logs.keys().next().copied() else { return known };
@@ -103,8 +102,7 @@ impl World {
         let as_of = last.max(today);
         let at = |day: Date| known.get(&day).copied().unwrap_or_default();
         let logged = self.logs.contains_key(&as_of);
-        // Today is not over: as long as it is not logged, yesterday's numbers stand, unless it is a
-        // day of rest.
+        // Today is not over. Unless it is logged or a day of rest, yesterday's numbers are shown.
         let shown = if logged || at(as_of).rest_left > 0 { at(as_of) } else { at(as_of.yesterday().unwrap()) };
         let shown = if shown.rest_left > 0 && !logged && at(as_of).rest_left == 0 { Known::default() } else { shown };
         Some(Status {
@@ -138,7 +136,7 @@ impl World {
         range.days().map(day).collect()
     }
 
-    /// A page of logs, as the store reads them.
+    /// Reads a page of logs, as the store does.
     fn read(&mut self, log_window: &mut LogWindow, missing: MissingLogs, except: Option<Date>) {
         self.pages += 1;
         let log = |(date, has_bleeding): (&Date, &bool)| Log { date: *date, has_bleeding: *has_bleeding };
@@ -230,7 +228,7 @@ impl World {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Mostly a day after the other, as people live; bleeding comes in rows.
+    // Mostly consecutive days, with several bleeding days in a row.
     let day = (
         prop_oneof![20 => Just(24_i64), 1 => 0..60_i64],
         prop_oneof![3 => Just(Some(false)), 3 => Just(Some(true)), 1 => Just(None)],
@@ -298,7 +296,7 @@ proptest! {
     }
 }
 
-/// Logs as a line: `t` taken, `B` bleeding, anything else not logged; the last is 2026-11-22.
+/// Logs as a line: `t` taken, `B` bleeding, anything else not logged; the last day is 2026-11-22.
 fn history(line: &str) -> World {
     let mut world = world(0, 0, 2);
     let last = jiff::civil::date(2026, 11, 22);

@@ -1,6 +1,6 @@
-//! Rate limits for guesses, chat and other broadcast actions. The used allowance is stored with the
-//! listener, so a bot whose guesses go to many instances still has one allowance. An instance takes
-//! several at a time, so most lines cost no write.
+//! Rate limits for guesses, chat lines and other commands that are sent to everybody. The state is
+//! in the table, with the listener, so a bot whose messages reach many instances has only one
+//! allowance. An instance takes several tokens at a time, so most lines cost no write.
 
 use domain::game::rate_limit::{GUESSES, RateLimit, SPECTATOR_TALK, TALK};
 use domain::game::{Command, Refusal, Room};
@@ -11,11 +11,11 @@ use crate::play::PlayRequest;
 use crate::protocol::refusal_problem;
 use crate::sockets::Sockets;
 
-/// How much an instance takes at a time, of a burst.
+/// An instance takes one part in this many of the burst at a time.
 const SHARE: u64 = 3;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Takes the command from the sender's allowance.
+    /// Takes one token for the command from the sender's allowance.
     pub(crate) async fn take_allowance(
         &self,
         room: &Room,
@@ -44,7 +44,7 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// How fast that may come; `None`: nobody else is told of it, or it happens once.
+/// The rate limit of a command; `None` if it is not sent to others or happens only once.
 fn rate_limit_of(room: &Room, listener: &Listener, command: &Command) -> Option<(MessageKind, RateLimit)> {
     match (listener.who.player(), command) {
         (_, Command::Tick { .. } | Command::Leave) => None,

@@ -1,4 +1,5 @@
-//! Strokes: relayed at once, stored every two seconds, and read by participants who missed some.
+//! Drawing: batches are relayed at once, saved in chunks by the drawer's page, and read by clients
+//! that missed some.
 
 use domain::game::TurnId;
 use domain::game::drawing::Batch;
@@ -12,11 +13,11 @@ use crate::play::asking_participant;
 use crate::protocol::{BatchMessage, GAME_NOT_FOUND, Ink, NO_DRAWING, NOT_DRAWING, ServerMessage};
 use crate::sockets::Sockets;
 
-/// How large a part of a caught-up drawing becomes, about: well within a frame of 32 KB.
+/// The approximate maximum size of one part of a catch-up; well below a frame of 32 KB.
 const JOINED_CHUNKS_BYTES: usize = 24 * 1024;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Relays a batch to everybody else. Nothing is written.
+    /// Relays a batch to all other listeners. Nothing is written.
     pub(crate) async fn draw(&self, asker: Asker<'_>, turn: TurnId, batch: &Batch) -> Result<(), Failure> {
         let live = self
             .live_game_if(asker, |live, player| live.room.may_draw(player, turn, asker.now_ms))
@@ -30,7 +31,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// Stores a chunk. Nobody is told.
+    /// Stores a chunk. Nothing is sent.
     pub(crate) async fn save(
         &self,
         asker: Asker<'_>,
@@ -49,7 +50,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// Answers with the batches after `after` that are stored, in parts.
+    /// Sends the stored batches after `after` to the asker, in parts.
     pub(crate) async fn catch_up(&self, asker: Asker<'_>, turn: TurnId, after: u32) -> Result<(), Failure> {
         self.live_game_if(asker, |live, _| live.room.may_see_drawing(turn)).await?.ok_or(NO_DRAWING)?;
         let chunks = self.strokes.of_turn(asker.game_id, turn).await?;
@@ -65,8 +66,8 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// The game if the sender may draw; `None` if not. The first read is eventually consistent; a
-    /// refusal is checked again with a consistent read.
+    /// The game, if `may` allows the request; `None` if not. The first read is eventually
+    /// consistent and may be old. So a refusal is checked again with a consistent read.
     async fn live_game_if(
         &self,
         asker: Asker<'_>,
@@ -90,12 +91,13 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// Chunks put together until they make a part; at least one part, if an empty one.
+/// Joins chunks into parts of limited size. There is always at least one part, so a catch-up
+/// without chunks gets an answer.
 fn join_chunks<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Box<RawValue>> {
     let mut parts = vec![String::new()];
     for chunk in chunks {
         let inside = chunk.batches.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
-        // They were written above, so they are lists; anything else is left out.
+        // `save` writes only JSON lists; anything else is skipped.
         let Some(batches) = inside else { continue };
         match parts.last_mut() {
             Some(part) if part.is_empty() => part.push_str(batches),

@@ -1,4 +1,4 @@
-//! Telling everybody at once: a connection that is slow, failing or gone holds up nobody else.
+//! Fan-out to all listeners. A slow, failing or dead connection does not delay the others.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use tokio::time::timeout;
 
 use crate::sockets::{PostError, Sockets};
 
-/// How many connections are posted to at once.
+/// The number of connections that are posted to at the same time.
 const POSTS_MAX: usize = 64;
 
-/// How long sending one message to one connection may take. A slower connection misses the message;
-/// the next change brings the whole room again.
+/// The time limit for one message to one connection. A connection that exceeds it misses the
+/// message; the next change sends the whole room again.
 const POST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The messages for one connection, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Where to.
+    /// The connection.
     pub connection_id: String,
-    /// The messages, JSON.
+    /// The messages in JSON.
     pub messages: Vec<Bytes>,
-    /// Whether the connection is to end then.
+    /// Whether to close the connection afterwards.
     pub is_last: bool,
 }
 
 impl Delivery {
-    /// Messages for a connection that goes on.
+    /// Messages for a connection that stays open.
     pub fn new(connection_id: impl Into<String>, messages: Vec<Bytes>) -> Self {
         Self { connection_id: connection_id.into(), messages, is_last: false }
     }
@@ -37,7 +37,7 @@ fn late() -> PostError {
     PostError::Failed("no answer in time".to_owned())
 }
 
-/// Posts all of it, and returns the connections that are gone.
+/// Sends all deliveries and returns the ids of dead connections.
 pub async fn deliver(sockets: &impl Sockets, deliveries: Vec<Delivery>) -> Vec<String> {
     let posts = deliveries.into_iter().map(|delivery| async move {
         for message in &delivery.messages {
@@ -46,7 +46,7 @@ pub async fn deliver(sockets: &impl Sockets, deliveries: Vec<Delivery>) -> Vec<S
                 Ok(()) => {}
                 Err(PostError::Gone) => return Some(delivery.connection_id),
                 Err(PostError::Failed(error)) => {
-                    // Later messages would arrive without the missed one.
+                    // Stops here: later messages may depend on the lost one.
                     tracing::warn!(connection_id = delivery.connection_id, error, "a message could not be posted");
                     break;
                 }

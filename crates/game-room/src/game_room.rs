@@ -1,4 +1,4 @@
-//! What becomes of a message.
+//! Handles one message of a connection.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +17,15 @@ use crate::protocol::{
 use crate::rate_limiter::{Budget, CONNECTION, RateLimitVerdict, RateLimiter, SPECTATORS};
 use crate::sockets::Sockets;
 
-/// How many connections, and how many games' words, an instance remembers.
+/// The maximum number of entries in each cache of an instance: connections, allowances, and words
+/// of games.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// How long a connection may say something else before its hello, which another message may
-/// overtake. Later, it is closed.
+/// The time in which other messages may arrive before hello, because messages can overtake each
+/// other. After that, the connection is closed.
 pub const HELLO_WAIT_MS: u64 = 10_000;
 
-/// The games of a table, over some sockets.
+/// The games in a table, with the sockets of their participants.
 #[derive(Debug)]
 pub struct GameRoom<S> {
     pub(crate) rooms: Rooms,
@@ -32,21 +33,21 @@ pub struct GameRoom<S> {
     pub(crate) chat: Chat,
     pub(crate) strokes: Strokes,
     pub(crate) sockets: S,
-    /// Something unpredictable, for the games that rematches make.
+    /// Returns unpredictable numbers, for the ids and seeds of rematches.
     pub(crate) random_u64: fn() -> u64,
     rate_limiter: RateLimiter,
-    /// Connections that have said hello. These entries never change. The game's listeners tell
-    /// whether a connection is still the player's current one.
+    /// Connections that have said hello. Their entries never change. Whether a connection was
+    /// replaced is checked against the game's listeners.
     greeted: Mutex<HashMap<String, GreetedConnection>>,
-    /// The chat allowance of a connection that was taken and is not used yet.
+    /// Tokens taken from a connection's allowance and not used yet.
     pub(crate) allowances: Mutex<HashMap<String, u64>>,
     words: Mutex<HashMap<GameId, Arc<[Word]>>>,
 }
 
-/// How a message ended, for the log and for API Gateway's metrics.
+/// The outcome of a message, for the log and the metrics of API Gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOutcome {
-    /// As an HTTP status would say it.
+    /// The outcome as an HTTP status.
     pub status: u16,
     /// `done`, or the name of the problem.
     pub outcome: &'static str,
@@ -67,7 +68,7 @@ struct GreetedConnection {
     is_spectator: bool,
 }
 
-/// Whom a message came from and when.
+/// The sender and the time of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub(crate) connection_id: &'a str,
@@ -78,13 +79,13 @@ pub(crate) struct Asker<'a> {
 /// Why a message had no effect.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Its sender is told.
+    /// A problem that is reported to the sender.
     Problem(Problem),
-    /// The connection has been replaced, or has ended.
+    /// The connection was replaced or has ended.
     NotConnected,
-    /// The connection says anything but hello, for too long.
+    /// The connection has sent no hello for too long.
     HelloTimeout(Box<Connection>),
-    /// There are too many of its kind, and its sender has been told.
+    /// The sender exceeds a limit, and has already been told.
     RateLimited,
 }
 
@@ -101,7 +102,7 @@ impl From<StoreError> for Failure {
 }
 
 impl<S: Sockets> GameRoom<S> {
-    /// The games in `table`. `random_u64` gives something unpredictable each time.
+    /// The games in `table`. `random_u64` returns an unpredictable number at each call.
     pub fn new(table: &Table, sockets: S, random_u64: fn() -> u64) -> Self {
         Self {
             rooms: Rooms::new(table),
@@ -117,7 +118,7 @@ impl<S: Sockets> GameRoom<S> {
         }
     }
 
-    /// Takes one message of a connection, as it came.
+    /// Handles one message of a connection.
     pub async fn message(&self, connection_id: &str, text: &str, now_ms: u64) -> MessageOutcome {
         match self.rate_limiter.take(connection_id, CONNECTION, 1, now_ms) {
             RateLimitVerdict::Pass => {}
@@ -134,8 +135,8 @@ impl<S: Sockets> GameRoom<S> {
             Ok(()) => MessageOutcome::DONE,
             Err(Failure::Problem(problem)) => self.refuse(connection_id, RefusedMessage { problem, echo }).await,
             Err(Failure::NotConnected) => {
-                // The new connection has said so when it said hello; this is for a message that was
-                // on its way.
+                // The new connection's hello sent this already. It is sent again for a message that
+                // was on its way.
                 let last = vec![ServerMessage::Replaced.encode()];
                 deliver(&self.sockets, vec![Delivery { is_last: true, ..Delivery::new(connection_id, last) }]).await;
                 MessageOutcome { status: 410, outcome: "replaced" }
@@ -188,7 +189,7 @@ impl<S: Sockets> GameRoom<S> {
         bytes
     }
 
-    /// Takes a message from the budget, once its cost is known.
+    /// Charges a message to a budget, after its cost is known.
     fn charge(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> Result<(), Failure> {
         match self.rate_limiter.take(whose, budget, weight, now_ms) {
             RateLimitVerdict::Pass => Ok(()),
@@ -212,7 +213,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(known)
     }
 
-    /// The custom words of a game. Games without custom words take no space in the cache.
+    /// The game's own words. Most games have none, and an empty list takes no place in the cache.
     pub(crate) async fn words_of(&self, room: &Room) -> Result<Arc<[Word]>, StoreError> {
         if let Some(words) = lock(&self.words).get(&room.id) {
             return Ok(words.clone());
@@ -232,8 +233,7 @@ impl<S: Sockets> GameRoom<S> {
         handled
     }
 
-    /// Posts to one connection. That it is gone comes to light when the game next has something for
-    /// it.
+    /// Posts to one connection. A dead connection is found and removed by the next broadcast.
     pub(crate) async fn post(&self, connection_id: &str, message: &ServerMessage<'_>) {
         deliver(&self.sockets, vec![Delivery::new(connection_id, vec![message.encode()])]).await;
     }

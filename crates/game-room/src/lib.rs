@@ -1,9 +1,10 @@
-//! A game's room over its players' sockets: reads a message, applies the rules, persists the room,
-//! and then broadcasts the changes.
+//! A game's room over its players' sockets. A function reads a message, applies the rules, writes
+//! the room and then sends the changes to all listeners.
 //!
-//! No server holds a room. Any number of functions may work on one game at a time. Each reads the
-//! room, applies overdue steps, decides, and writes under optimistic locking. After a conflict it
-//! reads and decides again. Only persisted changes are broadcast.
+//! No server holds a room in memory. Any number of functions may work on one game at the same time,
+//! with optimistic locking. Each reads the room, advances it to now, decides, and writes on the
+//! condition that the version is unchanged. The loser reads and decides again. Only a change that
+//! was written is sent.
 
 mod command_allowance;
 mod draw;
@@ -22,7 +23,7 @@ pub use game_room::{GameRoom, MessageOutcome};
 pub use rate_limiter::{Budget, CONNECTION, RateLimitVerdict, RateLimiter, SPECTATORS};
 pub use sockets::{ApiGateway, PostError, Sockets};
 
-/// Something that nobody can foretell, out of the system's own source.
+/// An unpredictable number from the random source of the operating system.
 pub fn random_u64() -> u64 {
     let mut bytes = [0; 8];
     if let Err(error) = getrandom::fill(&mut bytes) {

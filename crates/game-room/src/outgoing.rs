@@ -1,5 +1,5 @@
-//! The messages for each connection. Every outgoing message is made here, with only the data that
-//! its receiver may see.
+//! Chooses the messages for each listener. Every broadcast goes through here, so that no connection
+//! gets a secret.
 
 use bytes::Bytes;
 use domain::game::{Audience, DisconnectReason, Effect, Game, Participant, PlayerId};
@@ -9,12 +9,12 @@ use crate::fan_out::Delivery;
 use crate::play::PlayOutcome;
 use crate::protocol::{RoomMessage, ServerMessage};
 
-/// What a played command brings to each listener.
+/// The messages that a command brings to each listener.
 pub(crate) struct OutgoingMessages<'a> {
     played: &'a PlayOutcome,
     asker: Option<&'a str>,
     now_ms: u64,
-    /// The room for all who know nothing, made once.
+    /// The room for listeners who do not know the answer, encoded once.
     public_room: Bytes,
 }
 
@@ -25,12 +25,12 @@ impl<'a> OutgoingMessages<'a> {
         Self { played, asker, now_ms, public_room }
     }
 
-    /// One delivery for each listener who gets anything.
+    /// One delivery for each listener with at least one message or whose connection ends.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         self.played.listeners.iter().filter_map(|listener| self.delivery(listener)).collect()
     }
 
-    /// Whether that one's connection ends.
+    /// Whether the listener's connection ends.
     pub(crate) fn disconnects(&self, listener: &Listener) -> bool {
         self.disconnect_reason(listener).is_some()
     }
@@ -88,13 +88,13 @@ impl<'a> OutgoingMessages<'a> {
     }
 }
 
-/// The room as that one may see it.
+/// The room as a participant may see it.
 pub(crate) fn room_for(game: &Game, who: &Participant, spectators: usize, now_ms: u64) -> RoomMessage {
     let player: Option<PlayerId> = who.player();
     RoomMessage::new(game.view(player, now_ms), spectators)
 }
 
-/// The line that an effect leaves in the table.
+/// The chat line that an effect stores in the table.
 pub(crate) fn stored_line(effect: &Effect) -> Option<StoredLine> {
     let Effect::Chat { line, audience } = effect else { return None };
     let in_the_know = match audience {

@@ -1,4 +1,5 @@
-//! Load the room, bring it up to now, apply, persist on condition, tell everybody.
+//! The command loop: load the room, advance it to now, apply the command, write conditionally,
+//! broadcast.
 
 use domain::game::{Command, Effect, Game, GameId, Participant, Phase, Refusal, Room};
 use lambda_kit::problem::BUSY;
@@ -10,46 +11,46 @@ use crate::outgoing::{OutgoingMessages, stored_line};
 use crate::protocol::{GAME_NOT_FOUND, refusal_problem};
 use crate::sockets::Sockets;
 
-/// How many reveals can be overdue: those of a whole game that nobody has ticked, ten rounds of
+/// The maximum number of overdue reveals: those of a whole game without a tick, ten rounds of
 /// twenty turns.
 const REVEALS_MAX: u32 = 200;
 
-/// How many rounds of finding connections gone, telling the others, and finding more gone there
-/// are.
+/// The maximum number of passes that remove dead connections and tell the others, which may find
+/// more dead ones.
 const GONE_ROUNDS_MAX: u32 = 3;
 
-/// A command and its sender; none if only time and presence are refreshed.
+/// A command and the connection that sent it. Without both, only time and presence are updated.
 pub(crate) struct PlayRequest<'a> {
     pub(crate) asker: Option<&'a str>,
     pub(crate) command: Option<Command>,
 }
 
-/// The result.
+/// The outcome of a request.
 pub(crate) struct PlayOutcome {
-    /// The game as it was persisted.
+    /// The game as it was written.
     pub(crate) game: Game,
-    /// Who listens to it, and is to be told.
+    /// The listeners to send the changes to.
     pub(crate) listeners: Vec<Listener>,
-    /// How many look on.
+    /// The number of spectators.
     pub(crate) spectators: usize,
-    /// Who asked.
+    /// The participant who sent the command.
     pub(crate) asker: Option<Participant>,
     pub(crate) has_changed: bool,
     pub(crate) effects: Vec<Effect>,
     pub(crate) refusal: Option<Refusal>,
 }
 
-/// A decision that is still to be persisted.
+/// A decision that is not written yet.
 struct Decision {
     after: Game,
     effects: Vec<Effect>,
     refusal: Option<Refusal>,
-    /// The game that goes on from here.
+    /// The new game of a rematch.
     next: Option<Game>,
 }
 
 impl<S: Sockets> GameRoom<S> {
-    /// Executes a command and broadcasts the result.
+    /// Carries out a command and broadcasts its outcome.
     pub(crate) async fn command(&self, asker: Asker<'_>, command: Command) -> Result<(), Failure> {
         let request = PlayRequest { asker: Some(asker.connection_id), command: Some(command) };
         let played = self.play(asker.game_id, &request, asker.now_ms).await?;
@@ -58,13 +59,14 @@ impl<S: Sockets> GameRoom<S> {
         refusal.map_or(Ok(()), |refusal| Err(refusal_problem(refusal).into()))
     }
 
-    /// Applies overdue steps and presence changes to a game, and broadcasts the changes.
+    /// Updates a game's time and presence, and broadcasts the changes. Returns the dead
+    /// connections.
     pub(crate) async fn refresh(&self, game_id: GameId, now_ms: u64) -> Result<Vec<String>, Failure> {
         let played = self.play(game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
         self.send_to_listeners(played, None, now_ms).await
     }
 
-    /// Broadcasts, and looks after the game again as long as that shows connections to be gone.
+    /// Broadcasts, then removes the dead connections that it found.
     pub(crate) async fn broadcast(&self, played: PlayOutcome, asker: Option<&str>, now_ms: u64) -> Result<(), Failure> {
         let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
         let gone = self.send_to_listeners(played, asker, now_ms).await?;
@@ -72,8 +74,8 @@ impl<S: Sockets> GameRoom<S> {
         Ok(())
     }
 
-    /// Removes dead connections and marks their players as away. The next message corrects any
-    /// error here.
+    /// Removes dead connections; their players are away then. An error is only logged, because the
+    /// next message repairs the presence.
     pub(crate) async fn remove_dead_connections(
         &self,
         game_id: GameId,
@@ -100,7 +102,7 @@ impl<S: Sockets> GameRoom<S> {
         }
     }
 
-    /// The loop itself, up to the persisted room. Nobody has been told anything yet.
+    /// The loop up to the write of the room. It sends nothing.
     pub(crate) async fn play(
         &self,
         game_id: GameId,
@@ -164,7 +166,7 @@ impl<S: Sockets> GameRoom<S> {
         Err(BUSY.into())
     }
 
-    /// Time, then presence, then the command.
+    /// Applies time first, then presence, then the command.
     async fn decide(
         &self,
         before: &Game,
@@ -200,7 +202,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(Decision { after: game, effects, refusal, next })
     }
 
-    /// Stores the lines of the chat that everybody, or some, are to read later too.
+    /// Stores the chat lines that others may read later.
     pub(crate) async fn store_chat_lines(&self, room: &Room, effects: &[Effect]) -> Result<(), StoreError> {
         let lines: Vec<StoredLine> = effects.iter().filter_map(stored_line).collect();
         let puts = lines.iter().map(|line| self.chat.put(room.id, line));
@@ -217,7 +219,7 @@ impl<S: Sockets> GameRoom<S> {
             if !played.has_changed {
                 return Err(error.into());
             }
-            // The room has moved on, and everybody has to see it.
+            // The room has changed, so everybody has to see it even if a chat line is lost.
             tracing::error!(%error, "a line of the chat could not be stored");
         }
         let (game_id, listeners) = (played.game.room.id, played.listeners.clone());
@@ -232,16 +234,17 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// Whose connection it is. One that is not among the listeners has been replaced, or has ended.
+/// The participant of a connection. A connection that is not among the listeners was replaced or
+/// has ended.
 pub(crate) fn asking_participant(listeners: &[Listener], connection_id: &str) -> Result<Participant, Failure> {
     let listener = listeners.iter().find(|listener| listener.connection_id == connection_id);
     listener.map(|listener| listener.who.clone()).ok_or(Failure::NotConnected)
 }
 
-/// The game at the first reveal that would be passed over on the way to now.
+/// The game at the first overdue reveal that would be skipped on the way to now.
 ///
-/// Each reveal is persisted in a version of its own: who keeps the game's history reads the table's
-/// stream, and there it has to see what every turn has brought.
+/// Each reveal is written as its own version. The archiver reads the table's stream, and would lose
+/// the awards of a skipped reveal.
 fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
     let mut at = game.clone();
     while let Some(next_ms) = at.room.next_at_ms().filter(|next_ms| *next_ms <= now_ms) {
@@ -256,7 +259,7 @@ fn overdue_reveal(game: &Game, now_ms: u64) -> Option<Decision> {
     None
 }
 
-/// The turn whose reveal has been persisted.
+/// The turn whose reveal is already stored.
 fn revealed_turn(game: &Game) -> Option<domain::game::TurnId> {
     game.room.turn().filter(|turn| matches!(turn.phase, Phase::Reveal { .. })).map(|turn| turn.id)
 }

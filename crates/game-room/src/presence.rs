@@ -1,9 +1,9 @@
-//! Presence. The game's listeners tell which players are connected; the room stores only since when
-//! a player is away.
+//! Presence. The game's listeners decide which players are connected; the room only stores since
+//! when a player is away.
 //!
-//! So it does not matter who notices that a connection has begun or ended, and whether a function
-//! died on the way from the one to the other: whoever next has something to do with the game finds
-//! the two apart and puts the room right.
+//! So it does not matter which function notices that a connection began or ended, or whether a
+//! function died between the two writes. The next function that works on the game finds the
+//! difference and corrects the room.
 
 use domain::game::{Command, GameId, Participant, PlayerId, Refusal, Room};
 use lambda_kit::problem::Problem;
@@ -17,11 +17,11 @@ use crate::play::{PlayOutcome, PlayRequest};
 use crate::protocol::{Echo, GAME_NOT_FOUND, RefusedMessage, ServerMessage, refusal_problem};
 use crate::sockets::Sockets;
 
-/// How many lines of the chat a newcomer gets: the seed's number.
+/// The number of chat lines that a new connection gets. Source: the original design.
 const LINES: u16 = 50;
 
 impl<S: Sockets> GameRoom<S> {
-    /// Takes hello: from here on the connection gets the game's messages, beginning with the room
+    /// Handles hello: from now on the connection gets the game's messages, starting with the room
     /// and the chat.
     pub(crate) async fn hello(&self, asker: Asker<'_>, connection: &Connection) -> Result<(), Failure> {
         let Asker { connection_id, game_id, now_ms } = asker;
@@ -59,13 +59,14 @@ impl<S: Sockets> GameRoom<S> {
         let listeners = played.listeners.clone();
         self.remove_dead_connections(game_id, &listeners, gone, now_ms).await;
 
-        // The sender has the whole room by now. The others are told of a new participant.
+        // The asker has the room and the chat now. The others are told only if something changed
+        // for them.
         played.listeners.retain(|listener| listener.connection_id != connection_id);
         let is_news = played.has_changed || !played.effects.is_empty() || is_new && who.player().is_none();
         if is_news { self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await } else { Ok(()) }
     }
 
-    /// Ends the connection that this one took the place of.
+    /// Closes the connection that this one replaced.
     async fn close_older_connections(&self, listeners: &[Listener], connection_id: &str) {
         let own = listeners.iter().find(|listener| listener.connection_id == connection_id);
         if let Some(older) = own.and_then(|own| own.replaces.as_deref()) {
@@ -74,7 +75,7 @@ impl<S: Sockets> GameRoom<S> {
         }
     }
 
-    /// Takes the end of a connection, however it ended. API Gateway tells it at best, and late.
+    /// Handles the end of a connection. API Gateway reports it late, and not always.
     pub async fn disconnected(&self, connection_id: &str, now_ms: u64) -> MessageOutcome {
         match self.handle_disconnect(connection_id, now_ms).await {
             Ok(outcome) => MessageOutcome { status: 200, outcome },
@@ -89,17 +90,17 @@ impl<S: Sockets> GameRoom<S> {
             return Ok("replaced");
         }
         let played = self.play(connection.game_id, &PlayRequest { asker: None, command: None }, now_ms).await?;
-        // A spectator's leaving changes no room, and still the number that everybody sees.
+        // The leaving of a spectator does not change the room, but everybody sees their number.
         self.broadcast(PlayOutcome { has_changed: true, ..played }, None, now_ms).await?;
         Ok("away")
     }
 
-    /// Forgets a connection without a word.
+    /// Removes a connection from the table without sending anything.
     pub(crate) async fn forget(&self, game_id: GameId, listener: &Listener) -> Result<(), StoreError> {
         self.connections.forget(game_id, listener).await
     }
 
-    /// The commands that bring the room's presence up to date.
+    /// The commands that bring the room's presence up to date with the listeners.
     pub(crate) async fn presence_commands(
         &self,
         room: &Room,
@@ -111,8 +112,8 @@ impl<S: Sockets> GameRoom<S> {
             if listens && !player.is_connected() {
                 commands.push((player.id, Command::Connect));
             }
-            // The listeners were read before the room. A participant who joined in between is
-            // connected by now.
+            // The listeners were read a moment before the room. A player who connected in between
+            // has a connection in the table, and is not away.
             if !listens && player.is_connected() && !self.connections.is_connected(room.id, player.id).await? {
                 commands.push((player.id, Command::Disconnect));
             }
@@ -120,7 +121,7 @@ impl<S: Sockets> GameRoom<S> {
         Ok(commands)
     }
 
-    /// Tells one connection that there is nothing here for it, and ends it.
+    /// Sends a problem to one connection and closes it.
     async fn reject_connection(
         &self,
         connection_id: &str,
@@ -135,7 +136,7 @@ impl<S: Sockets> GameRoom<S> {
     }
 }
 
-/// Why there is no place for somebody who holds a ticket: the seat is gone, or too many look on.
+/// Why a ticket holder gets no place: the seat is gone, or there are too many spectators.
 fn place_refusal(room: &Room, listeners: &[Listener], who: &Participant) -> Option<Refusal> {
     let Some(player) = who.player() else {
         return (!may_spectate(listeners, who.id())).then_some(Refusal::TooManySpectators);

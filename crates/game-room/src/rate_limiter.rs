@@ -1,44 +1,45 @@
-//! How much one connection may say, and all spectators of a game.
+//! Rate limits for one connection, and for all spectators of a game together.
 //!
-//! The buckets are in the instance's memory, not in the table: a write for each message would cost
-//! more than a flood, and delay every stroke. Each instance counts by itself, so a flooder that is
-//! served by several instances gets through a few times as much. The stage's throttling limits the
-//! sum.
+//! The buckets are in the memory of the instance, not in the table. A write for each message would
+//! cost more than a flood, and would delay all strokes. So each instance counts alone, and an
+//! attacker whose messages reach several instances gets a few times as much. The throttling of the
+//! API's stage bounds the sum.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How much may come at once, and how much a second in the long run. A message that the instance
-/// answers alone counts 1; one that many are told of, or that reads or writes a lot, counts
+/// A token bucket: burst size and refill rate. A message that is answered by the instance alone
+/// costs 1. A message that is sent to many, or that reads or writes a lot, costs
 /// [`crate::protocol::ClientMessage::weight`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// At once.
+    /// The number of tokens of a full bucket.
     pub burst: u32,
-    /// A second.
+    /// The number of tokens refilled in a second.
     pub rate: u32,
 }
 
-/// Of one connection. A drawer sends seven batches a second.
+/// The budget of one connection. A drawer sends seven batches a second.
 pub const CONNECTION: Budget = Budget { burst: 30, rate: 15 };
 
-/// Of all spectators of a game together; players have nothing to fear from them.
+/// The budget of all spectators of a game together. Players are not affected by it.
 pub const SPECTATORS: Budget = Budget { burst: 500, rate: 25 };
 
-/// How many connections an instance remembers: about a megabyte.
+/// The number of buckets that an instance keeps, about a megabyte.
 const BUCKETS_MAX: usize = 10_000;
 
-/// A message in thousandths, which makes the refill of a millisecond a whole number.
+/// The cost of a message in thousandths, so that the refill of a millisecond is a whole number.
 const MESSAGE_COST: u64 = 1_000;
 
-/// The decision on a message.
+/// The decision about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitVerdict {
-    /// It passes.
+    /// The message passes.
     Pass,
-    /// It is dropped, and its sender is told; once, until a message passes again.
+    /// The message is dropped, and the sender is told. This happens once, until a message passes
+    /// again.
     DropAndNotify,
-    /// It is dropped.
+    /// The message is dropped.
     Drop,
 }
 
@@ -49,13 +50,12 @@ struct Bucket {
     is_notified: bool,
 }
 
-/// Token buckets, of connections and of all spectators of a game.
+/// The token buckets of connections and of the spectators of games.
 #[derive(Debug, Default)]
 pub struct RateLimiter(Mutex<HashMap<String, Bucket>>);
 
 impl RateLimiter {
-    /// Takes a message of that weight out of a budget, which belongs to a connection, or to some
-    /// together.
+    /// Charges a message to a budget. `whose` is a connection, or a group that shares one budget.
     pub fn take(&self, whose: &str, budget: Budget, weight: u32, now_ms: u64) -> RateLimitVerdict {
         let (full, weight) = (u64::from(budget.burst) * MESSAGE_COST, u64::from(weight) * MESSAGE_COST);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);

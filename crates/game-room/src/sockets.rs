@@ -1,4 +1,4 @@
-//! The way out to the players' sockets.
+//! The client of the players' WebSockets.
 
 use std::future::Future;
 
@@ -15,22 +15,22 @@ use bytes::Bytes;
 /// Why a message did not reach a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// The connection has ended, and will not come back under this id.
+    /// The connection has ended and does not return under this id.
     #[error("the connection is gone")]
     Gone,
-    /// It did not work this time.
+    /// The message failed this time.
     #[error("the message could not be posted: {0}")]
     Failed(String),
 }
 
-/// Sends to connections, and ends them. One method for each action of the [management
+/// Sends to connections and closes them. There is one method for each action of the [management
 /// API](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html)
-/// that the functions may use.
+/// that the functions are allowed to use.
 pub trait Sockets: Send + Sync {
     /// Sends one message, `PostToConnection`.
     fn post(&self, connection_id: &str, message: Bytes) -> impl Future<Output = Result<(), PostError>> + Send;
 
-    /// Ends a connection, `DeleteConnection`.
+    /// Closes a connection, `DeleteConnection`.
     fn close(&self, connection_id: &str) -> impl Future<Output = Result<(), PostError>> + Send;
 }
 
@@ -39,8 +39,7 @@ pub trait Sockets: Send + Sync {
 pub struct ApiGateway(Client);
 
 impl ApiGateway {
-    /// The API whose address the SDK finds in its own variable,
-    /// `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`.
+    /// The API at the address in the SDK's variable `AWS_ENDPOINT_URL_APIGATEWAYMANAGEMENTAPI`.
     pub fn new(config: &SdkConfig) -> Self {
         let config = Builder::from(config)
             .retry_config(RetryConfig::standard().with_max_attempts(2))
@@ -48,8 +47,9 @@ impl ApiGateway {
         Self(Client::from_conf(config.build()))
     }
 
-    /// Opens the connection to the API by ending a connection that there is not, so that the first
-    /// message does not pay for the handshake. What the API answers does not matter.
+    /// Opens the HTTPS connection to the API in advance by closing a connection id that does not
+    /// exist. So the first message does not wait for the handshake. The answer of the API is
+    /// ignored.
     pub async fn connect(&self) {
         if let Err(error) = self.close("AAAAAAAAAAAAAAA=").await {
             tracing::debug!(%error, "opened");

@@ -39,7 +39,8 @@ pub enum SecretError {
 /// guessable: 20 random letters and digits have 119 bits.
 pub const SECRET_CHARS_MIN: usize = 20;
 
-/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`] characters.
+/// Reads a secret from Secrets Manager, and refuses one of fewer than [`SECRET_CHARS_MIN`]
+/// characters.
 pub async fn secret(config: &SdkConfig, arn: &str) -> Result<SecretString, SecretError> {
     let request = aws_sdk_secretsmanager::Client::new(config).get_secret_value().secret_id(arn);
     let answer = request

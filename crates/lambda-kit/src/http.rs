@@ -30,7 +30,8 @@ impl Request {
         Self(event)
     }
 
-    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or `$default`.
+    /// The route that the gateway chose, spelled as in the template: `GET /stats/daily/{date}`, or
+    /// `$default`.
     pub fn route(&self) -> &str {
         self.0.route_key.as_deref().unwrap_or("$default")
     }

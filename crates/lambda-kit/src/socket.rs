@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::client_address::{self, Cdn};
 use crate::telemetry;
 
-/// One event ([its members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
+/// One event ([its
+/// members](https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-api-mapping-template-reference.html)).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SocketEvent {
@@ -69,8 +70,8 @@ impl SocketEvent {
         Some(value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The client's address when a connection begins, also behind the CDN. Later events name the other
-    /// end of the connection, which may be the CDN.
+    /// The client's address when a connection begins, also behind the CDN. Later events name the
+    /// other end of the connection, which may be the CDN.
     pub fn source_ip(&self) -> Option<&str> {
         self.request_context.identity.as_ref()?.source_ip.as_deref()
     }

@@ -81,7 +81,8 @@ impl Tickets {
         self.0.seal(PLAYER, player_id.as_bytes(), PLAYER_TOKEN_LIFETIME, now)
     }
 
-    /// The player whose token is in the request's `Authorization` header; `None` without that header.
+    /// The player whose token is in the request's `Authorization` header; `None` without that
+    /// header.
     ///
     /// # Errors
     /// `invalid-token`: it is not a player's token, or it has expired.

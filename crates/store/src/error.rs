@@ -117,8 +117,8 @@ where
     if let SdkError::ServiceError(context) = error
         && let (Some(code), Some(message)) = (context.err().code(), context.err().message())
     {
-        // The body of a throttled request also has the reasons, such as a key range that is full. The
-        // message does not have them.
+        // The body of a throttled request also has the reasons, such as a key range that is full.
+        // The message does not have them.
         let body = context.raw().body().bytes().and_then(|body| serde_json::from_slice::<Value>(body).ok());
         let reasons = body
             .as_ref()

@@ -5,16 +5,16 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::time::{Instant, sleep};
 
-/// The waits of a request that a client waits for: 11 retries, 10 ms before the first one and at most
-/// 200 ms each. Jitter adds up to the same time again.
+/// The waits of a request that a client waits for: 11 retries, 10 ms before the first one and at
+/// most 200 ms each. Jitter adds up to the same time again.
 pub fn backoff() -> ExponentialBuilder {
     // With jitter, writers that have conflicted once do not retry at the same time.
     let waits = ExponentialBuilder::new().with_jitter().with_min_delay(Duration::from_millis(10));
     waits.with_max_delay(Duration::from_millis(200)).with_max_times(11)
 }
 
-/// The waits of work that no client waits for, such as a stream consumer's or an operator's tool: 14
-/// retries, which together wait for one to two minutes.
+/// The waits of work that no client waits for, such as a stream consumer's or an operator's tool:
+/// 14 retries, which together wait for one to two minutes.
 pub fn patient_backoff() -> ExponentialBuilder {
     let waits = ExponentialBuilder::new().with_jitter().with_min_delay(Duration::from_millis(50));
     waits.with_max_delay(Duration::from_secs(10)).with_max_times(14)

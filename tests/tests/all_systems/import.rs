@@ -164,11 +164,11 @@ async fn bad_lines_are_kept_with_their_numbers_and_a_mended_file_of_them_is_load
         kept,
         "sku,price,currency,time,line,problem\n\
          p-lamp,51.50,EUR,2026-02-02T10:00:00Z,3,`price`: expected a whole number of minor units: 1999 for EUR 19.99\n\
-         p-lamp,5200,,,5,\"it has 2 fields, and the header 4\"\n\
+         p-lamp,5200,,,5,\"it has 2 fields, but the header has 4\"\n\
          p-lamp,5200,USD,2026-02-03T10:00:00Z,6,\"the product is priced in EUR, and a product's currency does not change\"\n\
          p-nobody,100,EUR,2026-02-03T10:00:00Z,7,there is no product p-nobody\n\
          p-lamp,5300,EUR,2026-02-03T10:00:00,8,\"`time`: expected a time with its zone, as 2024-01-15T10:30:00Z or 2024-01-15T19:30:00.5+09:00\"\n\
-         p-lamp,5400,EUR,2026-01-20T10:00:00Z,9,\"the product's history goes on to 2026-02-01T10:00:00.000000000Z already, and nothing is put in between\"\n"
+         p-lamp,5400,EUR,2026-01-20T10:00:00Z,9,\"the product's history already reaches 2026-02-01T10:00:00.000000000Z, and no row is inserted before that\"\n"
     );
     let now = Products::new(&db.table(Database::SHOP)).get(&product("p-lamp")).await.unwrap().unwrap();
     assert_eq!(now.price.amount.get(), 5_500);

@@ -1,5 +1,5 @@
-//! The live application moves from PostgreSQL to DynamoDB and back, while writers go on and are
-//! killed, and so is the tool.
+//! The live application moves from PostgreSQL to DynamoDB and back, while writers keep writing, and
+//! while writers and the tool are killed.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -17,7 +17,8 @@ use tidemark_tests::{Database, Migration, binary};
 mod single_user;
 mod sources;
 
-/// A phase by the real program, which is killed at random moments until it comes to its end.
+/// Runs a phase with the real program, which is killed at random moments until it finishes. Returns
+/// the number of kills.
 async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, more: &[&str]) -> u32 {
     for kills in 0..200 {
         let mut child = Command::new(binary("okusuri-migrate").unwrap())
@@ -26,7 +27,7 @@ async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, m
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Later and later, so that it comes to an end.
+        // Each attempt gets more time, so that the phase finishes at last.
         let patience = Duration::from_millis(random.u64(5..30 + u64::from(kills) * 30));
         let until = std::time::Instant::now() + patience;
         while std::time::Instant::now() < until && child.try_wait().unwrap().is_none() {
@@ -45,7 +46,7 @@ async fn killed(migration: &Migration, random: &mut fastrand::Rng, name: &str, m
     panic!("{name} {more:?} never came to an end");
 }
 
-/// Both sides as the application has them.
+/// Both sides, as the application sees them.
 async fn sides(migration: &Migration, run: &str) -> Sides {
     let manifest: Option<Manifest> =
         migration.json("manifest.json").ok().and_then(|json| serde_json::from_value(json).ok());
@@ -53,7 +54,7 @@ async fn sides(migration: &Migration, run: &str) -> Sides {
     sides_as_of(migration, migration.postgres.url(), run, as_of).await
 }
 
-/// The same, but as another role, or with an export of another time.
+/// The same, as another role or for an export of another time.
 async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: jiff::Timestamp) -> Sides {
     let server = Server { source, schema: "public".to_owned() };
     let client = connect(&server).await.unwrap();
@@ -64,7 +65,7 @@ async fn sides_as_of(migration: &Migration, source: String, run: &str, as_of: ji
     Sides::new(Postgres::new(client, "public"), dynamo, options)
 }
 
-/// Sides for so many writers, each with a connection of its own.
+/// Sides for several writers, each with its own connection.
 async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides> {
     let mut all = Vec::new();
     for _ in 0..writers {
@@ -73,7 +74,7 @@ async fn sides_of(migration: &Migration, run: &str, writers: usize) -> Vec<Sides
     all
 }
 
-/// The users that write: some of the source, and some new ones.
+/// The users that write: some exist in the source, and some are new.
 async fn users(migration: &mut Migration) -> Vec<String> {
     let client = migration.postgres.client().await.unwrap();
     let known = r#"SELECT id FROM "user" WHERE "deletedAt" IS NULL AND length(id) = 32 AND email LIKE 'user%@example.com' ORDER BY id LIMIT 5"#;
@@ -87,8 +88,8 @@ async fn run_of(migration: &mut Migration) -> String {
     client.query_one("SELECT run FROM tidemark_migration.plan", &[]).await.unwrap().get(0)
 }
 
-/// From nothing to a loaded table, with writers that do not know of the migration, and writers that
-/// know and are killed. Returns their answers.
+/// Runs everything up to a loaded table, while writers write: some unaware of the cutover, some
+/// aware and killed. Returns the answers that they got.
 async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracle {
     let early = sides_of(migration, "none", users.len()).await;
     let mut traffic = Traffic::start(seed, users, early, &Oracle::default());
@@ -104,7 +105,7 @@ async fn loaded(migration: &mut Migration, seed: u64, users: &[String]) -> Oracl
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn writers_and_the_tool_are_killed_all_the_way_and_nothing_is_lost_doubled_or_changed() {
+async fn no_change_is_lost_or_doubled_while_writers_and_the_tool_are_killed() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut migration = Migration::new(7, 16).await.unwrap();
     let users = users(&mut migration).await;
@@ -122,8 +123,8 @@ async fn writers_and_the_tool_are_killed_all_the_way_and_nothing_is_lost_doubled
     println!("{oracle}, {kills} kills of the tool");
     assert!(kills > 5 && oracle.unanswered > 10 && oracle.reads > 20);
 
-    // The tool replicates the changes that killed writers did not. Then both sides agree with each
-    // other and with the answers.
+    // The tool replicates the changes that killed writers left pending. Then both sides are equal,
+    // and contain all answered changes.
     assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-cutover.json").unwrap();
     assert_eq!(
@@ -138,7 +139,7 @@ async fn writers_and_the_tool_are_killed_all_the_way_and_nothing_is_lost_doubled
     assert_eq!(differences, []);
 }
 
-/// Nothing of a migration is left in PostgreSQL.
+/// Checks that PostgreSQL contains nothing of a migration.
 async fn assert_untouched(client: &tokio_postgres::Client) {
     let left = "SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'tidemark_migration')
                      + (SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'tidemark%')";
@@ -146,11 +147,11 @@ async fn assert_untouched(client: &tokio_postgres::Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
+async fn every_phase_can_be_rolled_back_to_postgresql() {
     let mut random = fastrand::Rng::with_seed(11);
     let mut migration = Migration::new(11, 16).await.unwrap();
     let users = users(&mut migration).await;
-    // Before the cutover there is nothing to bring back, but for the items.
+    // Before the cutover, only items have to be removed.
     for phases in [
         &["export"][..],
         &["export", "transform"],
@@ -166,7 +167,7 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
         assert_eq!(migration.items().await.unwrap().len(), 0, "{phases:?}");
         assert_untouched(&migration.postgres.client().await.unwrap()).await;
     }
-    // From each step of the cutover, with writers who go on, and know nothing of it.
+    // From each step of the cutover, while writers unaware of it keep writing.
     let mut oracle = Oracle::default();
     for (n, steps) in
         [&[][..], &["dual"], &["dual", "shadow"], &["dual", "1%"], &["dual", "50%"], &["dual", "50%", "100%"]]
@@ -189,7 +190,7 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
             traffic.more(20).await.unwrap();
         }
         if n % 2 == 1 {
-            // Half-way to the next step.
+            // Interrupted between two steps.
             let mut half = Command::new(binary("okusuri-migrate").unwrap())
                 .args(migration.arguments("cutover", &["--to", "80%"]))
                 .stdout(Stdio::null())
@@ -213,12 +214,12 @@ async fn from_every_phase_there_is_a_way_back_to_postgresql_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn from_a_load_that_died_on_its_way_there_is_a_way_back() {
+async fn a_killed_load_can_be_rolled_back() {
     let mut random = fastrand::Rng::with_seed(17);
     let mut migration = Migration::new(17, 16).await.unwrap();
     let mut all = usize::MAX;
-    // Killed at its first write, while every other one is still to be tried again, it has written
-    // some of the items, if not each time.
+    // The load is killed at its first write, while half of the requests fail and are retried. So it
+    // has written some of the items in most attempts.
     let half = BTreeMap::from([("BatchExecuteStatement".to_owned(), Chance { probability: 0.5, ..Chance::default() })]);
     for attempt in 0..20 {
         std::fs::remove_dir_all(migration.folder.path().join("run")).ok();
@@ -235,7 +236,7 @@ async fn from_a_load_that_died_on_its_way_there_is_a_way_back() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The first time it may come to its end, which tells how many there are.
+        // The first attempt may finish, which gives the number of items.
         while load.try_wait().unwrap().is_none() && (attempt == 0 || migration.items().await.unwrap().is_empty()) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -256,12 +257,12 @@ async fn from_a_load_that_died_on_its_way_there_is_a_way_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_survives_a_rollback() {
+async fn a_finished_cutover_refuses_writes_in_postgresql_and_a_rollback_keeps_items_of_others() {
     let mut migration = Migration::new(13, 16).await.unwrap();
     let users = users(&mut migration).await;
     let client = migration.postgres.client().await.unwrap();
 
-    // Steps are not skipped, and a dry run changes nothing.
+    // Steps cannot be skipped, and a dry run changes nothing.
     for to in ["dual", "50%", "finished"] {
         assert_eq!(
             migration.phase("cutover", &["--to", to]).await.unwrap_err().kind,
@@ -278,7 +279,7 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
     }
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
 
-    // The new application has been tried out on one user.
+    // The new application was tried out with one user.
     let profile = [("PK", format!("USER#{}", users[0])), ("SK", "PROFILE".to_owned())];
     let request =
         migration.database.client.update_item().table_name(Database::OKUSURI).update_expression("SET UpdatedAt = :now");
@@ -292,7 +293,7 @@ async fn after_the_end_postgresql_lets_nobody_write_and_what_others_wrote_surviv
     assert_eq!(left, [(profile[0].1.clone(), profile[1].1.clone())]);
     assert_untouched(&client).await;
 
-    // Once more, to the end.
+    // A second rollback finishes.
     let left = migration.database.client.delete_item().table_name(Database::OKUSURI);
     let left = profile.iter().fold(left, |left, (name, value)| left.key(*name, s(value.clone())));
     left.send().await.unwrap();

@@ -1,4 +1,4 @@
-//! What stops a phase of `okusuri-migrate`, and that nothing is lost by it.
+//! Faults that stop a phase of `okusuri-migrate`; none of them loses data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn kind(migration: &Migration, phase: &str, flags: &[&str]) -> FailureKind
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_schema_that_is_not_the_known_one_is_refused_by_name_and_a_column_is_left_behind_only_on_request() {
+async fn an_unknown_schema_is_refused_by_name_and_a_column_is_ignored_only_on_request() {
     let mut migration = Migration::new(2, 5).await.unwrap();
     sql(
         &mut migration,
@@ -57,9 +57,9 @@ async fn a_schema_that_is_not_the_known_one_is_refused_by_name_and_a_column_is_l
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_postgresql_that_goes_in_mid_export_leaves_no_export_and_the_next_one_is_whole() {
+async fn a_lost_connection_leaves_no_export_and_the_next_export_is_complete() {
     let mut migration = Migration::new(3, 400).await.unwrap();
-    // Some rows take long, so that there is a middle.
+    // Some rows are slow, so that the export can be interrupted.
     let slow = r#"ALTER TABLE medication_logs RENAME TO logs; CREATE FUNCTION slow(id bigint) RETURNS bigint LANGUAGE plpgsql AS
         $$ BEGIN IF id % 1000 = 0 THEN PERFORM pg_sleep(0.1); END IF; RETURN id; END $$;
         CREATE VIEW medication_logs AS SELECT slow(id) AS id, user_id, has_bleeding, created_at, updated_at, deleted_at FROM logs"#;
@@ -96,7 +96,7 @@ async fn a_dry_run_writes_nothing_in_any_phase() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_stays() {
+async fn a_table_with_items_is_loaded_only_on_request_and_newer_items_stay() {
     let migration = Migration::new(5, 40).await.unwrap();
     migration.phase("export", &[]).await.unwrap();
     migration.phase("transform", &[]).await.unwrap();
@@ -108,8 +108,8 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
         [("PK".to_owned(), s(&keys[n].0)), ("SK".to_owned(), s(&keys[n].1))].into()
     };
 
-    // The application changes a log, replaces one by its own, and deletes one; and it has an item
-    // of its own.
+    // The application changes a log, replaces one with its own, deletes one, and adds an item of
+    // its own.
     let update = client.update_item().table_name(Database::OKUSURI).set_key(Some(key(0)));
     let update = update.update_expression("SET HasBleeding = :yes, UpdatedAt = :now");
     let update = update.expression_attribute_values(":yes", AttributeValue::Bool(true));
@@ -129,7 +129,7 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
         .send()
         .await
         .unwrap();
-    // Somebody spoils an item and makes one up, both with the migration's marks.
+    // An item is changed and another one is added, both with the migration's attributes.
     let (spoilt, made_up) = (loaded.keys().next().unwrap(), s("made up"));
     let update = client.update_item().table_name(Database::OKUSURI).key("PK", s(&spoilt.0)).key("SK", s(&spoilt.1));
     update
@@ -155,7 +155,8 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
     let changed = told.iter().find(|difference| difference["kind"] == "changed").unwrap();
     assert_eq!(changed["attributes"], serde_json::json!(["Spoilt"]));
 
-    // Loaded once more from another folder: the load of this one is done, and says so.
+    // The finished load is run again and changes nothing. Without its progress file, as in another
+    // folder, it is refused.
     let before = migration.items().await.unwrap();
     assert_eq!(migration.phase("load", &[]).await.unwrap(), PhaseOutcome::Done);
     assert_eq!(migration.items().await.unwrap(), before);
@@ -173,7 +174,7 @@ async fn a_table_with_items_is_loaded_only_on_request_and_what_is_newer_there_st
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_later_export_brings_what_has_changed_since_and_an_earlier_one_takes_nothing_back() {
+async fn a_later_export_updates_items_and_an_earlier_one_does_not() {
     let mut migration = Migration::new(6, 30).await.unwrap();
     for phase in ["export", "transform", "load"] {
         migration.phase(phase, &[]).await.unwrap();
@@ -203,7 +204,7 @@ async fn a_later_export_brings_what_has_changed_since_and_an_earlier_one_takes_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_live_writer_does_during_the_load_survives_it() {
+async fn writes_of_a_live_application_survive_the_load() {
     let migration = Migration::new(7, 60).await.unwrap();
     migration.phase("export", &[]).await.unwrap();
     migration.phase("transform", &[]).await.unwrap();
@@ -232,7 +233,7 @@ async fn what_a_live_writer_does_during_the_load_survives_it() {
         }
         written
     });
-    // Refused once: whether anybody has written before it began is a matter of luck.
+    // The load may be refused once, if the writer wrote before it began.
     assert_eq!(migration.phase("load", &["--into-existing"]).await.unwrap(), PhaseOutcome::Done);
     let written = writer.await.unwrap();
     let items = migration.items().await.unwrap();
@@ -246,7 +247,7 @@ async fn what_a_live_writer_does_during_the_load_survives_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_and_answers_that_are_lost_change_nothing() {
+async fn lost_requests_and_answers_change_nothing() {
     let migration = Migration::new(8, 40).await.unwrap();
     migration.phase("export", &[]).await.unwrap();
     migration.phase("transform", &[]).await.unwrap();
@@ -264,7 +265,7 @@ async fn requests_and_answers_that_are_lost_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_files_were_touched_and_a_table_that_is_not_there_are_told() {
+async fn changed_files_of_a_run_and_a_missing_table_are_reported() {
     let migration = Migration::new(9, 10).await.unwrap();
     assert_eq!(kind(&migration, "transform", &[]).await, FailureKind::RunIncomplete);
     migration.phase("export", &[]).await.unwrap();

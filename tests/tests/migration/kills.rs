@@ -1,5 +1,5 @@
-//! `okusuri-migrate` is killed at random moments, and begun again until it is done: the table is
-//! the one of a run that nobody disturbed.
+//! `okusuri-migrate` is killed at random moments and run again until it finishes. The table equals
+//! that of an undisturbed run.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -8,10 +8,11 @@ use fastrand::Rng;
 use okusuri_migrate::PhaseOutcome;
 use tidemark_tests::{Migration, binary};
 
-/// How often a phase is killed before it is left alone.
+/// How often a phase is killed at most.
 const KILLS: u32 = 6;
 
-/// Begins a phase, and kills it after a while if it is not done by then; tells whether it was done.
+/// Starts a phase, and kills it after a while if it has not finished. Returns its exit code if it
+/// has.
 async fn begin(migration: &Migration, phase: &str, flags: &[&str], patience: Option<Duration>) -> Option<i32> {
     let mut process = Command::new(binary("okusuri-migrate").unwrap())
         .args(migration.arguments(phase, flags))
@@ -21,7 +22,7 @@ async fn begin(migration: &Migration, phase: &str, flags: &[&str], patience: Opt
         .unwrap();
     if let Some(patience) = patience {
         tokio::time::sleep(patience).await;
-        // SIGKILL; a process that has ended is not affected.
+        // SIGKILL; no effect on a finished process.
         process.kill().unwrap();
     }
     let status = tokio::task::spawn_blocking(move || process.wait().unwrap()).await.unwrap();
@@ -29,7 +30,7 @@ async fn begin(migration: &Migration, phase: &str, flags: &[&str], patience: Opt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_killed_in_every_phase_ends_with_the_table_of_one_that_is_not() {
+async fn a_run_that_is_killed_in_every_phase_gives_the_same_table() {
     let undisturbed = Migration::new(11, 500).await.unwrap();
     for phase in ["export", "transform", "load"] {
         undisturbed.phase(phase, &[]).await.unwrap();
@@ -40,7 +41,7 @@ async fn a_run_that_is_killed_in_every_phase_ends_with_the_table_of_one_that_is_
     let killed = Migration::new(11, 500).await.unwrap();
     let mut kills = 0;
     for phase in ["export", "transform", "load"] {
-        // Sooner and later, until one is faster than that, or there were enough.
+        // After varying times, until an attempt finishes first, or the limit is reached.
         let mut code = None;
         for _ in 0..KILLS {
             code = begin(&killed, phase, &[], Some(Duration::from_millis(rng.u64(5..700)))).await;
@@ -55,13 +56,13 @@ async fn a_run_that_is_killed_in_every_phase_ends_with_the_table_of_one_that_is_
         assert_eq!(code, Some(i32::from(phase == "transform")), "{phase}");
     }
     assert!(kills > KILLS, "{kills} of them were killed");
-    // When it was taken is all that may differ of the items: nothing expires in between.
+    // The items may differ only in the time of the export: nothing expires in between.
     let of_killed = killed.json("items.json").unwrap();
     assert_eq!((&of_killed["types"], &of_killed["reasons"]), (&items["types"], &items["reasons"]));
     let without_due = |items: &std::collections::BTreeMap<_, std::collections::BTreeMap<String, _>>| {
         let mut items = items.clone();
         for item in items.values_mut() {
-            // The next evening after the export.
+            // The first due time depends on the time of the export.
             item.remove("DueAt");
         }
         items

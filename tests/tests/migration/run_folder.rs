@@ -1,11 +1,11 @@
-//! A run's folder, its database and its options belong together: a mismatch is refused, and nothing
-//! is changed.
+//! A run's folder, its database and its options belong together. A wrong combination is refused and
+//! changes nothing.
 
 use okusuri_migrate::{FailureKind, PhaseOutcome};
 use tidemark_tests::Migration;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_belong_together_is_refused_and_nothing_is_touched() {
+async fn a_wrong_combination_of_folder_database_and_options_is_refused() {
     let mut migration = Migration::new(19, 8).await.unwrap();
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
@@ -18,13 +18,13 @@ async fn what_does_not_belong_together_is_refused_and_nothing_is_touched() {
     migration.phase("cutover", &["--to", "dual"]).await.unwrap();
     let items = migration.items().await.unwrap();
 
-    // A second load would bring back rows that were deleted meanwhile.
+    // Loading again would restore items that were deleted meanwhile.
     for (name, more) in [("export", &["--again"][..]), ("transform", &["--again"]), ("load", &["--into-existing"])] {
         let refused = migration.phase(name, more).await.unwrap_err();
         assert_eq!(refused.kind, FailureKind::Cutover, "{name}: {refused}");
     }
 
-    // Another folder, and then one whose cutover is another one.
+    // Another folder, and then a folder with another cutover.
     let run = migration.folder.path().join("run");
     let elsewhere = migration.folder.path().join("elsewhere");
     std::fs::rename(&run, &elsewhere).unwrap();
@@ -38,7 +38,7 @@ async fn what_does_not_belong_together_is_refused_and_nothing_is_touched() {
     std::fs::remove_dir_all(&run).unwrap();
     std::fs::rename(&elsewhere, &run).unwrap();
 
-    // A database that knows nothing of the cutover, such as a copy from before it.
+    // A database without the cutover, such as an older copy.
     let client = migration.postgres.client().await.unwrap();
     client.batch_execute("ALTER SCHEMA tidemark_migration RENAME TO elsewhere").await.unwrap();
     let refused = migration.phase("rollback", &[]).await.unwrap_err();

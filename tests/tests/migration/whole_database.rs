@@ -1,5 +1,4 @@
-//! A whole move from PostgreSQL with more than 100,000 awkward rows, looked at by an oracle that is
-//! written in SQL.
+//! A complete migration of more than 100,000 unusual rows, compared with an oracle in SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,7 @@ use tokio_postgres::Client;
 
 type Items = BTreeMap<(String, String), BTreeMap<String, AttributeValue>>;
 
-/// The users that go along, by their rows alone.
+/// The users that are migrated, as a query.
 const LIVE: &str = r#"
     SELECT * FROM "user"
     WHERE "deletedAt" IS NULL AND id !~ '#' AND length(id) <= 128
@@ -32,7 +31,7 @@ fn text(item: &BTreeMap<String, AttributeValue>, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
+async fn a_hundred_thousand_unusual_rows_are_migrated_as_an_oracle_in_sql_expects() {
     let mut migration = Migration::new(1, users()).await.unwrap();
     let start = std::time::Instant::now();
     assert_eq!(migration.phase("export", &[]).await.unwrap(), PhaseOutcome::Done);
@@ -48,7 +47,7 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     println!("scanned after {:?}", start.elapsed());
     let client = migration.postgres.client().await.unwrap();
 
-    // Of each day the newest log, with the day as Tokyo had it.
+    // The newest log of each day in Tokyo's time zone.
     let logs = texts(
         &client,
         "SELECT DISTINCT ON (l.user_id, day) l.user_id, day::text, l.id::text, coalesce(l.has_bleeding, false)::text
@@ -65,7 +64,7 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     assert_eq!(migrated.difference(&logs).next(), None);
     assert_eq!(logs.difference(&migrated).next(), None);
 
-    // Cookies of before: the token leads to its session, and to nobody whose session had expired.
+    // Existing cookies stay valid: a token leads to its session, unless the session had expired.
     let sessions = texts(
         &client,
         r#"SELECT s.token, s."userId" FROM session s JOIN LIVE u ON u.id = s."userId"
@@ -81,8 +80,8 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
         assert_eq!(of_type(&items, kind).len(), sessions.len(), "{kind}");
     }
 
-    // Every user is migrated and found by their address. Of two users with one address, the
-    // verified one has it, or else the earlier one.
+    // All users are migrated, and found by their address. Of two users with one address, the
+    // verified one is found, and otherwise the older one.
     let live = texts(&client, "SELECT id, name FROM LIVE u").await;
     assert_eq!(of_type(&items, "user").len(), live.len());
     for user in &live {
@@ -95,13 +94,13 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     );
     for owner in owners.await {
         let item = &items[&(format!("EMAIL#{}", owner[0]), "EMAIL".to_owned())];
-        // Users of one moment are told apart by a hash, which SQL does not know.
+        // Users created at the same time are ordered by a hash, which SQL does not compute.
         let same = r#"SELECT id FROM LIVE u WHERE lower(trim(email)) = "#.to_owned() + &format!("'{}'", owner[0]);
         let same = texts(&client, &same).await;
         assert!(same.contains(&vec![text(item, "UserId")]) && (same.len() == 2 || same[0][0] == owner[1]), "{owner:?}");
     }
 
-    // Logins, but of users who never proved to have the address.
+    // All logins except those of users who never verified their address.
     let accounts = texts(
         &client,
         r#"SELECT DISTINCT a."providerId", a."accountId" FROM account a JOIN LIVE u ON u.id = a."userId"
@@ -112,7 +111,7 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     let sealed = of_type(&items, "account").into_iter().filter(|item| item.contains_key("AccessToken")).count();
     assert!(sealed > accounts / 3);
 
-    // Everything else is told: each row is either carried over or rejected.
+    // Every other row is reported: each row is either migrated or rejected.
     let rejects = migration.lines("rejects.jsonl").unwrap();
     let reasons: BTreeSet<_> = rejects.iter().map(|reject| reject["reason"].as_str().unwrap()).collect();
     let all = [
@@ -148,7 +147,7 @@ async fn a_hundred_thousand_awkward_rows_arrive_as_sql_says_they_should() {
     assert!(rows > 40 * users() as u64, "{rows}");
 }
 
-/// As many as make 100,000 rows.
+/// This number of users gives 100,000 rows.
 fn users() -> usize {
     2_500
 }

@@ -1,5 +1,5 @@
-//! `okusuri-api` as its users meet it: days, medicines, doses, files, and what the health
-//! administration sees. One clock, the real engine.
+//! `okusuri-api` from its users' view: days, medicines, doses, files, and the queries of the health
+//! administration. With one clock and the real engine.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl World {
             key: secret("key-of-the-tests-0000000000000000"),
             vapid_key: secret("vapid-key-of-the-tests-0000000000"),
         };
-        // No mail is sent here, and nobody else is called.
+        // No mail is sent and no provider is called in these tests.
         let mails =
             aws_sdk_sesv2::Client::from_conf(aws_sdk_sesv2::Config::builder().behavior_version_latest().build());
         let okusuri = Okusuri::new(&db.table(Database::OKUSURI), mails, Outbound::new(&[]), &config, secrets).unwrap();
@@ -55,8 +55,8 @@ impl World {
         Self { db, okusuri }
     }
 
-    /// Sends a request, given as `METHOD /route/{with}/names?query` and the values of the names;
-    /// answers with the status and the body.
+    /// Sends a request, given as `METHOD /route/{with}/names?query` and the values of the names.
+    /// Returns the status and the body.
     async fn send(&self, token: &str, route: &str, values: &[&str], content: (&str, &str)) -> (u16, Value) {
         let (route, query) = route.split_once('?').unwrap_or((route, ""));
         let names = route.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
@@ -90,7 +90,7 @@ impl World {
         body
     }
 
-    /// As if Ann had added a medicine at another time.
+    /// Changes the time at which Ann added a medicine.
     async fn added_at(&self, medicine: &Value, at: &str) {
         let s = |text: String| AttributeValue::S(text);
         let update = self.db.client.update_item().table_name(Database::OKUSURI).key("PK", s("USER#ann".to_owned()));
@@ -112,18 +112,18 @@ fn problem(answer: &(u16, Value)) -> (u16, &str) {
 }
 
 #[tokio::test]
-async fn a_code_that_could_not_be_mailed_is_said_and_is_no_way_around_the_limits() {
+async fn a_code_that_could_not_be_mailed_is_reported_and_counts_towards_the_limits() {
     let world = World::new().await;
     let ask = || async {
         world.json("nobody", "POST /okusuri/api/sign-in/email", &[], json!({ "email": "carol@example.com" })).await
     };
     assert_eq!(problem(&ask().await), (503, "mail-not-sent"));
-    // No other mail is tried within the minute, and five within the hour.
+    // No second mail within the minute, and at most five within the hour.
     assert_eq!(ask().await.0, 202);
 }
 
 #[tokio::test]
-async fn a_day_is_logged_by_the_calendar_on_its_users_wall() {
+async fn a_day_is_logged_in_the_time_zone_of_its_user() {
     let world = World::new().await;
     let put = async |who, date, body| world.json(who, &format!("PUT {LOG}"), &[date], body).await;
     let today = json!({ "hasBleeding": false });
@@ -146,7 +146,7 @@ async fn a_day_is_logged_by_the_calendar_on_its_users_wall() {
 }
 
 #[tokio::test]
-async fn what_was_forgotten_is_added_and_what_was_wrong_taken_back() {
+async fn a_forgotten_log_can_be_added_and_a_wrong_one_deleted() {
     let world = World::new().await;
     for (date, has_bleeding) in [("2026-11-19", true), ("2026-11-20", true), ("2026-11-22", false)] {
         world.json("ann", &format!("PUT {LOG}"), &[date], json!({ "hasBleeding": has_bleeding })).await;
@@ -156,7 +156,7 @@ async fn what_was_forgotten_is_added_and_what_was_wrong_taken_back() {
     let forgotten = json!({ "hasBleeding": true, "note": "痛み" });
     let (status, body) = world.json("ann", &format!("PUT {LOG}"), &["2026-11-21"], forgotten).await;
     assert_eq!(status, 201);
-    // Three bleeding days: today is one of rest, although it is logged.
+    // After three bleeding days, today is a rest day, although it is logged.
     let expected = json!({
         "today": "2026-11-22", "streak": 0, "bestStreak": 3, "consecutiveBleedingDays": 0, "isResting": true, "restDaysLeft": 4,
         "loggedToday": true, "lastLogOn": "2026-11-22",
@@ -169,7 +169,7 @@ async fn what_was_forgotten_is_added_and_what_was_wrong_taken_back() {
         ["none", "bleeding", "bleeding", "bleeding", "rest", "rest", "rest", "rest", "future"].map(Value::from)
     );
     assert_eq!(month["days"][20]["log"]["note"], "痛み");
-    // Kept when it is not spoken of, and gone with `null`.
+    // Without the member the note is kept; `null` deletes it.
     let (_, body) = world.json("ann", &format!("PUT {LOG}"), &["2026-11-21"], json!({ "hasBleeding": false })).await;
     assert_eq!((&body["log"]["note"], &body["status"]["streak"]), (&json!("痛み"), &json!(4)));
     let without = json!({ "hasBleeding": false, "note": null });
@@ -179,19 +179,19 @@ async fn what_was_forgotten_is_added_and_what_was_wrong_taken_back() {
     assert_eq!((status, &body["status"]["streak"], &body["status"]["bestStreak"]), (200, &json!(2), &json!(2)));
     let again = world.json("ann", &format!("DELETE {LOG}"), &["2026-11-20"], json!({})).await;
     assert_eq!(problem(&again), (404, "log-not-found"));
-    // Nobody else's.
+    // Bob cannot see it.
     let bobs = world.json("bob", &format!("GET {LOG}"), &["2026-11-21"], Value::Null).await;
     assert_eq!(problem(&bobs), (404, "log-not-found"));
 }
 
 #[tokio::test]
-async fn bleeding_is_logged_without_saying_that_anything_was_taken() {
+async fn bleeding_can_be_logged_without_the_medication() {
     let world = World::new().await;
     world.json("ann", &format!("PUT {LOG}"), &["2026-11-21"], json!({ "hasBleeding": false })).await;
     let bleeding = json!({ "hasBleeding": true, "isTaken": false, "note": "痛み" });
     let (status, body) = world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding.clone()).await;
     assert_eq!((status, &body["log"]["isTaken"]), (201, &json!(false)));
-    // Today is still open, and yesterday's streak stands.
+    // Today has no log that counts yet, so yesterday's streak continues.
     let standing = &body["status"];
     assert_eq!((&standing["streak"], &standing["loggedToday"]), (&json!(1), &json!(false)));
     assert_eq!((&standing["lastLogOn"], &standing["consecutiveBleedingDays"]), (&json!("2026-11-21"), &json!(0)));
@@ -199,14 +199,14 @@ async fn bleeding_is_logged_without_saying_that_anything_was_taken() {
     let today = &month["days"][21];
     assert_eq!((&today["state"], &today["log"]["hasBleeding"]), (&json!("none"), &json!(true)));
     assert_eq!(world.json("ann", &format!("PUT {LOG}"), &["2026-11-22"], bleeding).await.0, 200);
-    // The file that an export gives changes nothing.
+    // Importing an export changes nothing.
     let file = "date,has_bleeding,is_taken,note\n2026-11-21,false,true,\n2026-11-22,true,false,痛み\n2026-11-20,true,perhaps,\n";
     let (_, body) = world.send("token-of-ann", "POST /okusuri/api/import?dryRun=0", &[], ("text/csv", file)).await;
     assert_eq!((&body["unchanged"], &body["items"][2]["problem"]), (&json!(2), &json!("invalid-is-taken")), "{body}");
 }
 
 #[tokio::test]
-async fn logs_are_listed_in_pages_and_a_cursor_goes_with_its_own_list() {
+async fn logs_are_listed_in_pages_and_a_cursor_is_bound_to_its_list() {
     let world = World::new().await;
     for day in 10..20 {
         world.json("ann", &format!("PUT {LOG}"), &[&format!("2026-11-{day}")], json!({ "hasBleeding": false })).await;
@@ -230,7 +230,7 @@ async fn logs_are_listed_in_pages_and_a_cursor_goes_with_its_own_list() {
 }
 
 #[tokio::test]
-async fn doses_are_taken_skipped_put_off_and_missed() {
+async fn doses_are_taken_skipped_snoozed_and_missed() {
     let world = World::new().await;
     let form = json!({ "name": "鉄剤", "dose": "1錠", "times": ["21:00", "08:00", "11:00"], "from": "2026-11-21" });
     let (status, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form.clone()).await;
@@ -252,7 +252,7 @@ async fn doses_are_taken_skipped_put_off_and_missed() {
     assert_eq!(states("2026-11-22").await, ["taken", "snoozed", "due"]);
     assert_eq!(mark("2026-11-22", "11:00", json!({ "state": "skipped" })).await.0, 200);
     assert_eq!(mark("2026-11-21", "08:00", json!({ "state": "taken" })).await.0, 201);
-    // Yesterday one of three; today one of the two that can be taken no more.
+    // Yesterday one of three doses; today one of the two that are no longer possible.
     let adherence = world.get("ann", "GET /okusuri/api/adherence", &[]).await;
     assert_eq!((&adherence["due"], &adherence["taken"], &adherence["of"]), (&json!(5), &json!(2), &json!("doses")));
     let month = world.get("ann", "GET /okusuri/api/calendar/{month}", &["2026-11"]).await;
@@ -284,7 +284,7 @@ async fn doses_are_taken_skipped_put_off_and_missed() {
 }
 
 #[tokio::test]
-async fn a_medicine_is_changed_and_its_days_before_stay_what_they_were() {
+async fn changing_a_medicine_does_not_change_its_past_days() {
     let world = World::new().await;
     let form = |times: &[&str], until: Option<&str>| {
         let mut form = json!({ "name": "鉄剤", "dose": "1錠", "times": times, "from": "2026-11-21" });
@@ -323,7 +323,7 @@ async fn a_medicine_is_changed_and_its_days_before_stay_what_they_were() {
 }
 
 #[tokio::test]
-async fn a_medicine_changes_nothing_of_the_time_before_it_was_added() {
+async fn a_medicine_does_not_affect_the_time_before_it_was_added() {
     let world = World::new().await;
     for day in 10..=22 {
         let date = format!("2026-11-{day}");
@@ -334,21 +334,21 @@ async fn a_medicine_changes_nothing_of_the_time_before_it_was_added() {
         (adherence["of"].clone(), adherence["due"].clone(), adherence["taken"].clone())
     };
     assert_eq!(adherence().await, (json!("logs"), json!(13), json!(13)));
-    // At noon, for the morning and the evening, from last week on.
+    // Added at noon, for the morning and the evening, valid since last week.
     let form = json!({ "name": "鉄剤", "dose": "1錠", "times": ["08:00", "20:00"], "from": "2026-11-15" });
     let (_, medicine) = world.json("ann", "POST /okusuri/api/medicines", &[], form).await;
     let doses = world.get("ann", "GET /okusuri/api/doses?date=2026-11-22", &[]).await;
     let times: Vec<_> = doses["items"].as_array().unwrap().iter().map(|dose| [&dose["time"], &dose["state"]]).collect();
     assert_eq!(times, [[&json!("20:00"), &json!("due")]]);
-    // Today is a day of doses now, and none of them is over.
+    // Today counts by its doses now, and none of them is over.
     assert_eq!(adherence().await, (json!("logs"), json!(12), json!(12)));
-    // One that was added two days ago has missed both of yesterday's.
+    // A medicine that was added two days ago has missed both doses of yesterday.
     world.added_at(&medicine, "2026-11-20T12:00:00Z").await;
     assert_eq!(adherence().await, (json!("both"), json!(11 + 3), json!(11)));
 }
 
 #[tokio::test]
-async fn without_a_medicine_adherence_is_that_of_the_logs() {
+async fn without_a_medicine_adherence_is_computed_from_the_logs() {
     let world = World::new().await;
     for date in ["2026-11-18", "2026-11-20", "2026-11-21"] {
         world.json("ann", &format!("PUT {LOG}"), &[date], json!({ "hasBleeding": false })).await;
@@ -393,7 +393,7 @@ async fn a_file_is_read_row_by_row_and_a_dry_run_writes_nothing() {
     assert_eq!(body["status"]["bestStreak"], 3);
     let log = world.get("ann", &format!("GET {LOG}"), &["2026-11-19"]).await;
     assert_eq!(log["note"], "a, \"b\"");
-    // Again it changes nothing.
+    // A repeated import changes nothing.
     assert_eq!(send("", file).await.1["unchanged"], 3);
 
     let many: String = (0..1_001).map(|day| format!("\n2020-01-{day:02},no")).collect();
@@ -408,7 +408,7 @@ async fn a_file_is_read_row_by_row_and_a_dry_run_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_thousand_days_come_in_at_once() {
+async fn a_thousand_days_are_imported_at_once() {
     let world = World::new().await;
     let first: jiff::civil::Date = "2024-01-01".parse().unwrap();
     let days = first.series(jiff::Span::new().days(1)).take(1_000);
@@ -419,7 +419,7 @@ async fn a_thousand_days_come_in_at_once() {
 }
 
 #[tokio::test]
-async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
+async fn the_health_administration_gives_a_reason_and_each_user_sees_it() {
     let world = World::new().await;
     let logs = "GET /okusuri/api/admin/logs";
     for (who, date) in [("ann", "2026-11-22"), ("bob", "2026-11-21")] {
@@ -439,7 +439,7 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
     assert_eq!(shown["items"][0]["userId"], "ann");
     let expected = json!([{ "at": noon().to_string(), "kind": "medication_log", "reason": "a complaint by phone" }]);
     assert_eq!((accesses("ann").await, accesses("bob").await), (expected, json!([])));
-    // The export has it too, and whoever deletes everything is shown no more.
+    // The export contains it, too; and a user who is being deleted is not shown any more.
     let export = world.get("ann", "GET /okusuri/api/export", &[]).await;
     assert!(
         export["items"].as_array().unwrap().iter().any(|item| item["reason"] == "a complaint by phone"),
@@ -449,7 +449,7 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
     everything.delete(&domain::UserId::new("ann").unwrap(), noon(), || false).await.unwrap();
     let (_, shown) = world.admin("GET /okusuri/api/admin/items?type=user&reason=a complaint by phone").await;
     assert_eq!(shown["items"].as_array().unwrap().iter().map(|user| &user["userId"]).collect::<Vec<_>>(), ["bob"]);
-    // What cannot be written down is not shown.
+    // If the access cannot be recorded, nothing is shown.
     let fail = engine::Chance { next: 50, probability: 0.0 };
     let fail_before = std::collections::BTreeMap::from([("TransactWriteItems".to_owned(), fail)]);
     world.db.engine().faults().set(engine::EngineFaults { fail_before, ..engine::EngineFaults::default() });
@@ -458,7 +458,7 @@ async fn the_health_administration_names_a_reason_and_each_user_sees_it() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_read_is_left_out_of_its_day() {
+async fn an_unreadable_log_is_omitted_from_its_day() {
     let world = World::new().await;
     for id in ["ann", "bob"] {
         user(&world.db.client, id, "Asia/Tokyo").await.unwrap();
@@ -474,7 +474,7 @@ async fn a_log_that_cannot_be_read_is_left_out_of_its_day() {
 }
 
 #[tokio::test]
-async fn administrators_list_types_and_days_across_all_shards_and_no_secrets() {
+async fn administrators_list_types_and_days_across_all_shards_without_secrets() {
     let world = World::new().await;
     let mut expected = BTreeSet::new();
     for number in 0..23 {

@@ -1,4 +1,4 @@
-//! Okusuri on the running stack: a user comes in with a code by mail, lives there, and goes with
+//! Okusuri on the running stack: a user signs in with a mailed code, uses the service, and deletes
 //! everything.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ async fn put(stack: &Stack, row: &impl Row) {
     put.send().await.unwrap();
 }
 
-/// Lets an address's last code be so much older.
+/// Makes an address's last code older.
 async fn age_code(stack: &Stack, email: &str, by: SignedDuration) {
     let at = (Timestamp::now() - by).to_string();
     let update = stack.dynamodb().update_item().table_name(Database::OKUSURI);
@@ -31,7 +31,7 @@ fn browser(stack: &Stack) -> Browser {
     Browser::new(stack.url()).unwrap()
 }
 
-/// What the table holds, as text.
+/// The table's content as text.
 async fn table(stack: &Stack) -> Vec<String> {
     let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).consistent_read(true).send().await.unwrap();
     assert!(scan.last_evaluated_key().is_none());
@@ -39,7 +39,7 @@ async fn table(stack: &Stack) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_user_comes_in_lives_there_and_goes_with_everything() {
+async fn a_user_signs_in_uses_the_service_and_deletes_everything() {
     let stack = Stack::start().await.unwrap();
     let mut phone = browser(&stack);
     assert_eq!(phone.get("/okusuri/api/me").await.unwrap().problem(), (401, "not-signed-in".to_owned()));
@@ -85,7 +85,7 @@ async fn a_user_comes_in_lives_there_and_goes_with_everything() {
     assert_eq!(phone.delete("/okusuri/api/me/image").await.unwrap().status.as_u16(), 204);
     assert_eq!(phone.get(&address).await.unwrap().problem(), (404, "image-not-found".to_owned()));
 
-    // Everything to take along.
+    // The export.
     let user_id = ann["id"].as_str().unwrap();
     for day in 1..=5 {
         let (at, note) = (Timestamp::now(), Some(format!("day {day}, \"quoted\"")));
@@ -122,7 +122,7 @@ async fn a_user_comes_in_lives_there_and_goes_with_everything() {
     assert_eq!(file.lines().next().unwrap(), "date,has_bleeding,is_taken,note");
     assert_eq!(file.lines().last().unwrap(), r#"2026-11-05,true,true,"day 5, ""quoted""""#);
     assert_eq!(file.lines().count(), 6);
-    // A cursor is its user's and its list's.
+    // A cursor is bound to its user and its list.
     let mut bob = browser(&stack);
     bob.sign_in(&stack, "bob@example.com").await.unwrap();
     let before = table(&stack).await.len();
@@ -132,20 +132,20 @@ async fn a_user_comes_in_lives_there_and_goes_with_everything() {
         assert_eq!(answer.problem(), (400, "invalid-cursor".to_owned()), "{list}");
     }
 
-    // All gone, and nobody else with it.
+    // Everything is deleted, and nothing of other users.
     assert_eq!(phone.delete("/okusuri/api/me").await.unwrap().status.as_u16(), 204);
     assert!(phone.cookies.is_empty());
     let left = table(&stack).await;
     assert_eq!(left.len(), before - 9, "profile, marker, two of the session, and five logs");
     assert!(left.iter().all(|item| !item.contains(user_id) && !item.contains("ann@example.com")), "{left:?}");
     assert_eq!(bob.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
-    // And then anew.
+    // The same address becomes a new user.
     let again = phone.sign_in(&stack, "ann@example.com").await.unwrap();
     assert_ne!(again["id"], ann["id"]);
 }
 
 #[tokio::test]
-async fn nobody_learns_from_asking_for_a_code_who_is_known() {
+async fn requesting_a_code_does_not_reveal_whether_an_address_is_known() {
     let stack = Stack::start().await.unwrap();
     browser(&stack).sign_in(&stack, "ann@example.com").await.unwrap();
     let mut eve = browser(&stack);
@@ -161,13 +161,13 @@ async fn nobody_learns_from_asking_for_a_code_who_is_known() {
             };
             let page = eve.post(path, &body).await.unwrap();
             let mut json = page.json();
-            // Times differ from one moment to the next.
+            // Times differ between requests.
             for name in ["retryAfterSeconds", "detail"] {
                 json[name].take();
             }
             answers.push((page.status, json.to_string().replace(name, "..."), page.set_cookies));
         }
-        // The third answer is of a code that is wrong but one time in a million.
+        // The last request guesses a code, which is wrong except once in a million times.
         seen.insert(format!("{answers:?}"));
     }
     assert_eq!(seen.len(), 1, "{seen:?}");
@@ -175,7 +175,7 @@ async fn nobody_learns_from_asking_for_a_code_who_is_known() {
 }
 
 #[tokio::test]
-async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() {
+async fn a_code_is_refused_if_it_is_wrong_expired_used_or_guessed_too_often() {
     let stack = Stack::start().await.unwrap();
     let mut ann = browser(&stack);
     let email = "ann@example.com";
@@ -184,13 +184,13 @@ async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() 
     const VERIFY: &str = "/okusuri/api/sign-in/email/verify";
     let problem = |status, name: &str| (status, name.to_owned());
 
-    // None is under way, which the answer does not tell.
+    // No code is active, and the answer does not reveal that.
     assert_eq!(ann.post(VERIFY, &verify("123456")).await.unwrap().problem(), problem(401, "wrong-code"));
     assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
     let mail = &stack.mails(email).await.unwrap()[0];
     assert!(mail["subject"].as_str().unwrap().contains("おくすり") && mail["html"].is_string(), "{mail}");
-    // Within the minute the answer is the same, as late as the first one, and no other code is
-    // sent: a stranger does not learn that one is under way.
+    // Within the minute the answer and its delay are the same, and no second code is sent. So a
+    // stranger does not learn that a code is active.
     let first = ann.post("/okusuri/api/sign-in/email", &json!({ "email": "carol@example.com" })).await.unwrap();
     let begun = std::time::Instant::now();
     let again = ann.post("/okusuri/api/sign-in/email", &send).await.unwrap();
@@ -201,18 +201,19 @@ async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() 
         assert_eq!(ann.post(VERIFY, &verify(code)).await.unwrap().problem(), problem(400, expected));
     }
 
-    // Too old.
+    // An expired code.
     let code = stack.mailed_code(email).await.unwrap();
     age_code(&stack, email, SignedDuration::from_mins(10)).await;
     assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().problem(), problem(401, "code-expired"));
 
-    // Used.
+    // A used code.
     assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
     let code = stack.mailed_code(email).await.unwrap();
     assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().status.as_u16(), 200);
     assert_eq!(ann.post(VERIFY, &verify(&code)).await.unwrap().problem(), problem(401, "wrong-code"));
 
-    // Guessed: five wrong ones with the one before, and then not even the right one.
+    // Too many guesses: after five wrong codes, with the one before, even the right code is
+    // refused.
     assert_eq!(ann.post("/okusuri/api/sign-in/email", &send).await.unwrap().status.as_u16(), 202);
     let code = stack.mailed_code(email).await.unwrap();
     let wrong = if code == "000000" { "000001" } else { "000000" };
@@ -240,7 +241,7 @@ async fn a_code_is_refused_when_it_is_wrong_too_old_used_or_guessed_too_often() 
 }
 
 #[tokio::test]
-async fn devices_are_signed_out_here_one_by_one_and_everywhere() {
+async fn a_user_signs_out_here_on_another_device_and_everywhere() {
     let stack = Stack::start().await.unwrap();
     let (mut phone, mut laptop, mut tablet) = (browser(&stack), browser(&stack), browser(&stack));
     for device in [&mut phone, &mut laptop, &mut tablet] {
@@ -254,7 +255,7 @@ async fn devices_are_signed_out_here_one_by_one_and_everywhere() {
     assert_eq!(items.len(), 3);
     let other = items.iter().find(|item| item["isThis"] == false).unwrap()["id"].as_str().unwrap();
     let path = format!("/okusuri/api/sessions/{other}");
-    // Another user's device is as if it were not there.
+    // Another user's session seems not to exist.
     assert_eq!(bob.delete(&path).await.unwrap().problem(), (404, "session-not-found".to_owned()));
     assert_eq!(eve.delete(&path).await.unwrap().problem(), (401, "not-signed-in".to_owned()));
     assert_eq!(phone.delete(&path).await.unwrap().status.as_u16(), 204);
@@ -266,14 +267,14 @@ async fn devices_are_signed_out_here_one_by_one_and_everywhere() {
     signed_in.sort();
     assert_eq!(signed_in, [200, 200, 401]);
 
-    // Here: the token is worth nothing any more, even for whoever kept it.
+    // On this device: a copy of the token is no longer valid.
     let kept = phone.clone();
     assert_eq!(phone.post("/okusuri/api/sign-out", &json!({})).await.unwrap().status.as_u16(), 204);
     assert!(phone.cookies.is_empty());
     assert_eq!(kept.clone().get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
     assert_eq!(phone.post("/okusuri/api/sign-out", &json!({})).await.unwrap().status.as_u16(), 204);
 
-    // Everywhere.
+    // On all devices.
     phone.sign_in(&stack, "ann@example.com").await.unwrap();
     assert_eq!(phone.post("/okusuri/api/sign-out", &json!({ "everywhere": true })).await.unwrap().status.as_u16(), 204);
     for device in [&mut laptop, &mut tablet] {
@@ -283,7 +284,7 @@ async fn devices_are_signed_out_here_one_by_one_and_everywhere() {
 }
 
 #[tokio::test]
-async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
+async fn a_migrated_session_stays_valid_and_gets_the_new_cookie() {
     let stack = Stack::start().await.unwrap();
     let now = Timestamp::now();
     let (user_id, token) = ("3q9zK1mT0aBcDeFgHiJkLmNoPqRsTuVw", "0123456789abcdefghijklmnopqrstuv");
@@ -327,7 +328,7 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
     let extended: Timestamp = extended.as_str().unwrap().parse().unwrap();
     assert!(extended > now + SignedDuration::from_hours(24 * 29));
     assert!(ann.get("/okusuri/api/me").await.unwrap().set_cookies.is_empty(), "once a day");
-    // To delete all takes a proof that is younger than this session.
+    // Deleting everything needs a younger session than this one, or a code.
     assert_eq!(ann.delete("/okusuri/api/me").await.unwrap().problem(), (403, "sign-in-again".to_owned()));
     assert_eq!(
         ann.post("/okusuri/api/sign-in/email", &json!({ "email": "ann@example.com" })).await.unwrap().status.as_u16(),
@@ -341,14 +342,15 @@ async fn a_session_of_before_the_move_stays_good_and_takes_the_new_cookie() {
     };
     assert_eq!(delete(&mut ann, wrong).await.problem(), (401, "wrong-code".to_owned()));
     assert_eq!(delete(&mut ann, &code).await.status.as_u16(), 204);
-    // The address had no marker, so a code for it is not the user's, and goes by itself.
+    // The address had no marker, so a code for it does not belong to the user, and expires by
+    // itself.
     let mut left = table(&stack).await;
     left.retain(|item| !item.contains("LIMIT#SERVICE"));
     assert!(left.len() == 1 && left[0].contains("VERIFICATION#ann@example.com"), "{left:?}");
 }
 
 #[tokio::test]
-async fn what_another_site_sends_along_changes_nothing() {
+async fn requests_of_another_site_change_nothing() {
     let stack = Stack::start().await.unwrap();
     let mut ann = browser(&stack);
     ann.sign_in(&stack, "ann@example.com").await.unwrap();
@@ -369,14 +371,14 @@ async fn what_another_site_sends_along_changes_nothing() {
         assert_eq!((answer.status.as_u16(), &*answer.problem()), (403, "cross-site-request"), "{headers:?}");
     }
     assert_eq!(ann.get("/okusuri/api/me").await.unwrap().status.as_u16(), 200);
-    // The page itself may.
+    // The page itself is allowed to.
     let headers = [("content-type", "application/json"), ("origin", stack.url()), ("cookie", &*cookies)];
     let answer = stack.request(Method::POST, "/okusuri/api/sign-out", &headers, Some("{}".to_owned())).await.unwrap();
     assert_eq!(answer.status.as_u16(), 204);
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_is_told_so_everywhere() {
+async fn every_route_refuses_a_request_without_a_session() {
     let stack = Stack::start().await.unwrap();
     let mut eve = browser(&stack);
     let answers: Vec<Value> = vec![

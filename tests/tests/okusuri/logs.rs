@@ -1,5 +1,5 @@
-//! Logs against the engine: after any writes, edits and deletions, also concurrent ones, the
-//! summary matches the stored logs.
+//! Logs on the real engine: after any writes, edits and deletions, by one or several writers, the
+//! summary equals that of the stored logs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ async fn stored(logs: &Logs, user: &UserId) -> Vec<MedicationLog> {
     logs.page(user, LogRange::default(), Direction::Asc, 1_000, None).await.unwrap().items
 }
 
-/// The stored summary, and the one that the stored logs have.
+/// Checks the stored summary against the summary computed from the stored logs.
 async fn check(logs: &Logs, user: &UserId) {
     let rows = stored(logs, user).await;
     let taken = rows.iter().filter(|row| row.is_taken);
@@ -55,7 +55,7 @@ async fn check(logs: &Logs, user: &UserId) {
     assert_eq!(logs.summary(user).await.unwrap(), expected);
 }
 
-/// A random change of a day of the last so many.
+/// A random change of one of the last `days` days.
 async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i64) {
     let date = ago(random.i64(0..days));
     let outcome = match random.u8(0..10) {
@@ -75,13 +75,13 @@ async fn change(logs: &Logs, user: &UserId, random: &mut fastrand::Rng, days: i6
 }
 
 #[tokio::test]
-async fn any_sequence_of_changes_leaves_the_summary_of_the_logs_as_stored() {
+async fn after_any_changes_the_summary_equals_that_of_the_stored_logs() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     for seed in 0..6 {
         let ann = user(&db.client, &format!("ann-{seed}"), "Asia/Tokyo").await.unwrap();
         let mut random = fastrand::Rng::with_seed(seed);
-        // Few days, so that bleeding meets bleeding; or many, so that streaks are long.
+        // Few days, so that bleeding days are consecutive; or many, so that streaks are long.
         let days = [12, 40, 120][seed as usize % 3];
         for date in (0..days).rev().map(ago).filter(|_| seed % 2 == 0) {
             logs.put(&ann, &entry(date, random.u8(0..3) == 0), now()).await.unwrap();
@@ -94,7 +94,7 @@ async fn any_sequence_of_changes_leaves_the_summary_of_the_logs_as_stored() {
 }
 
 #[tokio::test]
-async fn several_writers_at_once_leave_the_summary_of_the_logs_as_stored() {
+async fn after_concurrent_changes_the_summary_equals_that_of_the_stored_logs() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -134,7 +134,7 @@ impl Intercept for Requests {
 }
 
 #[tokio::test]
-async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_day() {
+async fn logging_today_and_the_status_read_only_the_summary_and_that_day() {
     let db = Database::start().await.unwrap();
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
     let days: Vec<_> = (1..=300).rev().map(|days| entry(ago(days), false)).collect();
@@ -148,7 +148,7 @@ async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_
     assert!(matches!(written, LogWriteOutcome::New(_)));
     assert_eq!((summary.unwrap().streak_state.streak(), sent()), (301, 3), "the summary, the day, and the transaction");
     assert_eq!((counted.status(&ann, TODAY).await.unwrap().unwrap().streak, sent()), (301, 1));
-    // Yesterday after all with bleeding: its log, the two before it, and today's.
+    // Yesterday is changed to bleeding: reads its log, the two before it, and today's.
     counted.put(&ann, &entry(ago(1), true), now()).await.unwrap();
     assert_eq!(sent(), 5);
     counted.delete(&ann, TODAY, now()).await.unwrap();
@@ -157,7 +157,7 @@ async fn the_log_of_today_and_the_status_read_the_summary_and_no_log_of_another_
 }
 
 #[tokio::test]
-async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_what_nobody_knows() {
+async fn a_log_is_new_changed_or_the_same_and_keeps_its_note_and_unknown_attributes() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -206,7 +206,7 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
         let noted: Vec<_> = calendar.logs.iter().map(|log| (log.date, log.has_bleeding, log.is_taken)).collect();
         (states.join(" "), noted)
     };
-    // The first log of a user, and a log after the newest day.
+    // The first log of a user, and logs after the newest day that counts.
     let (written, summary) = logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
     assert!(matches!(written, LogWriteOutcome::New(_)) && summary.is_none());
     assert_eq!(shown().await, ("none none none none none none none".to_owned(), vec![(ago(2), true, false)]));
@@ -225,13 +225,13 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
     assert_eq!(shown().await, ("none taken bleeding bleeding missed missed none".to_owned(), noted));
     let status = logs.status(&ann, TODAY).await.unwrap().unwrap();
     assert_eq!((status.streak, status.best_streak, status.logged_today), (0, 3, false));
-    // Taken after all: the third day of bleeding begins the rest. The note stays.
+    // Changed to taken: the third bleeding day begins the rest. The note stays.
     let (LogWriteOutcome::Changed(row), _) = logs.put(&ann, &entry(ago(2), true), now()).await.unwrap() else {
         panic!()
     };
     assert_eq!(row.note.as_deref(), Some("頭痛"));
     assert!(logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
-    // And not taken again, which leaves nothing behind.
+    // Changed back to not taken: the rest ends.
     logs.put(&ann, &untaken(ago(2), true), now()).await.unwrap();
     assert!(!logs.status(&ann, TODAY).await.unwrap().unwrap().is_resting);
     assert!(matches!(logs.delete(&ann, ago(2), now()).await.unwrap().0, LogWriteOutcome::Deleted(_)));
@@ -239,7 +239,7 @@ async fn bleeding_without_the_medication_is_kept_and_counts_as_a_day_without_a_l
 }
 
 #[tokio::test]
-async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_was_never_there() {
+async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_never_existed() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -259,7 +259,7 @@ async fn nothing_is_logged_for_a_user_who_is_being_deleted_or_was_never_there() 
 }
 
 #[tokio::test]
-async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten() {
+async fn logs_of_other_writers_count_after_the_summary_is_deleted() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -276,7 +276,7 @@ async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten
         };
         tidemark_tests::okusuri::put(&db.client, &row).await.unwrap();
     };
-    // No summary at all: as the migration leaves it.
+    // Without a summary, as after the migration.
     put(3).await;
     assert_eq!(logs.status(&ann, ago(3)).await.unwrap().unwrap().streak, 1);
     logs.forget_summary(&ann).await.unwrap();
@@ -291,7 +291,7 @@ async fn logs_that_came_in_another_way_are_counted_once_the_summary_is_forgotten
 }
 
 #[tokio::test]
-async fn pages_of_every_size_have_each_log_of_a_range_once_in_both_directions() {
+async fn pages_of_any_size_contain_each_log_of_a_range_once_in_both_directions() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();
@@ -321,7 +321,7 @@ async fn pages_of_every_size_have_each_log_of_a_range_once_in_both_directions() 
 }
 
 #[tokio::test]
-async fn a_month_begins_in_the_rest_that_the_month_before_has_brought() {
+async fn a_rest_continues_into_the_next_month() {
     let db = Database::start().await.unwrap();
     let logs = logs(&db);
     let ann = user(&db.client, "ann", "Asia/Tokyo").await.unwrap();

@@ -1,4 +1,5 @@
-//! Okusuri's sign-in at OpenID providers on the running stack: at a real one, and at one that lies.
+//! Okusuri's sign-in with OpenID providers on the running stack: a real provider, and one that
+//! gives wrong answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,12 +18,13 @@ use tidemark_tests::browser::{Browser, Page};
 use tidemark_tests::oidc::OidcProvider;
 use tidemark_tests::{Database, Stack};
 
-/// The public address of the page. Nothing serves it: the tests send its paths to the stack itself.
+/// The public address of these stacks. No server answers there: the tests send its paths to the
+/// stack itself.
 const PUBLIC: &str = "http://okusuri.example";
 
 const CALLBACK: &str = "/okusuri/api/sign-in/oauth/example/callback";
 
-/// A stack that knows one provider.
+/// A stack with one provider.
 async fn stack_with(issuer: &str, secret: Option<&str>) -> Stack {
     let provider = json!([{ "id": "example", "name": "Example", "issuer": issuer, "clientId": "okusuri", "clientSecret": secret }]);
     let providers = format!("OkusuriProviders={provider}");
@@ -32,7 +34,7 @@ async fn stack_with(issuer: &str, secret: Option<&str>) -> Stack {
     Stack::with(&flags).await.unwrap()
 }
 
-/// The path after the page's origin.
+/// The path of an address of this site.
 fn path(url: &str) -> &str {
     url.strip_prefix(PUBLIC).unwrap_or_else(|| panic!("{url} is not ours"))
 }
@@ -41,16 +43,16 @@ fn query(url: &str) -> BTreeMap<String, String> {
     Url::parse(url).unwrap().query_pairs().into_owned().collect()
 }
 
-/// Goes to the provider, signs in there, and comes back.
+/// Goes to the provider, signs in there, and returns.
 async fn sign_in(provider: &OidcProvider, browser: &mut Browser, from: &str, user: &str) -> Page {
-    let departure = browser.get(from).await.unwrap();
-    assert_eq!(departure.status.as_u16(), 302, "{departure:?}");
-    let back = provider.sign_in(browser, &departure.location, user).await.unwrap();
+    let redirect = browser.get(from).await.unwrap();
+    assert_eq!(redirect.status.as_u16(), 302, "{redirect:?}");
+    let back = provider.sign_in(browser, &redirect.location, user).await.unwrap();
     browser.get(path(&back)).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_real_provider_lets_in_links_and_is_unlinked() {
+async fn a_real_provider_signs_in_is_linked_and_unlinked() {
     let provider = OidcProvider::start(&[format!("{PUBLIC}{CALLBACK}")]).await.unwrap();
     let stack = stack_with(provider.issuer(), Some("a secret of the test")).await;
     let browser = || Browser::new(stack.url()).unwrap();
@@ -60,7 +62,7 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
     let offered = ann.get("/okusuri/api/sign-in/providers").await.unwrap().json();
     assert_eq!(offered, json!({ "items": [{ "id": "example", "name": "Example" }] }));
 
-    // Somebody new, with an address that the provider vouches for.
+    // A new user, with an address that the provider has verified.
     let entered =
         sign_in(&provider, &mut ann, &format!("{FROM}?timeZone=Asia/Tokyo&returnTo=/okusuri/%23settings"), "ann").await;
     assert_eq!(
@@ -79,36 +81,37 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
         (&json!("example"), &json!("ann"))
     );
 
-    // The same from another browser, and with a code to the address.
+    // The same user from another browser, and with a code sent to the address.
     let mut laptop = browser();
     sign_in(&provider, &mut laptop, FROM, "ann").await;
     assert_eq!(laptop.get("/okusuri/api/me").await.unwrap().json()["id"], me["id"]);
     assert_eq!(browser().sign_in(&stack, "ann@example.com").await.unwrap()["id"], me["id"]);
 
-    // An address that belongs to somebody here already is not taken over.
+    // An address that already belongs to a user is not taken over.
     let mut bob = browser();
     let bobs = bob.sign_in(&stack, "bob@example.com").await.unwrap();
     let mut other = browser();
     let refused = sign_in(&provider, &mut other, FROM, "bob").await;
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=account-not-linked");
     assert_eq!(other.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
-    // A signed-in user may link it, and can then sign in with it.
+    // A signed-in user may link the login, and can then sign in with it.
     let linked = sign_in(&provider, &mut bob, &format!("{FROM}?link=1"), "bob").await;
     assert_eq!(linked.location, "http://okusuri.example/okusuri/");
     sign_in(&provider, &mut other, FROM, "bob").await;
     assert_eq!(other.get("/okusuri/api/me").await.unwrap().json()["id"], bobs["id"]);
-    // Ann's data is not Bob's.
+    // Ann's login cannot be linked to Bob.
     let taken = sign_in(&provider, &mut bob.clone().without_provider(), &format!("{FROM}?link=1"), "ann").await;
     assert_eq!(taken.location, "http://okusuri.example/okusuri/#error=account-taken");
     let mut nobody = browser();
     let refused = nobody.get(&format!("{FROM}?link=1")).await.unwrap();
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=not-signed-in");
-    // A link in a mail, or on another site, begins nothing in Bob's name.
+    // A link in a mail or on another site cannot start linking in Bob's name.
     let elsewhere = format!("{}{FROM}?link=1", stack.url());
     let refused = bob.get(&elsewhere).await.unwrap();
     assert_eq!(refused.location, "http://okusuri.example/okusuri/#error=not-signed-in");
 
-    // Bob has an address, so the login may be unlinked. A user's only login cannot be.
+    // Bob has an address, so he may remove the login; a user without another sign-in method keeps
+    // it.
     assert_eq!(bob.delete("/okusuri/api/me/accounts/example").await.unwrap().status.as_u16(), 204);
     assert_eq!(bob.delete("/okusuri/api/me/accounts/example").await.unwrap().problem().1, "account-not-found");
     let mut eve = browser();
@@ -120,13 +123,13 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
         (409, "last-way-in".to_owned())
     );
 
-    // Nothing that the provider gave out lies there to be read.
+    // The provider's tokens are not stored in readable form.
     let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).send().await.unwrap();
     let accounts: Vec<_> = scan.items().iter().filter(|item| item["Type"].as_s().unwrap() == "account").collect();
     assert!(!accounts.is_empty() && accounts.iter().all(|item| item["IdToken"].is_b() && item["AccessToken"].is_b()));
     assert!(scan.items().iter().all(|item| item["Type"].as_s().unwrap() != "oauth_state"), "attempts are used up");
 
-    // Unknown providers, and pages that are not ours.
+    // Unknown providers, and return pages on other sites.
     assert_eq!(
         eve.get("/okusuri/api/sign-in/oauth/other").await.unwrap().problem(),
         (404, "provider-not-found".to_owned())
@@ -136,7 +139,7 @@ async fn a_real_provider_lets_in_links_and_is_unlinked() {
 }
 
 #[tokio::test]
-async fn an_attempt_is_its_browsers_and_ends_once() {
+async fn an_attempt_is_bound_to_its_browser_and_used_once() {
     let provider = OidcProvider::start(&[format!("{PUBLIC}{CALLBACK}")]).await.unwrap();
     let stack = stack_with(provider.issuer(), Some("a secret of the test")).await;
     let browser = || Browser::new(stack.url()).unwrap();
@@ -144,41 +147,41 @@ async fn an_attempt_is_its_browsers_and_ends_once() {
     const EXPIRED: &str = "http://okusuri.example/okusuri/#error=sign-in-expired";
 
     let mut eve = browser();
-    let departure = eve.get(FROM).await.unwrap();
-    let back = provider.sign_in(&mut eve, &departure.location, "eve").await.unwrap();
-    // Eve sends Ann where her own attempt ends: Ann does not become Eve.
+    let redirect = eve.get(FROM).await.unwrap();
+    let back = provider.sign_in(&mut eve, &redirect.location, "eve").await.unwrap();
+    // Eve sends Ann the callback address of Eve's attempt: Ann is not signed in as Eve.
     let mut ann = browser();
     let refused = ann.get(path(&back)).await.unwrap();
     assert_eq!(refused.location, EXPIRED);
     assert_eq!(ann.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
-    // Nor when Ann has an attempt of her own under way.
+    // Not even while Ann has her own attempt.
     ann.get(FROM).await.unwrap();
     assert_eq!(ann.get(path(&back)).await.unwrap().location, EXPIRED);
     assert_eq!(ann.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
 
     let before = eve.clone();
     assert_eq!(eve.get(path(&back)).await.unwrap().location, "http://okusuri.example/okusuri/");
-    // The same request again, by a client that kept all values.
+    // A replay with the same cookies is refused.
     let mut replayed = before;
     assert_eq!(replayed.get(path(&back)).await.unwrap().location, EXPIRED);
     assert_eq!(replayed.get("/okusuri/api/me").await.unwrap().status.as_u16(), 401);
 
-    // A user who says no, and states that nobody has made.
-    let departure = ann.get(FROM).await.unwrap();
-    let state = query(&departure.location)["state"].clone();
+    // A user who declines, and an unknown state.
+    let redirect = ann.get(FROM).await.unwrap();
+    let state = query(&redirect.location)["state"].clone();
     let declined = ann.get(&format!("{CALLBACK}?error=access_denied&state={state}")).await.unwrap();
     assert_eq!(declined.location, "http://okusuri.example/okusuri/#error=sign-in-declined");
     for query in ["", "?state=", "?state=x&code=y", "?code=y", &format!("?state={}&code=y", "x".repeat(3_000))] {
         assert_eq!(ann.get(&format!("{CALLBACK}{query}")).await.unwrap().location, EXPIRED, "{query}");
     }
-    // A code that the provider has not given out.
-    let departure = ann.get(FROM).await.unwrap();
-    let state = query(&departure.location)["state"].clone();
+    // A code that the provider did not issue.
+    let redirect = ann.get(FROM).await.unwrap();
+    let state = query(&redirect.location)["state"].clone();
     let forged = ann.get(&format!("{CALLBACK}?code=forged&state={state}")).await.unwrap();
     assert_eq!(forged.location, "http://okusuri.example/okusuri/#error=provider-answer-invalid");
 }
 
-/// A provider that answers as it is told.
+/// A provider whose answers the test controls.
 #[derive(Clone)]
 struct Liar {
     issuer: String,
@@ -227,7 +230,7 @@ impl Liar {
         format!("{header}.{claims}.{}", URL_SAFE_NO_PAD.encode(signature.to_bytes()))
     }
 
-    /// Comes back from a departure with this ID token.
+    /// Returns from an authorization request with this ID token.
     async fn answer(&self, browser: &mut Browser, state: &str, id_token: &str) -> Page {
         *self.answer.lock().unwrap() =
             json!({ "access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id_token });
@@ -236,7 +239,7 @@ impl Liar {
 }
 
 #[tokio::test]
-async fn a_forged_answer_lets_nobody_in() {
+async fn a_forged_answer_signs_nobody_in() {
     let liar = Liar::start().await;
     let stack = stack_with(&liar.issuer, Some("a secret of the test")).await;
     let now = Timestamp::now().as_second();
@@ -308,49 +311,49 @@ async fn a_forged_answer_lets_nobody_in() {
     ];
     for (what, forge) in &forgeries {
         let mut browser = Browser::new(stack.url()).unwrap();
-        let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
-        let departed = query(&departure.location);
-        let page = liar.answer(&mut browser, &departed["state"], &forge(&departed["nonce"])).await;
+        let redirect = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+        let parameters = query(&redirect.location);
+        let page = liar.answer(&mut browser, &parameters["state"], &forge(&parameters["nonce"])).await;
         assert_eq!(page.location, "http://okusuri.example/okusuri/#error=provider-answer-invalid", "{what}");
         assert!(!browser.cookies.contains_key("tidemark-session"), "{what}");
     }
     let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).send().await.unwrap();
     assert_eq!(scan.items().len(), 0, "nothing is left of any of them");
 
-    // And the honest answer, of the same liar, is taken: it is the forgery that was refused each
-    // time.
+    // A correct answer of the same provider is accepted, so the forgeries themselves caused the
+    // refusals.
     let mut browser = Browser::new(stack.url()).unwrap();
-    let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
-    let departed = query(&departure.location);
+    let redirect = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+    let parameters = query(&redirect.location);
     for (name, value) in [("code_challenge_method", "S256"), ("response_type", "code"), ("client_id", "okusuri")] {
-        assert_eq!(departed[name], value);
+        assert_eq!(parameters[name], value);
     }
-    assert!(departed["scope"].contains("openid") && departed["code_challenge"].len() == 43, "{departed:?}");
-    let honest = liar.sign(&liar.key, &header, &claims(&departed["nonce"]));
-    // An answer that says to be another issuer's is none of this one's.
+    assert!(parameters["scope"].contains("openid") && parameters["code_challenge"].len() == 43, "{parameters:?}");
+    let honest = liar.sign(&liar.key, &header, &claims(&parameters["nonce"]));
+    // An answer that names another issuer is refused.
     let mut other = browser.clone();
     let page =
-        other.get(&format!("{CALLBACK}?code=c&state={}&iss=https://other.example", departed["state"])).await.unwrap();
+        other.get(&format!("{CALLBACK}?code=c&state={}&iss=https://other.example", parameters["state"])).await.unwrap();
     assert_eq!(page.location, "http://okusuri.example/okusuri/#error=provider-answer-invalid");
-    let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
-    let departed = query(&departure.location);
-    let page = liar.answer(&mut browser, &departed["state"], &honest).await;
+    let redirect = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+    let parameters = query(&redirect.location);
+    let page = liar.answer(&mut browser, &parameters["state"], &honest).await;
     assert_eq!(page.location, "http://okusuri.example/okusuri/#error=provider-answer-invalid", "of an older attempt");
-    let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
-    let departed = query(&departure.location);
-    // Some providers say so in a text.
-    let mut told = claims(&departed["nonce"]);
+    let redirect = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+    let parameters = query(&redirect.location);
+    // Some providers send this flag as text.
+    let mut told = claims(&parameters["nonce"]);
     told["email_verified"] = json!("true");
     let honest = liar.sign(&liar.key, &header, &told);
-    let page = liar.answer(&mut browser, &departed["state"], &honest).await;
+    let page = liar.answer(&mut browser, &parameters["state"], &honest).await;
     assert_eq!(page.location, "http://okusuri.example/okusuri/", "{page:?}");
     let me = browser.get("/okusuri/api/me").await.unwrap().json();
     assert_eq!((&me["email"], &me["name"]), (&json!("ann@example.com"), &json!(format!("Ann{}", "n".repeat(97)))));
 }
 
 #[tokio::test]
-async fn a_provider_that_does_not_answer_or_lies_about_itself_is_said_to_be_away() {
-    // A port on which nobody listens.
+async fn a_provider_without_an_answer_or_with_wrong_metadata_is_unavailable() {
+    // A port without a listener.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let issuer = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -361,7 +364,7 @@ async fn a_provider_that_does_not_answer_or_lies_about_itself_is_said_to_be_away
         (302, "http://okusuri.example/okusuri/#error=provider-unavailable")
     );
 
-    // One that answers for another issuer.
+    // A provider whose metadata names another issuer.
     let liar = Liar::start().await;
     let address = liar.issuer.trim_start_matches("http://").to_owned();
     let stack = {
@@ -382,21 +385,21 @@ async fn a_provider_that_does_not_answer_or_lies_about_itself_is_said_to_be_away
 }
 
 #[tokio::test]
-async fn an_attempt_that_took_too_long_is_over_though_its_item_is_still_there() {
+async fn an_expired_attempt_is_refused_before_ttl_deletes_it() {
     let liar = Liar::start().await;
     let stack = stack_with(&liar.issuer, None).await;
     let mut browser = Browser::new(stack.url()).unwrap();
-    let departure = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
-    let departed = query(&departure.location);
+    let redirect = browser.get("/okusuri/api/sign-in/oauth/example").await.unwrap();
+    let parameters = query(&redirect.location);
     let scan = stack.dynamodb().scan().table_name(Database::OKUSURI).send().await.unwrap();
     let [item] = scan.items() else { panic!("one attempt: {scan:?}") };
-    assert!(!format!("{item:?}").contains(&departed["state"]), "the state lies there hashed");
+    assert!(!format!("{item:?}").contains(&parameters["state"]), "the state is stored as a hash");
     let past = (Timestamp::now() - SignedDuration::from_secs(1)).to_string();
     let update = stack.dynamodb().update_item().table_name(Database::OKUSURI);
     let update = update.key("PK", item["PK"].clone()).key("SK", item["SK"].clone());
     let update = update.update_expression("SET ExpiresAt = :past");
     let past = aws_sdk_dynamodb::types::AttributeValue::S(past);
     update.expression_attribute_values(":past", past).send().await.unwrap();
-    let page = liar.answer(&mut browser, &departed["state"], "any").await;
+    let page = liar.answer(&mut browser, &parameters["state"], "any").await;
     assert_eq!(page.location, "http://okusuri.example/okusuri/#error=sign-in-expired");
 }

@@ -1,5 +1,5 @@
-//! `okusuri-api`: the reminder settings and push subscriptions, with a push service that decrypts
-//! its messages.
+//! `okusuri-api`: the reminder's settings and the push subscriptions, with a push service that
+//! decrypts its messages.
 
 use futures::future::join_all;
 use jiff::Timestamp;
@@ -85,7 +85,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_reminder_is_off_at_ten_in_the_evening_until_its_user_says_otherwise() {
+async fn a_reminder_is_disabled_and_at_22_until_its_user_changes_it() {
     let world = World::new().await;
     let (status, body) = world.post("GET /okusuri/api/reminder", &Value::Null).await;
     let off = json!({ "isEnabled": false, "time": "22:00", "timeZone": "Asia/Tokyo", "nextAt": null, "lastRemindedOn": null });
@@ -108,7 +108,7 @@ async fn a_reminder_is_off_at_ten_in_the_evening_until_its_user_says_otherwise()
 }
 
 #[tokio::test]
-async fn a_browser_subscribes_is_written_to_and_unsubscribes() {
+async fn a_browser_subscribes_receives_a_message_and_unsubscribes() {
     let world = World::new().await;
     let (_, key) = world.post("GET /okusuri/api/push/key", &Value::Null).await;
     assert_eq!(key["publicKey"].as_str().unwrap().len(), 87);
@@ -116,7 +116,7 @@ async fn a_browser_subscribes_is_written_to_and_unsubscribes() {
     assert_eq!(world.subscribe(&browser).await.0, 201);
     assert_eq!(world.subscribe(&browser).await.0, 200);
     assert_eq!(world.devices("ann").await.as_array().unwrap().len(), 1);
-    // Nobody else sees it, sends to it, or takes it away.
+    // Other users cannot see it, send to it, or remove it.
     assert_eq!(world.devices("bob").await, json!([]));
     let nobody = world.send("bob", "POST /okusuri/api/push/test", "", &Value::Null).await;
     assert_eq!(nobody, (404, json!("no-subscription")));
@@ -135,7 +135,7 @@ async fn a_browser_subscribes_is_written_to_and_unsubscribes() {
 }
 
 #[tokio::test]
-async fn tests_that_come_at_once_are_sent_once() {
+async fn concurrent_test_requests_send_one_message() {
     let world = World::new().await;
     world.subscribe(&world.service.browser("ann")).await;
     let many = (0..8).map(|_| world.post("POST /okusuri/api/push/test", &Value::Null));
@@ -146,7 +146,7 @@ async fn tests_that_come_at_once_are_sent_once() {
 }
 
 #[tokio::test]
-async fn a_test_tells_that_a_browser_is_gone_and_switches_it_off() {
+async fn a_test_reports_an_ended_subscription_and_disables_it() {
     let world = World::new().await;
     world.subscribe(&world.service.browser("ann")).await;
     world.service.answers("ann", &[Answer::Status(410)]);
@@ -154,7 +154,7 @@ async fn a_test_tells_that_a_browser_is_gone_and_switches_it_off() {
     assert_eq!((&body["items"][0]["delivered"], &body["items"][0]["reason"]), (&json!(false), &json!("410")));
     let devices = world.devices("ann").await;
     assert_eq!((&devices[0]["isEnabled"], &devices[0]["disabledBecause"]), (&json!(false), &json!("410")));
-    // Subscribing again switches it on.
+    // Subscribing again enables it.
     assert_eq!(world.subscribe(&world.service.browser("ann")).await.0, 200);
     assert_eq!(world.devices("ann").await[0]["isEnabled"], true);
 }
@@ -186,12 +186,12 @@ async fn an_endpoint_that_is_not_on_the_public_internet_is_refused() {
     let too_long = format!("https://8.8.8.8/{}", "x".repeat(2_048));
     assert_eq!(world.subscribe(&with(&too_long)).await, (400, json!("invalid-endpoint")));
     assert_eq!(world.devices("ann").await, json!([]));
-    // A public one is not written to until there is something to say.
+    // A public endpoint gets no message before there is one to send.
     assert_eq!(world.subscribe(&with("https://8.8.8.8/push")).await.0, 201);
 }
 
 #[tokio::test]
-async fn what_is_no_subscription_is_refused() {
+async fn an_invalid_subscription_is_refused() {
     let world = World::new().await;
     let browser = world.service.browser("ann");
     for (pointer, value) in
@@ -210,7 +210,7 @@ async fn what_is_no_subscription_is_refused() {
 }
 
 #[tokio::test]
-async fn a_user_has_twenty_browsers_and_the_one_that_is_worth_least_makes_room() {
+async fn a_user_has_at_most_twenty_browsers_and_the_least_useful_is_replaced() {
     let world = World::new().await;
     for number in 0..20 {
         world.subscribe(&world.service.browser(&format!("b{number}"))).await;
@@ -226,7 +226,7 @@ async fn a_user_has_twenty_browsers_and_the_one_that_is_worth_least_makes_room()
 }
 
 #[tokio::test]
-async fn a_platform_is_switched_off_and_on_for_all_of_its_browsers() {
+async fn a_platform_is_disabled_and_enabled_for_all_its_browsers() {
     let world = World::new().await;
     let mut phone = world.service.browser("phone");
     phone["platform"] = json!("android");

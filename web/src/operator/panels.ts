@@ -90,7 +90,9 @@ export function linesOf(panel: PanelName, now: Snapshot): readonly Line[] {
     case 'counted':
       return [line('ClicksCounted', named('stats-aggregator')['ClicksCounted'], 'sum')];
     case 'caught':
-      return ['RecordsDuplicated', 'FirstSeenElsewhere'].map((name) => line(name, named('stats-aggregator')[name], 'sum'));
+      return ['RecordsDuplicated', 'FirstSeenElsewhere'].map((name) =>
+        line(name, named('stats-aggregator')[name], 'sum'),
+      );
     case 'gameUnits':
       return [
         ...units('game-archiver', 'ConsumedReadCapacityUnits'),

@@ -1,69 +1,69 @@
-//! The commands of a game, and their results.
+//! Commands to a game, and their outcome.
 
 use super::{Game, GameId, Language, LineId, PlayerId, PlayerName, Settings, Talk, TurnId, Word};
 
-/// Who asks.
+/// The sender of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Participant {
     /// A player who has a seat, had one, or is about to take one.
     Player(PlayerId),
-    /// Somebody who looks on.
+    /// A connected person without a seat.
     Spectator(PlayerId, PlayerName),
 }
 
-/// The command.
+/// A request to change a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Take a seat. A player who has a seat keeps it unchanged.
+    /// Takes a seat. A player who already has one keeps it unchanged.
     Join {
-        /// What to be called.
+        /// The player's name.
         name: PlayerName,
     },
     /// A connection has opened.
     Connect,
     /// The connection is gone; the seat stays.
     Disconnect,
-    /// To give up the seat, and its points with it.
+    /// Gives up the seat and its points.
     Leave,
-    /// Other settings. The host's, while waiting.
+    /// Changes the settings. Only the host may, while the game waits.
     Configure(Settings),
-    /// Ready or not, while waiting.
+    /// Sets whether the player is ready, while the game waits.
     Ready(bool),
-    /// To begin. The host's.
+    /// Starts the game. Only the host may.
     Start,
-    /// The word of a turn. The drawer's.
+    /// Chooses the word of a turn. Only the drawer may.
     Choose {
-        /// Which turn's.
+        /// The turn's id.
         turn: TurnId,
-        /// Which word.
+        /// The chosen word.
         choice: Choice,
     },
-    /// Something to say; a guess, when somebody guesses.
+    /// Sends a chat line. It is a guess if the sender is guessing.
     Say {
-        /// Of the line; the client's.
+        /// The line's id, chosen by the client.
         id: LineId,
-        /// What.
+        /// The text.
         text: Talk,
     },
-    /// The time that a client was told to wait is over.
+    /// A client's message that the deadline is over.
     Tick {
-        /// Of the room that it has.
+        /// The version of the room that the client has.
         version: u64,
     },
-    /// To end a turn. The drawer's, and everybody's once the drawer is away for
+    /// Ends a turn. Only the drawer may, and every player after the drawer has been away for
     /// [`super::DRAWER_AWAY_MS`].
     Skip {
-        /// Which turn.
+        /// The turn's id.
         turn: TurnId,
     },
-    /// A vote against another player.
+    /// Votes to remove another player.
     Kick {
-        /// Against whom.
+        /// The other player.
         target: PlayerId,
     },
-    /// Another game of the same kind.
+    /// Asks for another game with the same settings.
     Rematch {
-        /// Its id, if it is not there yet.
+        /// The id for the new game, unless there already is a rematch.
         game: GameId,
     },
 }
@@ -77,69 +77,68 @@ pub enum Choice {
     Word(Word),
 }
 
-/// What a command and the passing of time have brought.
+/// The result of a command and of the time that has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
-    /// The game now. Its room's version is higher than before exactly when the room has changed;
-    /// then it is to be persisted, and shown to everybody.
+    /// The game now. Its room has a higher version if and only if the room changed. A changed room
+    /// must be stored and shown to everybody.
     pub game: Game,
-    /// The effects to store and broadcast after the room is persisted, in order.
+    /// The effects to carry out, in this order, after the room is stored.
     pub effects: Vec<Effect>,
-    /// Why the command did nothing. Time may have moved the game on all the same.
+    /// Why the command had no effect. The passing of time may have changed the game anyway.
     pub refusal: Option<Refusal>,
 }
 
-/// The audience of a line.
+/// The recipients of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Players and spectators.
     Everyone,
-    /// Who knows the answer of that turn: [`super::Room::knows_answer`]. A stored line keeps the
-    /// turn, for [`super::Room::may_read`].
+    /// Participants who know the answer of that turn: [`super::Room::knows_answer`]. A stored line
+    /// keeps the turn for [`super::Room::may_read`].
     KnowsAnswer(TurnId),
-    /// Who asked.
+    /// The sender of the command.
     Asker,
 }
 
-/// Something to do besides showing a changed room.
+/// An action besides showing a changed room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// A line of the chat. It is stored, unless it is the asker's alone.
+    /// A chat line. It is stored, unless its audience is the asker alone.
     Chat {
         /// The line.
         line: Line,
-        /// For whom.
+        /// The recipients.
         audience: Audience,
     },
-    /// To the asker: their guess is near the answer. Nobody else reads it.
+    /// Tells the asker that their guess is near the answer. Nobody else receives it.
     Near {
-        /// Of their line.
+        /// The id of the asker's line.
         id: LineId,
-        /// The text.
+        /// The text of the asker's line.
         text: Talk,
     },
-    /// To the asker: it is too early to tick.
+    /// Tells the asker that the deadline is not over yet.
     Wait {
-        /// Of the room now.
+        /// The current version of the room.
         version: u64,
-        /// How long to wait; `None`: time brings nothing.
+        /// The time to wait; `None` if time alone changes nothing.
         next_ms: Option<u64>,
     },
-    /// To the asker: the room, for theirs is an old one.
+    /// Sends the room to the asker, because the asker has an old version.
     Show,
-    /// The game that goes on from this one. To everyone when it is new, to the asker when it was
-    /// there.
+    /// The next game. Everybody is told if it is new; otherwise only the asker is told.
     Rematch {
-        /// Which.
+        /// Its id.
         game: GameId,
-        /// Whether the asker has just made it.
+        /// Whether the asker has just created it.
         new: bool,
     },
-    /// Somebody's connection is to be ended.
+    /// Closes the connections of a participant.
     Disconnect {
-        /// Whose.
+        /// The participant's id.
         player: PlayerId,
-        /// Why.
+        /// The reason.
         reason: DisconnectReason,
     },
 }
@@ -147,60 +146,60 @@ pub enum Effect {
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DisconnectReason {
-    /// They left.
+    /// The participant left.
     Left,
-    /// They were voted out.
+    /// The player was voted out.
     Kicked,
 }
 
 /// A line of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Its id; a version 7 UUID for the system's.
+    /// Its id; a line of the system has a version 7 UUID.
     pub id: LineId,
-    /// Who says it, or whom a system's line is about.
+    /// The author, or the player that a line of the system is about.
     pub player: PlayerId,
-    /// Their name.
+    /// That player's name.
     pub name: PlayerName,
-    /// What kind of line, and its text.
+    /// The kind of line, with its text.
     pub kind: LineKind,
-    /// When.
+    /// When it was written.
     pub at_ms: u64,
-    /// During which turn, if any.
+    /// The turn in which it was written, if any.
     pub turn: Option<TurnId>,
 }
 
-/// What a line is.
+/// The kind of a chat line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineKind {
-    /// Talk.
+    /// A chat line that is not a guess.
     Talk(Talk),
     /// A wrong guess.
     Guess(Talk),
-    /// The right one; its text is nobody's business yet.
+    /// A correct guess. The text is left out, because it would reveal the answer.
     Correct,
-    /// Something that happened to somebody.
+    /// An event about a player.
     System(SystemText),
 }
 
-/// What happened.
+/// An event about a player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemText {
-    /// They took a seat.
+    /// The player took a seat.
     Joined,
-    /// They gave it up.
+    /// The player gave it up.
     Left,
-    /// They were voted out.
+    /// The player was voted out.
     Kicked,
-    /// Their turn was skipped.
+    /// The player's turn was skipped.
     Skipped,
-    /// They are the host now.
+    /// The player is the host now.
     Host,
 }
 
 impl Line {
-    /// A line of the system. Its id is made of the time and the room's version, which no other line
-    /// of the game has together.
+    /// A line of the system. Its id consists of the time, the text's number, one byte of the
+    /// player's id, and the room's version, so the ids of a game's lines differ.
     pub(super) fn system(
         text: SystemText,
         (player, name): (PlayerId, PlayerName),
@@ -218,14 +217,14 @@ impl Line {
 }
 
 impl Participant {
-    /// Who, whatever their role.
+    /// The participant's id.
     pub fn id(&self) -> PlayerId {
         match self {
             Self::Player(id) | Self::Spectator(id, _) => *id,
         }
     }
 
-    /// Whose seat it would be.
+    /// The id, if the participant is a player.
     pub fn player(&self) -> Option<PlayerId> {
         match self {
             Self::Player(id) => Some(*id),
@@ -234,7 +233,7 @@ impl Participant {
     }
 }
 
-/// Why a command did nothing.
+/// Why a command had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The asker has no seat.
@@ -243,22 +242,22 @@ pub enum Refusal {
     /// All seats are taken.
     #[error("all {0} seats are taken")]
     GameFull(u16),
-    /// So many look on that there is no place for another one.
+    /// There are already [`super::SPECTATORS_MAX`] spectators.
     #[error("{max} look on already", max = super::SPECTATORS_MAX)]
     TooManySpectators,
     /// The asker was voted out.
     #[error("you were voted out of this game")]
     Kicked,
-    /// It is over.
+    /// The game is over.
     #[error("the game is finished")]
     GameFinished,
-    /// It has begun.
+    /// The game has already started.
     #[error("the game has begun")]
     NotWaiting,
-    /// It has not begun.
+    /// The game is not running.
     #[error("the game is not being played")]
     NotPlaying,
-    /// It is not over.
+    /// The game is not over.
     #[error("the game is not finished")]
     NotFinished,
     /// Only the host may.
@@ -267,7 +266,7 @@ pub enum Refusal {
     /// Only the drawer may.
     #[error("only who draws may do that")]
     NotDrawer,
-    /// Fewer than two are connected.
+    /// Fewer than two players are connected.
     #[error("at least two players have to be connected")]
     TooFewPlayers,
     /// A connected player is not ready.
@@ -285,34 +284,34 @@ pub enum Refusal {
     /// There is no such option.
     #[error("there is no such word to choose")]
     NoSuchOption,
-    /// Fewer seats than players.
+    /// Fewer seats than there are players.
     #[error("there are {0} players already")]
     TooFewSeats(u16),
-    /// Words of its own, of which it has too few.
+    /// The game uses only its own words and has too few of them.
     #[error("a game with its own words alone needs at least {min}", min = super::OPTIONS)]
     TooFewWords,
-    /// A word of another language than the game's.
+    /// A word in another language than the game's.
     #[error("the words of this game are {0}")]
     WrongLanguage(Language),
-    /// Another language for a game whose own words are in this one.
+    /// Another language than that of the game's own words.
     #[error("the game's own words are {0}, so that is its language")]
     OwnWords(Language),
-    /// The drawer is here.
+    /// The drawer is connected, or has been away for too short a time.
     #[error("the drawer has not been away for {seconds} seconds", seconds = super::DRAWER_AWAY_MS / 1000)]
     DrawerIsHere,
-    /// A vote of a player who has just taken a seat.
+    /// The voter has had a seat for too short a time.
     #[error("you may vote once you have been seated for {seconds} seconds", seconds = super::VOTER_SEATED_MS / 1000)]
     TooNewToVote,
-    /// A guess, or a spectator's line, too soon after the last ones.
+    /// A guess or chat line too soon after the last ones; the time to wait, in milliseconds.
     #[error("that was too fast: wait {seconds} s, and say it again", seconds = .0.div_ceil(1000))]
     TooFast(u64),
-    /// A vote against nobody of this game, or oneself.
+    /// A vote against oneself or against a player who is not in the game.
     #[error("there is no such other player")]
     NoSuchPlayer,
 }
 
 impl Refusal {
-    /// The last part of the problem's type: stable, for programs.
+    /// The last part of the problem's type. It is stable, so programs may rely on it.
     pub fn problem(self) -> &'static str {
         match self {
             Self::NotSeated => "not-seated",

@@ -1,99 +1,100 @@
-//! The drawing of a turn: what a batch of it may hold.
+//! The drawing of a turn, and the checks of its batches.
 //!
-//! The board is 1600 by 1200 units on every screen. The server validates drawings and relays them;
-//! it never renders them.
+//! The board has 1600 by 1200 units on every screen. The server checks each batch before it relays
+//! it; it never renders a drawing.
 
 use std::ops::RangeInclusive;
 
-/// Colours of the palette.
+/// The number of colours of the palette.
 pub const COLORS: u8 = 24;
-/// Widths of a stroke, in units.
+/// The widths of a stroke, in units.
 pub const WIDTHS: RangeInclusive<u8> = 2..=80;
-/// Where a point may lie, from left to right: 200 units outside the board at most.
+/// The allowed x coordinates: at most 200 units outside the board.
 pub const X: RangeInclusive<i64> = -200..=1_800;
-/// Where a point may lie, from top to bottom.
+/// The allowed y coordinates: at most 200 units outside the board.
 pub const Y: RangeInclusive<i64> = -200..=1_400;
-/// The most operations of a batch.
+/// The maximum number of operations of a batch.
 pub const OPS_MAX: usize = 64;
-/// The most points of a batch.
+/// The maximum number of points of a batch.
 pub const POINTS_MAX: usize = 400;
-/// The most batches of a stored chunk: about a second's.
+/// The maximum number of batches of a saved chunk, which the page sends about every two seconds.
 pub const CHUNK_BATCHES_MAX: usize = 16;
-/// The most chunks of a turn: one a second for the longest turn and its reveal, and some to spare.
+/// The maximum number of saved chunks of a turn: one a second for the longest turn and its reveal,
+/// with a reserve.
 pub const CHUNKS_MAX: u16 = 400;
 /// The highest number of a batch: one every 100 ms for the longest turn.
 pub const SEQ_MAX: u32 = 3_000;
 
-/// Some of a drawing, as it is sent.
+/// A part of a drawing that the drawer's page sends at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     seq: u32,
     ops: Vec<Op>,
 }
 
-/// Something that is done to the board. An `id` is one of the drawer's, from 1, growing within the
-/// turn.
+/// An operation on the board. The drawer's page numbers the operations of a turn with an increasing
+/// `id` from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Draws.
+    /// Draws a stroke or a part of it.
     Stroke {
-        /// Which stroke.
+        /// The stroke's id.
         id: u32,
-        /// With what; there when the stroke begins, and `None` when it goes on.
+        /// The pen; present when the stroke begins, `None` when it continues.
         pen: Option<Pen>,
-        /// x, y and pressure (0 to 100) of the operation's first point, then the differences to the
-        /// point before.
+        /// x, y and pressure (0 to 100) of the first point; then, for each point, the differences
+        /// to the previous point.
         points: Vec<i32>,
-        /// Whether the stroke ends here. Only then may there be no point.
+        /// Whether the stroke ends here. Only an ending, continued stroke may have no points.
         end: bool,
     },
-    /// Fills the area of one colour around a place.
+    /// Fills the area of one colour around a point.
     Fill {
-        /// Which.
+        /// The fill's id.
         id: u32,
-        /// Of the palette.
+        /// The colour's index in the palette.
         color: u8,
         /// x and y.
         at: [i32; 2],
     },
-    /// Empties the board.
+    /// Clears the board.
     Clear {
-        /// Which.
+        /// The operation's id.
         id: u32,
     },
-    /// Takes a stroke, a fill or a clear back.
+    /// Undoes a stroke, a fill or a clear.
     Undo {
-        /// Which one.
+        /// The id of that operation.
         id: u32,
     },
-    /// Brings it back.
+    /// Redoes an operation that was undone.
     Redo {
-        /// Which one.
+        /// The id of that operation.
         id: u32,
     },
 }
 
-/// What a stroke is drawn with.
+/// The properties of a stroke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pen {
-    /// Of the palette.
+    /// The colour's index in the palette.
     pub color: u8,
-    /// In units.
+    /// The width in units.
     pub width: u8,
     /// Pen or eraser.
     pub tool: Tool,
 }
 
-/// What a stroke does.
+/// The tool of a stroke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// Puts colour on.
+    /// Draws with the colour.
     Pen,
-    /// Takes it off.
+    /// Erases.
     Eraser,
 }
 
-/// Why a drawing is not taken.
+/// Why a batch or a chunk is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DrawingError {
     /// A batch without a number from 1 to [`SEQ_MAX`].
@@ -102,31 +103,32 @@ pub enum DrawingError {
     /// No operation, or too many.
     #[error("a batch must have 1 to {OPS_MAX} ops")]
     Ops,
-    /// Too many points.
+    /// More points than [`POINTS_MAX`].
     #[error("a batch must have at most {POINTS_MAX} points")]
     TooManyPoints,
-    /// An operation numbered 0.
+    /// An operation with the id 0.
     #[error("an id must be a number from 1")]
     Id,
-    /// Not three numbers for each point, or no point where one has to be.
+    /// The count of numbers is no multiple of three, or a stroke without a point that must have
+    /// one.
     #[error("points must be three numbers each, and there must be one unless the stroke ends")]
     Points,
-    /// A point far outside the board, or a pressure that is none.
+    /// A point more than 200 units outside the board, or a pressure outside 0 to 100.
     #[error("a point must lie at most 200 units outside the board, with a pressure from 0 to 100")]
     OffBoard,
-    /// A colour or width that there is not.
+    /// A colour or width out of range.
     #[error("a color must be below {COLORS}, a width from 2 to 80")]
     Pen,
     /// A chunk without a number from 1 to [`CHUNKS_MAX`].
     #[error("chunk must be a number from 1 to {CHUNKS_MAX}")]
     Chunk,
-    /// No batch, too many, or not one after the other.
+    /// No batch, too many batches, or numbers with a gap.
     #[error("a chunk must have 1 to {CHUNK_BATCHES_MAX} batches, one after the other")]
     Batches,
 }
 
 impl Batch {
-    /// Checks all that can be said of a batch alone.
+    /// Checks everything that can be checked without the other batches of the turn.
     pub fn new(seq: u32, ops: Vec<Op>) -> Result<Self, DrawingError> {
         if !(1..=SEQ_MAX).contains(&seq) {
             return Err(DrawingError::Seq);
@@ -141,18 +143,19 @@ impl Batch {
         Ok(Self { seq, ops })
     }
 
-    /// Its number in the turn, from 1 without a gap.
+    /// The batch's number in the turn; numbers start at 1 and have no gap.
     pub fn seq(&self) -> u32 {
         self.seq
     }
 
-    /// Its operations, in order.
+    /// The operations, in order.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 }
 
-/// Checks a chunk that is to be stored: its number, and that its batches follow each other.
+/// Checks a chunk before it is stored: its number, and that its batches follow each other without a
+/// gap.
 pub fn check_chunk(chunk: u16, batches: &[Batch]) -> Result<(), DrawingError> {
     if !(1..=CHUNKS_MAX).contains(&chunk) {
         return Err(DrawingError::Chunk);
@@ -202,7 +205,7 @@ impl Op {
     }
 }
 
-/// Follows the differences; sums of 400 numbers of 32 bits fit 64.
+/// Adds up the differences. 400 numbers of 32 bits cannot overflow 64 bits.
 fn are_on_board(points: &[i32]) -> Result<(), DrawingError> {
     let (mut x, mut y, mut pressure) = (0, 0, 0);
     for point in points.chunks_exact(3) {

@@ -1,7 +1,7 @@
 //! Whether an English guess is right, near or wrong.
 //!
-//! Case, accents, punctuation, spaces and hyphens, a leading article and a simple plural make no
-//! difference. `docs/rules.md` has the rules for people.
+//! Case, accents, punctuation, spaces, hyphens, a leading article and a simple plural make no
+//! difference. `docs/rules.md` has the rules for players.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -9,21 +9,19 @@ use unicode_normalization::char::is_combining_mark;
 use super::guess::GuessResult;
 use super::word::is_letter_or_digit;
 
-/// Answers of fewer letters have no near guesses by edit distance: half of all short words would be
-/// near.
+/// Shorter answers have no near guesses by edit distance: half of all short words would be near.
 const EDIT_LETTERS_MIN: usize = 4;
-/// Answers of this many letters or more have near guesses two edits away.
+/// Answers of at least this many letters have near guesses two edits away.
 const TWO_EDITS_LETTERS_MIN: usize = 8;
-/// A shorter answer is in too many other words ("cat" in "location") to be looked for within a
-/// word.
+/// A shorter answer is part of too many other words ("cat" in "location") to search inside words.
 const WITHIN_LETTERS_MIN: usize = 4;
-/// A singular of fewer letters has no plural by rule: "bu" is not what "bus" is the plural of.
+/// A shorter word has no plural by rule: otherwise "bus" would be the plural of "bu".
 const SINGULAR_LETTERS_MIN: usize = 3;
 
-/// How much longer a plural is than its singular, at most (children).
+/// The maximum difference in length between a plural and its singular (children).
 const PLURAL_BYTES_MAX: usize = 3;
 
-/// Singulars and plurals that follow no rule, by their ends: a snowman is a man.
+/// Irregular singulars and plurals, compared by the end of the word, so "man" covers "snowman".
 const IRREGULAR: [(&str, &str); 8] = [
     ("man", "men"),
     ("mouse", "mice"),
@@ -59,7 +57,7 @@ pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
     GuessResult::Wrong
 }
 
-/// The one spelling of all ways to write a word, but for its plural.
+/// The normalised spelling of a word; it keeps the plural.
 pub(super) fn spelling(text: &str) -> String {
     without_article(&parts(text)).concat()
 }
@@ -71,7 +69,7 @@ fn without_article(parts: &[String]) -> &[String] {
     }
 }
 
-/// The words of a text in plain small letters.
+/// The parts of a text in lower case without accents.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     for c in text.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase) {
@@ -85,8 +83,8 @@ fn parts(text: &str) -> Vec<String> {
             'đ' | 'ð' => part.push('d'),
             'ı' => part.push('i'),
             c if is_letter_or_digit(c) => part.push(c),
-            // Letters that no English word has part it like a space, and still make another guess
-            // of it.
+            // A letter of another script separates like a space, and still makes it a different
+            // guess.
             c if c.is_alphanumeric() => parts.extend([c.to_string(), String::new()]),
             _ => parts.push(String::new()),
         }
@@ -95,7 +93,7 @@ fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-/// Equal, or one the plural of the other.
+/// Whether the two are equal, or one is the plural of the other.
 fn is_same(a: &str, b: &str) -> bool {
     a == b || is_plural(a, b) || is_plural(b, a)
 }
@@ -117,20 +115,20 @@ fn is_plural(singular: &str, plural: &str) -> bool {
             || ends("fe", "ves"))
 }
 
-/// Whether the guess has the answer in it: as words of its own, or, for a longer answer, anywhere.
+/// Whether the guess contains the answer: as whole words, or anywhere for a longer answer.
 fn gives_away(wanted: &str, given: &[String]) -> bool {
     let count = wanted.chars().count();
-    // Digits and other scripts between the letters hide nothing: "b1e1a1r".
+    // Removes digits and other scripts between the letters: "b1e1a1r".
     let whole = given.concat();
     let letters: String = whole.chars().filter(char::is_ascii_alphabetic).collect();
     if count >= WITHIN_LETTERS_MIN && [&whole, &letters].iter().any(|text| text.contains(wanted)) {
         return true;
     }
-    // One letter is in too much talk ("a") to be taken out of the chat.
+    // A single letter ("a") is in too many lines to hide them from the chat.
     count > 1 && (0..given.len()).any(|from| has_in_front(&given[from..], wanted))
 }
 
-/// Whether the text begins with the answer, however it is parted: "ice cream", "icecream", "i c e c
+/// Whether the text begins with the answer, with any separators: "ice cream", "icecream", "i c e c
 /// r e a m".
 fn has_in_front(given: &[String], wanted: &str) -> bool {
     let mut joined = String::new();
@@ -146,8 +144,8 @@ fn has_in_front(given: &[String], wanted: &str) -> bool {
     false
 }
 
-/// Whether at most `max` letters put in, taken out, changed, or swapped with their neighbour make
-/// the one of the other, but not none.
+/// Whether 1 to `max` insertions, deletions, substitutions or swaps of neighbours turn one text
+/// into the other.
 fn is_within_edits(a: &[char], b: &[char], max: usize) -> bool {
     if max == 0 || a.len().abs_diff(b.len()) > max {
         return false;

@@ -1,7 +1,7 @@
 //! Whether a guess is right, near or wrong.
 //!
-//! Both sides are first normalised ([`normalised`]), so the spelling of a keyboard does not matter.
-//! A guess that still differs may be near; only the guesser is told.
+//! The answer and the guess are normalised first ([`normalised`]), so different ways of typing a
+//! word are equal. A small difference after that makes a near guess; only the guesser is told.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -9,23 +9,23 @@ use unicode_normalization::char::is_combining_mark;
 use super::text::is_invisible;
 use super::{Hiragana, Word, english, words};
 
-/// What a guess is worth, best first.
+/// The result of a guess, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GuessResult {
     /// The answer.
     Correct,
-    /// Nearly, or the answer with something around it: not for others to read.
+    /// Almost the answer, or a text that contains it. Other players must not read it.
     Near,
     /// Anything else.
     Wrong,
 }
 
-/// Words of fewer letters have no near guesses by edit distance: too much would be near.
+/// Shorter words have no near guesses by edit distance: too many words would be near.
 const EDIT_LETTERS_MIN: usize = 3;
 
-/// Compares a guess with the answer and its other names in the built-in list. The drawer of a
-/// Japanese word sees its English name, so the English name is a right guess too. As a wrong guess,
-/// it would reveal the answer to everyone.
+/// Compares a guess with the answer, and with the other names of it in the built-in list. The
+/// drawer of a Japanese word also sees its English name. A guess of that name is correct; as a
+/// wrong guess it would reveal the answer to everybody.
 pub fn judge(answer: &Word, guess: &str) -> GuessResult {
     let written = match answer {
         Word::Japanese(word) => judge_kana(word, guess),
@@ -38,7 +38,7 @@ pub fn judge(answer: &Word, guess: &str) -> GuessResult {
 fn judge_kana(answer: &Hiragana, guess: &str) -> GuessResult {
     let wanted = normalised(answer.as_str(), Dash::IsLongVowel);
     let given = normalised(guess, Dash::IsLongVowel);
-    // A dash may part the letters as well: か-ー-て-ん.
+    // A dash may also separate the letters: か-ー-て-ん.
     let unparted = normalised(guess, Dash::Parts);
     if [&given, &unparted].contains(&&wanted) {
         return GuessResult::Correct;
@@ -53,9 +53,9 @@ fn judge_kana(answer: &Hiragana, guess: &str) -> GuessResult {
     GuessResult::Wrong
 }
 
-/// Whether the text contains the answer, with any characters between its letters.
+/// Whether the text contains the answer, also with other characters between its letters.
 fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
-    // One letter is in too many words to be taken out of the chat.
+    // A single letter is in too many words to hide those lines from the chat.
     if wanted.chars().count() < 2 {
         return false;
     }
@@ -68,20 +68,22 @@ fn gives_it_away(wanted: &str, said: &[&str]) -> bool {
     })
 }
 
-/// How a dash is read.
+/// The reading of a dash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dash {
-    /// For a long-vowel mark, which some keyboards have no key for.
+    /// As a long-vowel mark; some keyboards have no key for that mark.
     IsLongVowel,
-    /// For a separator between letters.
+    /// As a separator between letters.
     Parts,
 }
 
-/// One spelling: voicing marks composed, compatible forms (half and full width, circled) made one,
-/// lower case, hiragana for katakana, one long-vowel mark in place of several or of a dash,
-/// repetition marks written out. Only letters and digits stay: no spaces, points, or signs.
+/// The normalised spelling: composed voicing marks, one form of compatible characters (half width,
+/// full width, circled), lower case, hiragana instead of katakana, one long-vowel mark instead of
+/// several or of a dash, and repetition marks written out. Only letters, marks and digits remain:
+/// no spaces, points or signs.
 pub(super) fn normalised(text: &str, dash: Dash) -> String {
-    // A spacing voicing mark would be torn off by NFKC, which makes a space and a mark of it.
+    // NFKC turns a spacing voicing mark into a space and a mark, which would separate it from its
+    // kana.
     let attached = text.chars().map(|c| match c {
         '\u{309b}' => '\u{3099}',
         '\u{309c}' => '\u{309a}',
@@ -108,8 +110,8 @@ pub(super) fn normalised(text: &str, dash: Dash) -> String {
     out
 }
 
-/// Without what people mix up: small kana and large, ぢ and じ, づ and ず, a long vowel's mark and its
-/// vowel.
+/// Removes differences that people often mix up: small and large kana, ぢ and じ, づ and ず, a
+/// long-vowel mark and its vowel.
 fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -144,7 +146,7 @@ fn large(c: char) -> char {
     }
 }
 
-/// The vowel that a (large) kana ends with.
+/// The vowel that a large kana ends with.
 fn vowel(c: char) -> Option<char> {
     const ROWS: [(char, &str); 5] = [
         ('あ', "あかがさざただなはばぱまやらわ"),
@@ -156,7 +158,7 @@ fn vowel(c: char) -> Option<char> {
     ROWS.iter().find(|(_, row)| row.contains(c)).map(|(vowel, _)| *vowel)
 }
 
-/// Whether one letter put in, taken out or changed makes the one of the other.
+/// Whether exactly one insertion, deletion or substitution turns one text into the other.
 fn is_one_edit(a: &[char], b: &[char]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() - short.len() > 1 {
@@ -282,7 +284,7 @@ mod tests {
         for guess in ["aple", "is it an apple?", "applepie"] {
             assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
-        // One word for two things has the names of both.
+        // A word with two meanings has the other names of both.
         for guess in ["spider", "cloud"] {
             assert_eq!(judged("くも", guess), GuessResult::Correct, "{guess}");
         }
@@ -314,7 +316,7 @@ mod tests {
         }
     }
 
-    /// Levenshtein's distance by its definition.
+    /// The Levenshtein distance by its definition.
     fn distance(a: &[char], b: &[char]) -> usize {
         match (a, b) {
             ([], rest) | (rest, []) => rest.len(),

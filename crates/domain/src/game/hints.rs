@@ -4,15 +4,15 @@ use fastrand::Rng;
 
 use super::Word;
 
-/// What stands for a letter that is not opened.
+/// The character shown for a letter that is not open.
 pub const CLOSED_LETTER: char = '＿';
 
-/// The most times that letters open in one turn. Each is a change of the room, so a long word opens
+/// The maximum number of hints in a turn. Each hint is a write of the room, so a long word opens
 /// several letters at a time.
 const STEPS_MAX: usize = 4;
 
-/// The places of the letters that will open, in their order: half of them at most, so that one
-/// stays closed always.
+/// The positions of the letters that hints open, in order: at most half of the letters, so at least
+/// one stays closed.
 pub(super) fn order(word: &Word, rng: &mut Rng) -> Vec<u8> {
     let letters = (0u8..).zip(word.chars()).filter(|(_, c)| is_letter(*c));
     let mut places: Vec<u8> = letters.map(|(place, _)| place).collect();
@@ -22,31 +22,31 @@ pub(super) fn order(word: &Word, rng: &mut Rng) -> Vec<u8> {
     places
 }
 
-/// How long after the drawing's begin letters open for the next time, when they have opened `steps`
-/// times: the steps part the time limit evenly.
+/// The time from the start of the drawing to the next hint, after `steps` hints; `None` after the
+/// last. The hints divide the time limit into equal parts.
 pub(super) fn next_ms(letters: usize, steps: u8, limit_ms: u64) -> Option<u64> {
     let all = letters.min(STEPS_MAX) as u64;
     (u64::from(steps) < all).then(|| limit_ms * (u64::from(steps) + 1) / (all + 1))
 }
 
-/// How many of those letters are open after so many steps.
+/// The number of open letters after `steps` hints.
 pub(super) fn open_letters(letters: usize, steps: u8) -> usize {
     let all = letters.min(STEPS_MAX);
     (letters * usize::from(steps).min(all)).checked_div(all).unwrap_or(0)
 }
 
-/// How many letters of the word with this mask will open.
+/// The number of letters that hints open in the word with this mask.
 pub(super) fn open_max(mask: &[Option<char>]) -> usize {
     mask.iter().filter(|place| place.is_none_or(is_letter)).count() / 2
 }
 
-/// Whether a character is hidden at first. The spaces, hyphens and apostrophes of an English word
-/// are not.
+/// Whether a character is hidden at first. Spaces, hyphens and apostrophes of an English word are
+/// not.
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric()
 }
 
-/// The word with the first `open` places of the order opened.
+/// The mask of the word with the first `open` positions of the order open.
 pub(super) fn mask(word: &Word, order: &[u8], open: usize) -> Vec<Option<char>> {
     let opened = &order[..open.min(order.len())];
     let is_open = |place, c| opened.contains(&place) || !is_letter(c);

@@ -1,11 +1,11 @@
-//! Who and which: a game, a player, a line of the chat, a turn.
+//! The ids of games, players, chat lines and turns.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-/// Why a text is not an id.
+/// Why a text is not a valid id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Not a UUID.
@@ -25,7 +25,8 @@ macro_rules! uuid_id {
         impl FromStr for $name {
             type Err = IdError;
 
-            /// Takes any spelling of a UUID. It is written in one, so an id has one key.
+            /// Accepts every spelling of a UUID. `Display` writes only one, so an id has one key in
+            /// the table.
             fn from_str(text: &str) -> Result<Self, IdError> {
                 Uuid::try_parse(text.trim()).map(Self).map_err(|_| IdError::NotAUuid($what))
             }
@@ -44,16 +45,16 @@ uuid_id! {
     GameId, "game"
 }
 uuid_id! {
-    /// A player or a spectator; the same one in every game.
+    /// A player or a spectator; a person has the same id in every game.
     PlayerId, "player"
 }
 uuid_id! {
-    /// A line of the chat.
+    /// A chat line.
     LineId, "line"
 }
 
-/// A turn of a game: `02.01` is the first of the second round. Turns sort as they are played, as
-/// values and as texts.
+/// A turn of a game: `02.01` is the first turn of the second round. Values and texts both sort in
+/// the order of play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnId {
     round: u8,
@@ -61,18 +62,18 @@ pub struct TurnId {
 }
 
 impl TurnId {
-    /// The turn with that number in that round; both count from 1 and have at most two digits.
+    /// The turn with this number in this round; both count from 1 and have at most two digits.
     pub fn new(round: u8, number: u8) -> Result<Self, IdError> {
         let fits = (1..=99).contains(&round) && (1..=99).contains(&number);
         fits.then_some(Self { round, number }).ok_or(IdError::NotATurn)
     }
 
-    /// Which round, from 1.
+    /// The round, from 1.
     pub fn round(self) -> u8 {
         self.round
     }
 
-    /// Which turn of the round, from 1.
+    /// The number within the round, from 1.
     pub fn number(self) -> u8 {
         self.number
     }

@@ -1,9 +1,10 @@
-//! The drawing game: one draws, the others guess. [`Game::apply`] takes a command and the time, and
-//! returns the changed game and the messages for each audience. `docs/rules.md` has the rules for
-//! people.
+//! The drawing game: one player draws, the others guess. [`Game::apply`] takes a command and the
+//! time. It returns the game at that time and the effects: the messages to send and their audience.
+//! `docs/rules.md` has the rules for players.
 //!
-//! A game has a public part, [`Room`], and a secret part, [`Secret`]. Messages to browsers are made
-//! from the room only; [`Game::view`] adds the answer for players who know it.
+//! A game has a public part, [`Room`], and a hidden part, [`Secret`]. A message to a browser is
+//! built from the room alone. The one exception is [`Game::view`], which adds the answer for
+//! participants who know it.
 
 mod command;
 pub mod drawing;

@@ -1,5 +1,4 @@
-//! What players do: the waiting room's settings, a turn's word, talk and guesses, and the next
-//! game.
+//! Commands of seated players: settings, choice of the word, chat and guesses, rematch.
 
 use super::command::{Audience, Choice, Effect, Line, LineKind, Participant, Refusal, SystemText};
 use super::guess::{GuessResult, judge};
@@ -104,7 +103,8 @@ impl Asked {
         let audience = match (who, turn) {
             (_, Some(turn)) if self.game.room.knows_answer(player) => Audience::KnowsAnswer(turn),
             (Participant::Player(_), Some(turn)) if is_drawing => return self.guess(turn, line, text),
-            // A spectator may have seen the answer. Players who still guess read the line later.
+            // A spectator may have recognised the drawing. Players who still guess read the line
+            // later.
             (Participant::Spectator(..), Some(turn)) if is_drawing => {
                 self.effects.push(Effect::Chat { line: line.clone(), audience: Audience::Asker });
                 Audience::KnowsAnswer(turn)

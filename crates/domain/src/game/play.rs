@@ -1,4 +1,4 @@
-//! What commands do to a game.
+//! How a command changes a game.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,44 +9,45 @@ use super::secret::Secret;
 use super::settings::{OPTIONS, Settings, WordSource};
 use super::{GameId, PlayerId, PlayerName, TurnId, Word};
 
-/// A game whole, as the rules need it.
+/// A complete game: room, secret and words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Game {
-    /// What anybody may see.
+    /// The part that everybody may see.
     pub room: Room,
-    /// The secret part.
+    /// The part that nobody may see whole.
     pub secret: Secret,
-    /// Its own words; they never change. Needed when a turn begins in a game that uses them.
+    /// The game's own words; they never change. A new turn needs them if the game uses them.
     pub words: Arc<[Word]>,
 }
 
-/// How a game begins.
+/// The parameters of a new game.
 #[derive(Debug, Clone)]
 pub struct NewGame {
-    /// A fresh id.
+    /// A new id.
     pub id: GameId,
-    /// Who makes it, and takes the first seat.
+    /// The player who creates the game and takes the first seat.
     pub host: PlayerId,
-    /// Their name.
+    /// The host's name.
     pub name: PlayerName,
-    /// How it is played.
+    /// The rules chosen for the game.
     pub settings: Settings,
-    /// Whether strangers find it.
+    /// Whether the lobby may list it.
     pub public: bool,
-    /// Its own words, at most [`super::CUSTOM_WORDS_MAX`], in its language; a word that is there
-    /// twice, however it is spelled, is taken once.
+    /// The game's own words, at most [`super::CUSTOM_WORDS_MAX`], in its language. Two spellings of
+    /// the same word count as one.
     pub words: Arc<[Word]>,
-    /// Something unpredictable; all chance of the game comes from it.
+    /// An unpredictable number; all random choices of the game derive from it.
     pub seed: u64,
 }
 
-/// Room and secret are of different moments: somebody wrote between the two reads. Read again.
+/// Room and secret belong to different versions: another function wrote between the two reads. Read
+/// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the room and its secret are of different moments")]
 pub struct TornRead;
 
 impl Game {
-    /// A waiting game with its host, who is not connected yet.
+    /// A waiting game. Its host has a seat and no connection yet.
     pub fn new(new: NewGame, now_ms: u64) -> Result<Self, Refusal> {
         let NewGame { id, host, name, settings, public, words, seed } = new;
         let mut seen = HashSet::new();
@@ -72,7 +73,7 @@ impl Game {
         Ok(Self { room, secret: Secret::new(seed), words })
     }
 
-    /// The game that was read from the table, if its parts belong together.
+    /// Combines the parts that were read from the table, if they belong to the same version.
     pub fn assemble(room: Room, secret: Secret, words: Arc<[Word]>) -> Result<Self, TornRead> {
         let belongs = room.turn().is_none_or(|turn| {
             let chosen =
@@ -82,8 +83,7 @@ impl Game {
         belongs.then_some(Self { room, secret, words }).ok_or(TornRead)
     }
 
-    /// How the game goes on when somebody asks for another one: same settings, same words, their
-    /// own seat.
+    /// A new game with the same settings and words. The player who asked for it is the host.
     pub fn rematch(&self, id: GameId, host: PlayerId, seed: u64, now_ms: u64) -> Result<Self, Refusal> {
         let Room { settings, public, .. } = self.room;
         let seat = self.room.player(host).ok_or(Refusal::NotSeated)?;
@@ -94,8 +94,8 @@ impl Game {
         Ok(next)
     }
 
-    /// Everything that time has brought until now. Times before the room's last change are taken
-    /// for that one.
+    /// The game after all changes that are due by now. A time before the room's last change counts
+    /// as the time of that change.
     pub fn advance_to(&self, now_ms: u64) -> CommandOutcome {
         let mut game = self.clone();
         let mut effects = vec![];
@@ -103,7 +103,7 @@ impl Game {
         CommandOutcome { game, effects, refusal: None }
     }
 
-    /// Applies all overdue steps up to now, then the command, or refuses it.
+    /// Advances the game to now, then carries out the command or refuses it.
     pub fn apply(&self, who: &Participant, command: Command, now_ms: u64) -> CommandOutcome {
         let now_ms = now_ms.max(self.room.updated_at_ms);
         let CommandOutcome { game, mut effects, .. } = self.advance_to(now_ms);
@@ -115,8 +115,7 @@ impl Game {
                 effects.extend(more);
                 if after.room != game.room {
                     after.touch(now_ms);
-                    // A returning player may trigger steps that became due while nobody was
-                    // connected.
+                    // A player's return resumes a paused game, so a deadline may now be over.
                     after.pass_time(now_ms, &mut effects);
                 }
                 CommandOutcome { game: after, effects, refusal: None }
@@ -126,18 +125,18 @@ impl Game {
     }
 }
 
-/// A game's own words are enough for its settings.
+/// Checks that a game has enough words of its own for its settings.
 pub(super) fn check_words(settings: &Settings, own: usize) -> Result<(), Refusal> {
     let enough = settings.words != WordSource::Custom || own >= OPTIONS;
     enough.then_some(()).ok_or(Refusal::TooFewWords)
 }
 
-/// A game that is being asked something, at a moment to which it has been brought.
+/// A command in progress on a game that was advanced to now.
 pub(super) struct Asked {
     pub(super) game: Game,
     pub(super) effects: Vec<Effect>,
     pub(super) now_ms: u64,
-    /// Whether time has changed the room before it came to the command.
+    /// Whether the passing of time changed the room before the command.
     pub(super) has_moved: bool,
 }
 
@@ -146,7 +145,7 @@ impl Asked {
         match (who, command) {
             (_, Command::Say { id, text }) => self.say(who, id, text),
             (_, Command::Tick { version }) => self.tick(version),
-            // Spectators come and go without a trace in the room.
+            // A spectator's connection changes nothing in the room.
             (Participant::Spectator(..), Command::Connect | Command::Disconnect) => Ok(()),
             (Participant::Spectator(id, _), Command::Leave) => self.disconnect_player(*id, DisconnectReason::Left),
             (Participant::Spectator(..), _) => Err(Refusal::NotSeated),
@@ -164,7 +163,7 @@ impl Asked {
         }
     }
 
-    /// The asker's seat.
+    /// The seat of the player who sent the command.
     pub(super) fn seat(&mut self, me: PlayerId) -> Result<&mut Player, Refusal> {
         if self.game.room.kicked.contains(&me) {
             return Err(Refusal::Kicked);
@@ -172,7 +171,7 @@ impl Asked {
         self.game.room.players.iter_mut().find(|player| player.id == me).ok_or(Refusal::NotSeated)
     }
 
-    /// The game waits.
+    /// Checks that the game waits.
     pub(super) fn waiting(&self) -> Result<(), Refusal> {
         match self.game.room.stage {
             Stage::Waiting => Ok(()),
@@ -181,7 +180,7 @@ impl Asked {
         }
     }
 
-    /// The turn, if that one is running.
+    /// The running turn, if it has this id.
     pub(super) fn turn(&mut self, id: TurnId) -> Result<&mut Turn, Refusal> {
         match &mut self.game.room.stage {
             Stage::Waiting => Err(Refusal::NotPlaying),
@@ -191,7 +190,7 @@ impl Asked {
         }
     }
 
-    /// A line of the system about somebody with a seat.
+    /// Adds a line of the system about a seated player.
     pub(super) fn tell(&mut self, text: SystemText, about: PlayerId) {
         self.game.tell(text, about, self.now_ms, &mut self.effects);
     }

@@ -1,36 +1,36 @@
-//! How fast something may come from one place: so many at once, and one each so often in the long
-//! run.
+//! Rate limits: a token bucket with a burst size and a refill interval.
 //!
-//! The whole state is one time, until which the allowance is used up. It fits one attribute of an
-//! item, and a conditional write stops two functions from spending the same allowance.
+//! The whole state is one time: the moment at which the bucket is full again. It fits in one
+//! attribute of an item. A conditional write on the value that was read stops two functions from
+//! spending the same tokens.
 
-/// A guess while somebody draws: about one a second and a half, so that nobody goes through the
-/// list of words in one turn.
+/// A guess while somebody draws: one every 1.5 seconds. Stops a bot from trying the whole word list
+/// in one turn.
 pub const GUESSES: RateLimit = RateLimit { every_ms: 1_500, burst: 6 };
-/// Other actions of a player that are broadcast.
+/// Everything else from a player that is sent to everybody.
 pub const TALK: RateLimit = RateLimit { every_ms: 1_000, burst: 12 };
-/// What a spectator says: each line goes to everybody in the know, or to everybody.
+/// A chat line of a spectator; it is sent to many connections.
 pub const SPECTATOR_TALK: RateLimit = RateLimit { every_ms: 5_000, burst: 4 };
-/// New games of one client address. A class of thirty behind one address can begin at once.
+/// New games of one client address. A class of thirty behind one address can start at once.
 pub const NEW_GAMES: RateLimit = RateLimit { every_ms: 60_000, burst: 30 };
-/// Seats and tickets of one client address: a game of ten and its spectators can come back at once.
+/// Seats and tickets of one client address. A game of ten and its spectators can reconnect at once.
 pub const TICKETS: RateLimit = RateLimit { every_ms: 1_000, burst: 120 };
 
-/// So many at once, and one each so often.
+/// A token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// How long each one takes up, milliseconds.
+    /// The time after which one token is refilled, in milliseconds.
     pub every_ms: u64,
-    /// How many may come at once.
+    /// The number of tokens of a full bucket.
     pub burst: u64,
 }
 
 impl RateLimit {
-    /// Takes `count` at `now_ms` from an allowance that is used up until `until_ms` (0 at first).
-    /// Returns the new time.
+    /// Takes `count` tokens at `now_ms`. `until_ms` is the stored state (0 at first); the result is
+    /// the new state.
     ///
     /// # Errors
-    /// How many milliseconds to wait, when that is too fast.
+    /// With too few tokens: the milliseconds to wait.
     pub fn take(self, until_ms: u64, count: u64, now_ms: u64) -> Result<u64, u64> {
         let until_ms = until_ms.max(now_ms) + count * self.every_ms;
         let full_ms = now_ms + self.burst * self.every_ms;

@@ -1,144 +1,145 @@
-//! The part of a game that anybody may see: who plays, whose turn it is, until when. It holds no
-//! answer before the reveal.
+//! The part of a game that everybody may see: players, stage, deadline. It holds no answer before
+//! the reveal.
 //!
 //! Times are milliseconds since 1970-01-01T00:00:00Z.
 
 use super::{GameId, PlayerId, PlayerName, Settings, TurnId, Word};
 
-/// How long a drawer has for choosing a word.
+/// The time a drawer has for choosing a word.
 pub const CHOOSING_MS: u64 = 20_000;
-/// How long the answer is shown.
+/// The time for which the answer is shown.
 pub const REVEAL_MS: u64 = 8_000;
-/// How long a drawer has to be away before others may skip the turn.
+/// The time a drawer has to be away before other players may skip the turn.
 pub const DRAWER_AWAY_MS: u64 = 10_000;
-/// How long a host has to be away before a waiting game gets another one.
+/// The time a host has to be away before another player becomes host of the waiting game.
 pub const HOST_AWAY_MS: u64 = 30_000;
-/// How long a seat is kept for a player who never connected, when others want one: as long as its
-/// ticket is valid.
+/// The time for which a seat is reserved for a player who has not connected yet. Later, another
+/// player may take it if the game is full. It is the lifetime of the ticket that comes with the
+/// seat.
 pub const SEAT_HELD_MS: u64 = 60_000;
-/// With fewer players a game does not start, and does not go on.
+/// A game with fewer players does not start, and a running one finishes.
 pub const PLAYERS_MIN: usize = 2;
-/// The most spectators. Each stroke and line is sent to all of them.
+/// The maximum number of spectators. Every message goes to each of them, so it bounds the fan-out.
 pub const SPECTATORS_MAX: usize = 50;
-/// How long a game stands still with everybody away before it is finished.
+/// The time for which a game is paused with all players away before it finishes.
 pub const PAUSE_MS_MAX: u64 = 15 * 60_000;
-/// A round ends after this many turns, even if players who joined meanwhile have not drawn.
-/// Otherwise a game might never end.
+/// The maximum number of turns in a round. It bounds the length of a game in which new players keep
+/// joining.
 pub const TURNS_PER_ROUND_MAX: u8 = 20;
-/// How many kicked players a room remembers. The oldest are forgotten first.
+/// The maximum number of kicked players that a room remembers; the oldest are dropped first.
 pub const KICKED_MAX: usize = 10;
-/// How long somebody has to have a seat before they may vote. Stops puppets that come together from
-/// ousting a host at once.
+/// The time a player has to be seated before they may vote. Stops a group of fake players that
+/// joins at once from removing the host.
 pub const VOTER_SEATED_MS: u64 = 60_000;
-/// With so many votes at least somebody is out: one player alone ousts nobody.
+/// The minimum number of votes that remove a player: one player alone removes nobody.
 pub(super) const VOTES_MIN: usize = 2;
-/// A turn in which so many have guessed is over, though people came and went; so what a turn brings
-/// has an end.
+/// A turn ends after this many correct guesses, even if more players join. It bounds the number of
+/// awards of a turn.
 pub const SOLVERS_MAX: usize = 20;
 
-/// Where a player's client is, as far as a game needs to know: the same address has the same tag.
+/// A keyed hash of a client's address: the same address has the same tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientTag(pub u32);
 
 /// A game without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
-    /// Which game.
+    /// The game's id.
     pub id: GameId,
-    /// Grows with every change; the condition of every write.
+    /// Grows with every change. Every write has it as its condition (optimistic locking).
     pub version: u64,
-    /// When the game was made.
+    /// When the game was created.
     pub created_at_ms: u64,
-    /// When it changed last; time never goes back behind it.
+    /// When the room last changed. A later change never has an earlier time.
     pub updated_at_ms: u64,
-    /// Whether strangers find it in the lobby.
+    /// Whether the lobby may list it.
     pub public: bool,
-    /// How it is played.
+    /// The rules chosen for the game.
     pub settings: Settings,
-    /// How many words of its own it has.
+    /// The number of the game's own words.
     pub custom_words: u8,
-    /// The player who may configure and start the game. One of `players`, if there are any.
+    /// The player who may configure and start the game; one of `players`, unless that is empty.
     pub host: PlayerId,
-    /// The seated players, in the order of joining.
+    /// The players with a seat, in the order of joining.
     pub players: Vec<Player>,
-    /// The players who were voted out and may not return; at most [`KICKED_MAX`].
+    /// The players who were voted out and may not come back; at most [`KICKED_MAX`].
     pub kicked: Vec<PlayerId>,
-    /// The clients of the kicked players. No new player may join from these clients. At most
+    /// The addresses from which they played; no new player may join from there. At most
     /// [`KICKED_MAX`].
     pub kicked_from: Vec<ClientTag>,
-    /// How far it is.
+    /// The state of the game.
     pub stage: Stage,
 }
 
-/// Somebody with a seat.
+/// A player with a seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Player {
-    /// Who.
+    /// The player's id.
     pub id: PlayerId,
-    /// As others see them; two may have the same one.
+    /// The name that others see; two players may have the same one.
     pub name: PlayerName,
-    /// The sum of their awards since they took the seat.
+    /// The sum of the player's awards since they took the seat.
     pub score: u32,
-    /// Whether they said so; for the waiting room.
+    /// Whether the player is ready; used in the waiting room.
     pub ready: bool,
-    /// When they took the seat.
+    /// When the player took the seat.
     pub joined_at_ms: u64,
-    /// When the connection ended; `None` while connected. `joined_at_ms` if the player never
-    /// connected.
+    /// When the player's last connection was lost; `None` while connected. It equals `joined_at_ms`
+    /// if the player has never connected.
     pub away_since_ms: Option<u64>,
-    /// The last round in which they drew, 0 for none.
+    /// The last round in which the player drew; 0 for none.
     pub drew_in_round: u8,
-    /// The players who voted against them.
+    /// The players who voted to kick this player.
     pub kick_votes: Vec<PlayerId>,
-    /// From where they took the seat, if that is known.
+    /// The address from which the player took the seat, if it is known.
     pub client: Option<ClientTag>,
 }
 
-/// How far a game is.
+/// The state of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// For players, and for the host to start.
+    /// The game waits for players and for the host to start it.
     Waiting,
-    /// Turn by turn.
+    /// A turn is running.
     Playing(Playing),
-    /// For good.
+    /// The game is over and does not start again.
     Finished {
-        /// When.
+        /// When it finished.
         at_ms: u64,
-        /// The game that goes on from here, once somebody asked for one.
+        /// The next game, after a player asked for a rematch.
         rematch: Option<GameId>,
     },
 }
 
-/// What a running game has on top.
+/// The state of a running game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Playing {
     /// When the round of this turn began.
     pub round_started_at_ms: u64,
-    /// The turn.
+    /// The running turn.
     pub turn: Turn,
-    /// Since when everybody is away and the clock stands.
+    /// When the game was paused because all players were away; `None` while its clock runs.
     pub paused_at_ms: Option<u64>,
 }
 
 /// One player's turn to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Which.
+    /// The turn's id.
     pub id: TurnId,
-    /// Who draws; they may have left the game since.
+    /// The player who draws; they may have left the game since.
     pub drawer: PlayerId,
     /// When the drawer was asked to choose.
     pub started_at_ms: u64,
-    /// When the phase is over, unless the clock stands.
+    /// When the phase is over, unless the game is paused.
     pub deadline_ms: u64,
-    /// Who guessed the answer, in order; they may have left the game since.
+    /// The players who guessed the answer, in order; they may have left the game since.
     pub solvers: Vec<Solver>,
-    /// What happens now.
+    /// The current phase.
     pub phase: Phase,
 }
 
-/// What happens in a turn, in this order.
+/// The phases of a turn, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// The drawer chooses a word.
@@ -154,79 +155,78 @@ pub enum Phase {
     Reveal {
         /// The word that was drawn.
         answer: Word,
-        /// What the turn brought to whom.
+        /// The points that the turn brought.
         awards: Vec<Award>,
         /// When the drawing ended.
         at_ms: u64,
     },
 }
 
-/// Somebody who guessed the answer.
+/// A player who guessed the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Solver {
-    /// Who.
+    /// The player's id.
     pub player: PlayerId,
-    /// The points.
+    /// The points for the guess.
     pub points: u32,
 }
 
-/// Points, and for what.
+/// Points that a turn brought to one player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Award {
-    /// Whose.
+    /// The player's id.
     pub player: PlayerId,
-    /// How many, never 0.
+    /// The number of points, never 0.
     pub points: u32,
-    /// For what.
+    /// The reason for the points.
     pub reason: AwardReason,
 }
 
-/// What points are given for. The names are those of the original design.
+/// The reason for an award. The names are those of the original design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwardReason {
-    /// They guessed the answer.
+    /// The player guessed the answer.
     CorrectAnswer,
-    /// For the drawing: the full amount less a penalty for each player who did not guess it.
+    /// The player drew it. The full amount is reduced for each connected player who did not guess.
     DrawerPenalty,
 }
 
 impl Player {
-    /// Whether they have a connection.
+    /// Whether the player has a connection.
     pub fn is_connected(&self) -> bool {
         self.away_since_ms.is_none()
     }
 
-    /// Whether they have been away for that long.
+    /// Whether the player has been away for at least `ms`.
     pub(super) fn is_away_for(&self, ms: u64, now_ms: u64) -> bool {
         self.away_since_ms.is_some_and(|since| now_ms.saturating_sub(since) >= ms)
     }
 }
 
 impl Phase {
-    /// Whether the answer is known to those in the know alone: in choosing (the options) and
-    /// drawing.
+    /// Whether the answer is still secret: while choosing (the options) and while drawing.
     pub fn is_secret(&self) -> bool {
         !matches!(self, Self::Reveal { .. })
     }
 }
 
 impl Room {
-    /// The seat of that player.
+    /// The seat of a player.
     pub fn player(&self, id: PlayerId) -> Option<&Player> {
         self.players.iter().find(|player| player.id == id)
     }
 
-    /// Whether the game waits and none of its seated players has connected yet.
+    /// Whether the game waits and no seated player has connected yet.
     pub fn is_unvisited(&self) -> bool {
         matches!(self.stage, Stage::Waiting) && self.players.iter().all(Player::has_never_come)
     }
 
-    /// Whether strangers find it: it is public, it waits, and somebody is there to play with.
+    /// Whether the lobby lists it: it is public, it waits, and at least one player is connected.
     pub fn is_listed(&self) -> bool {
         self.public && matches!(self.stage, Stage::Waiting) && self.players.iter().any(Player::is_connected)
     }
 
-    /// What a running game has; `None` before and after.
+    /// The state of a running game; `None` before and after.
     pub fn playing(&self) -> Option<&Playing> {
         match &self.stage {
             Stage::Playing(playing) => Some(playing),
@@ -239,21 +239,21 @@ impl Room {
         self.playing().map(|playing| &playing.turn)
     }
 
-    /// Whether somebody new may not come from there, because a player from there was voted out.
+    /// Whether new players from this address are refused because a player from there was voted out.
     pub fn bars_client(&self, client: Option<ClientTag>) -> bool {
         client.is_some_and(|client| self.kicked_from.contains(&client))
     }
 
-    /// Notes from where a player took their seat.
+    /// Stores the address from which a player took the seat.
     pub fn remember_client(&mut self, player: PlayerId, client: Option<ClientTag>) {
         if let Some(seat) = self.players.iter_mut().find(|seat| seat.id == player) {
             seat.client = client;
         }
     }
 
-    /// The votes against a player, and the possible votes. A disconnected player has no vote.
-    /// Several players at one address, other than the target's, have one vote together, because
-    /// they may be one person.
+    /// The number of votes against a player, and the number of possible votes. Only connected
+    /// players count. Players who share an address have one vote together, because they may be one
+    /// person; this does not apply to the target's own address.
     pub(super) fn votes_against(&self, target: &Player) -> (usize, usize) {
         let count = |voters: &[&Player]| {
             let is_first = |index: usize, voter: &Player| {
@@ -269,21 +269,22 @@ impl Room {
         (count(&voters), count(&others))
     }
 
-    /// Whether the player knows the answer: as the drawer, or after a right guess.
+    /// Whether a player knows the secret of the turn: the drawer, and the players who have guessed
+    /// it.
     pub fn knows_answer(&self, id: PlayerId) -> bool {
         self.turn().is_some_and(|turn| {
             turn.phase.is_secret() && (turn.drawer == id || turn.solvers.iter().any(|solver| solver.player == id))
         })
     }
 
-    /// Whether what that one says now is a guess.
+    /// Whether a chat line of this player is a guess now.
     pub fn is_guessing(&self, id: PlayerId) -> bool {
         let is_drawing = self.turn().is_some_and(|turn| matches!(turn.phase, Phase::Drawing { .. }));
         is_drawing && !self.knows_answer(id)
     }
 
-    /// Whether a stored line of the chat may be read by that one (`None`: somebody without a seat).
-    /// `turn` is the turn of a line that was for those in the know; a line without is for
+    /// Whether `reader` may read a stored chat line; `None` is a reader without a seat. `turn` is
+    /// set on a line for participants who knew the answer of that turn; a line without it is for
     /// everybody.
     pub fn may_read(&self, reader: Option<PlayerId>, turn: Option<TurnId>) -> bool {
         match (turn, self.turn()) {
@@ -294,8 +295,8 @@ impl Room {
         }
     }
 
-    /// Whether a batch of the drawing is taken from that one: the drawer, while the drawing's time
-    /// runs. The room may be an older one; the time decides.
+    /// Whether to relay a batch of the drawing from this player: only the drawer's, before the
+    /// deadline. The room may be an old version, so the time is checked as well.
     pub fn may_draw(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
         self.turn().is_some_and(|running| {
             running.id == turn
@@ -305,7 +306,8 @@ impl Room {
         })
     }
 
-    /// Whether a chunk of the drawing is stored for that one: the drawer, until the reveal is over.
+    /// Whether to store a chunk of the drawing for this player: only the drawer's, until the reveal
+    /// is over.
     pub fn may_save(&self, player: PlayerId, turn: TurnId, now_ms: u64) -> bool {
         self.turn().is_some_and(|running| {
             let until_ms = match running.phase {
@@ -317,8 +319,7 @@ impl Room {
         })
     }
 
-    /// Whether the drawing of that turn is there to be seen, by players and spectators alike: once
-    /// it has been begun.
+    /// Whether players and spectators may see the drawing of a turn: after its drawing has begun.
     pub fn may_see_drawing(&self, turn: TurnId) -> bool {
         match &self.stage {
             Stage::Waiting => false,
@@ -329,7 +330,7 @@ impl Room {
         }
     }
 
-    /// Whether the drawing of that turn may be replayed with its answer: from the reveal on.
+    /// Whether the drawing of a turn may be replayed with its answer: from the reveal on.
     pub fn may_replay(&self, turn: TurnId) -> bool {
         match &self.stage {
             Stage::Waiting => false,

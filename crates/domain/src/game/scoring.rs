@@ -3,25 +3,27 @@
 use super::room::{Award, AwardReason, Solver};
 use super::{PlayerId, PlayerName, Room};
 
-/// What guessing at once is worth, before the bonus for being among the first.
+/// The points for a guess at once, without the bonus for the first three.
 const POINTS_MAX: u64 = 100;
-/// What guessing at the last moment is worth.
+/// The points for a guess at the last moment.
 const POINTS_MIN: u64 = 20;
-/// On top, for the first, the second and the third.
+/// The bonus for the first, second and third correct guess.
 const RANK_BONUS: [u32; 3] = [20, 10, 5];
-/// What the drawer earns when everybody guesses.
+/// The drawer's points when all connected players guess.
 const DRAWER_POINTS: u32 = 100;
 
-/// The points of a correct guess, with `remaining_ms` of `limit_ms` left and this many faster
-/// players: 20 to 100 in proportion to the time left, and 20, 10 and 5 more for the first three.
+/// The points for a correct guess with `remaining_ms` of `limit_ms` left, after `faster` other
+/// correct guesses. They fall linearly from 100 to 20 with the time; the first three guesses get
+/// 20, 10 and 5 more.
 pub(super) fn solver_points(remaining_ms: u64, limit_ms: u64, faster: usize) -> u32 {
     let share = (POINTS_MAX - POINTS_MIN) * remaining_ms.min(limit_ms) / limit_ms.max(1);
     let by_time = u32::try_from(POINTS_MIN + share).unwrap_or(u32::MAX);
     by_time + RANK_BONUS.get(faster).copied().unwrap_or(0)
 }
 
-/// What a turn brings: each solver's points, and the drawer's if there is one to earn them.
-/// `missed` is how many are here and did not guess; each takes its share of the drawer's 100.
+/// The awards of a turn: each solver's points, and those of the drawer, if the drawer earns any.
+/// `missed` is the number of connected players who did not guess; it reduces the drawer's 100
+/// points in proportion.
 pub(super) fn awards(solvers: &[Solver], drawer: Option<PlayerId>, missed: usize) -> Vec<Award> {
     let solved = solvers.iter().map(|solver| Award {
         player: solver.player,
@@ -35,20 +37,20 @@ pub(super) fn awards(solvers: &[Solver], drawer: Option<PlayerId>, missed: usize
     solved.chain(drawn).collect()
 }
 
-/// Somebody's place in the end.
+/// A player's place in the final standings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Who.
+    /// The player's id.
     pub player: PlayerId,
-    /// Their name.
+    /// The player's name.
     pub name: PlayerName,
-    /// Their points.
+    /// The player's points.
     pub score: u32,
-    /// 1 for the best. Equal points share a rank, and the next rank counts all players before it.
+    /// 1 for the best. Players with equal points share a rank; the rank after them counts them all.
     pub rank: u8,
 }
 
-/// Everybody's place, best first, ties in the order of joining.
+/// The standings, best first; ties in the order of joining.
 pub fn standings(room: &Room) -> Vec<Standing> {
     let mut standings: Vec<_> = room
         .players

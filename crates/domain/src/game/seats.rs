@@ -1,4 +1,4 @@
-//! Seats: joining and leaving, and their effects on a running game.
+//! Seats: joining, connecting, leaving, kicking, and their effects on a running game.
 
 use super::command::{DisconnectReason, Effect, Refusal, SystemText};
 use super::play::Asked;
@@ -9,7 +9,7 @@ use super::time::is_guessing;
 use super::{PlayerId, PlayerName};
 
 impl Player {
-    /// A new seat. Its holder has no connection yet.
+    /// A new seat. The player has no connection yet.
     pub(super) fn new(id: PlayerId, name: PlayerName, now_ms: u64) -> Self {
         Self {
             id,
@@ -24,7 +24,7 @@ impl Player {
         }
     }
 
-    /// Whether they took the seat and have not been here since.
+    /// Whether the player took the seat and has never connected.
     pub(super) fn has_never_come(&self) -> bool {
         self.away_since_ms == Some(self.joined_at_ms)
     }
@@ -71,11 +71,12 @@ impl Asked {
 
     pub(super) fn disconnect(&mut self, me: PlayerId) -> Result<(), Refusal> {
         let now_ms = self.now_ms;
-        // A player who left or was kicked has no seat.
+        // A player who left or was kicked has no seat to mark.
         if let Ok(seat) = self.seat(me)
             && seat.is_connected()
         {
-            // The moment of joining is reserved for players who never connected.
+            // `away_since_ms` equal to `joined_at_ms` means "never connected", so it has to be
+            // later here.
             seat.away_since_ms = Some(now_ms.max(seat.joined_at_ms + 1));
             self.settle();
         }
@@ -85,7 +86,7 @@ impl Asked {
     pub(super) fn leave(&mut self, me: PlayerId) -> Result<(), Refusal> {
         self.seat(me)?;
         if matches!(self.game.room.stage, Stage::Finished { .. }) {
-            // The standings keep their seat.
+            // The standings still show the player.
             self.disconnect(me)?;
         } else {
             self.tell(SystemText::Left, me);
@@ -94,8 +95,8 @@ impl Asked {
         self.disconnect_player(me, DisconnectReason::Left)
     }
 
-    /// Removes a player when more than half of the other connected players voted for it, and at
-    /// least two of them.
+    /// Removes a player when more than half of the other connected players voted for it; at least
+    /// two votes are needed.
     pub(super) fn kick(&mut self, me: PlayerId, target: PlayerId) -> Result<(), Refusal> {
         let joined_at_ms = self.seat(me)?.joined_at_ms;
         let now_ms = self.now_ms;
@@ -115,7 +116,7 @@ impl Asked {
         let (votes, others) = room.votes_against(&target_seat);
         if votes >= VOTES_MIN && votes * 2 > others {
             push_bounded(&mut room.kicked, target);
-            // A host's own household or class stays welcome, though somebody of it was voted out.
+            // Does not bar the host's own address: the rest of a household or class may still join.
             let host = room.player(room.host).filter(|host| host.id != target).and_then(|host| host.client);
             if let Some(client) = target_seat.client.filter(|client| Some(*client) != host) {
                 push_bounded(&mut room.kicked_from, client);
@@ -141,7 +142,8 @@ impl Asked {
         self.settle();
     }
 
-    /// The steps that follow when a player joined, left, or guessed the answer.
+    /// Follow-up changes after a player came, left or guessed the answer: a new host, a pause, or
+    /// the end of the turn or game.
     pub(super) fn settle(&mut self) {
         let now_ms = self.now_ms;
         let game = &mut self.game;
@@ -174,7 +176,7 @@ impl Asked {
     }
 }
 
-/// The newest [`KICKED_MAX`] of them.
+/// Appends an item and drops the oldest one beyond [`KICKED_MAX`].
 fn push_bounded<T>(list: &mut Vec<T>, item: T) {
     if list.len() >= KICKED_MAX {
         list.remove(0);

@@ -1,5 +1,5 @@
-//! The part of a game that nobody may see whole: the words that a drawer chooses from, the answer,
-//! and the seed that all chance comes from.
+//! The part of a game that nobody may see whole: the word options, the answer, and the seed of all
+//! random choices.
 
 use std::collections::HashSet;
 
@@ -8,46 +8,48 @@ use fastrand::Rng;
 use super::settings::{OPTIONS, Settings, WordSource};
 use super::{TurnId, Word, words};
 
-/// What a game hides. One item of the table; it changes when a turn begins and when its word is
-/// chosen.
+/// The hidden part of a game, one item of the table. It changes when a turn begins and when its
+/// word is chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Where all chance of the game comes from, so that whoever decides comes to the same decision.
+    /// The seed of all random choices. It makes them repeatable: each function that advances the
+    /// game gets the same result.
     pub seed: u64,
-    /// How many turns have got their options; no word comes twice before the list is through.
+    /// The number of turns that got options. It is the position in the shuffled list, so no word
+    /// repeats before all were used.
     pub dealt: u16,
-    /// Of the last turn; `None` before the first.
+    /// The last turn; `None` before the first.
     pub turn: Option<TurnSecret>,
 }
 
-/// What a turn hides.
+/// The hidden part of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSecret {
-    /// Which turn.
+    /// The turn's id.
     pub id: TurnId,
-    /// The words to choose from. They are kept, because the built-in list may change between two
-    /// releases.
+    /// The words to choose from. They are stored because a new release may change the built-in
+    /// list.
     pub options: Vec<Word>,
-    /// The chosen word.
+    /// The chosen word, after the drawer chose one.
     pub answer: Option<Answer>,
 }
 
-/// The word that is drawn.
+/// The chosen word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The word.
     pub word: Word,
-    /// The places of the letters that hints open, in their order; at most half of them.
+    /// The positions of the letters that hints open, in order; at most half of the letters.
     pub hint_order: Vec<u8>,
 }
 
 impl Secret {
-    /// Of a game that nobody has drawn in.
+    /// The secret of a new game.
     pub fn new(seed: u64) -> Self {
         Self { seed, dealt: 0, turn: None }
     }
 
-    /// Deals the next turn's options.
+    /// Chooses the word options of the next turn.
     pub(super) fn deal(&mut self, id: TurnId, settings: &Settings, custom: &[Word]) {
         let share = match settings.words {
             WordSource::BuiltIn => 0,
@@ -67,21 +69,21 @@ impl Secret {
         self.turn = Some(TurnSecret { id, options, answer: None });
     }
 
-    /// The next `count` cards of a deck that is shuffled in the same way each time, round and
-    /// round.
+    /// The next `count` words of a list that is always shuffled in the same order; after its end it
+    /// starts again.
     fn take(&self, deck: &mut [&Word], count: usize) -> Vec<Word> {
         Rng::with_seed(self.seed).shuffle(deck);
         let from = usize::from(self.dealt) * count;
         deck.iter().cycle().skip(from % deck.len().max(1)).take(count).map(|word| (*word).clone()).collect()
     }
 
-    /// Chance for what happens in a turn; the same each time it is asked for.
+    /// The random generator of a turn; each call returns it in the same state.
     pub(super) fn chance(&self, turn: TurnId) -> Rng {
         let turn = u64::from(turn.round()) << 8 | u64::from(turn.number());
         Rng::with_seed(self.seed ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The answer of that turn, once there is one.
+    /// The answer of a turn, if its word is chosen.
     pub(super) fn answer(&self, turn: TurnId) -> Option<&Answer> {
         self.turn.as_ref().filter(|secret| secret.id == turn).and_then(|secret| secret.answer.as_ref())
     }

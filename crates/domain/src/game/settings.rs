@@ -1,4 +1,4 @@
-//! How a game is to be played.
+//! The settings of a game.
 
 use super::Language;
 
@@ -6,18 +6,18 @@ use super::Language;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within<const MIN: u16, const MAX: u16>(u16);
 
-/// A number that is not within its bounds.
+/// A number is out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a whole number from {min} to {max}")]
 pub struct OutOfBounds {
-    /// The smallest that is allowed.
+    /// The smallest allowed number.
     pub min: u16,
-    /// The largest that is allowed.
+    /// The largest allowed number.
     pub max: u16,
 }
 
 impl<const MIN: u16, const MAX: u16> Within<MIN, MAX> {
-    /// The largest that is allowed.
+    /// The largest allowed number.
     pub const MOST: u16 = MAX;
 
     /// Checks the bounds.
@@ -36,38 +36,38 @@ impl<const MIN: u16, const MAX: u16> Within<MIN, MAX> {
     }
 }
 
-/// How long a turn's drawing takes, in seconds.
+/// The time for one drawing, in seconds.
 pub type TimeLimit = Within<30, 300>;
-/// How many rounds a game has.
+/// The number of rounds of a game.
 pub type RoundCount = Within<1, 10>;
-/// How many players a game seats.
+/// The number of seats of a game.
 pub type PlayerCount = Within<2, 10>;
 
-/// Where a turn's words come from.
+/// The source of the word options of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordSource {
-    /// The list that comes with the game.
+    /// The built-in list.
     BuiltIn,
-    /// The words that the game was made with.
+    /// The game's own words.
     Custom,
-    /// One of those, two of these.
+    /// One of the game's own words and two of the built-in list.
     Both,
 }
 
-/// The settings of a game. Source: the original design, but for hints and words.
+/// The settings of a game. Source: the original design, except hints and words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Of each turn.
+    /// The time for each drawing.
     pub time_limit: TimeLimit,
-    /// Of the game.
+    /// The number of rounds.
     pub round_count: RoundCount,
-    /// The number of seats. Spectators need none; there are at most [`super::SPECTATORS_MAX`].
+    /// The number of seats; spectators need none, and there are at most [`super::SPECTATORS_MAX`].
     pub player_count: PlayerCount,
-    /// Whether letters open as time passes.
+    /// Whether letters of the answer open as time passes.
     pub hints: bool,
-    /// The source of the words.
+    /// The source of the words to draw.
     pub words: WordSource,
-    /// What the words are written in.
+    /// The language of the words.
     pub language: Language,
 }
 
@@ -84,11 +84,11 @@ impl Default for Settings {
     }
 }
 
-/// The most words of its own that a game has.
+/// The maximum number of own words of a game.
 pub const CUSTOM_WORDS_MAX: usize = 100;
 
-/// How many words a drawer chooses from; with [`WordSource::Custom`], a game needs as many of its
-/// own.
+/// The number of words that a drawer chooses from. With [`WordSource::Custom`], a game needs at
+/// least as many of its own.
 pub const OPTIONS: usize = 3;
 
 #[cfg(test)]

@@ -1,46 +1,46 @@
-//! What people type: names, talk, words. Each is checked once, when it comes in.
+//! Texts that people type: names, chat lines, words. Each is checked once, when it arrives.
 
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The error of a text.
+/// Why a text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing to see.
+    /// No visible character.
     #[error("must not be empty")]
     Empty,
     /// More characters than allowed.
     #[error("must have at most {max} characters")]
     TooLong {
-        /// How many are allowed.
+        /// The maximum number.
         max: usize,
     },
-    /// A character that the kind of text does not have.
+    /// A character that is not allowed in this kind of text.
     #[error("must not contain {character:?}: {allowed}")]
     Character {
         /// The first such character.
         character: char,
-        /// The allowed length.
+        /// A description of the allowed characters.
         allowed: &'static str,
     },
-    /// A name that begins with a mark, or has a space at an end or two in a row.
+    /// A name that begins with a mark, or has a space at an end or two spaces in a row.
     #[error("must begin with a letter or a digit, and have single spaces inside only")]
     Shape,
 }
 
 /// The name of a player: 1 to 10 characters (Unicode scalar values after composition): letters,
-/// marks, digits, single spaces inside. Source: the game's seed. The wide space of Japanese
-/// keyboards becomes a plain one; what cannot be seen is refused.
+/// marks, digits, and single spaces inside. Source: the original design. The wide space of Japanese
+/// keyboards becomes a plain space. Invisible characters are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlayerName(String);
 
 impl PlayerName {
-    /// The most characters of a name.
+    /// The maximum number of characters of a name.
     pub const CHARS_MAX: usize = 10;
 
-    /// Composes, checks.
+    /// Composes and checks a name.
     pub fn new(text: &str) -> Result<Self, TextError> {
         let name = compose(text, Self::CHARS_MAX)?.replace('\u{3000}', " ");
         let is_allowed = |c: char| (c == ' ' || c.is_alphanumeric() || is_combining_mark(c)) && !is_invisible(c);
@@ -60,21 +60,19 @@ impl PlayerName {
     }
 }
 
-/// A chat text: 1 to 100 characters as displayed, without control characters, and with at least one
-/// visible character.
+/// A chat line: 1 to 100 visible characters, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Talk(String);
 
-/// How many marks and joined parts a character of a line may have, on average. More would be a
-/// tower over other lines.
+/// The average number of code points per visible character. Stops stacked marks that would cover
+/// other lines.
 const PARTS_PER_CHARACTER: usize = 4;
 
 impl Talk {
-    /// The most characters of a line. A longer one would take a phone's whole screen from
-    /// everybody.
+    /// The maximum number of characters of a line. A longer line would fill the screen of a phone.
     pub const CHARS_MAX: usize = 100;
 
-    /// Trims and checks.
+    /// Trims and checks a line.
     pub fn new(text: &str) -> Result<Self, TextError> {
         let text = text.trim();
         if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
@@ -101,10 +99,10 @@ impl Talk {
 pub struct Hiragana(String);
 
 impl Hiragana {
-    /// The most characters of a word.
+    /// The maximum number of characters of a word.
     pub const CHARS_MAX: usize = 50;
 
-    /// Composes, checks.
+    /// Composes and checks a word.
     pub fn new(text: &str) -> Result<Self, TextError> {
         let word = compose(text, Self::CHARS_MAX)?;
         if let Some(character) = word.chars().find(|c| !matches!(c, 'ぁ'..='ゖ' | 'ー')) {
@@ -121,7 +119,7 @@ impl Hiragana {
         &self.0
     }
 
-    /// Its characters, one for each place of a mask.
+    /// The characters, one for each position of a mask.
     pub fn chars(&self) -> impl Iterator<Item = char> + '_ {
         self.0.chars()
     }
@@ -145,10 +143,9 @@ impl fmt::Display for Hiragana {
     }
 }
 
-/// The text composed (NFC), which has from 1 to `max` characters then.
+/// Composes a text (NFC) and checks that it has 1 to `max` characters.
 pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
-    // One character more than allowed is enough to know; the rest of a huge text is never looked
-    // at.
+    // Stops after one character more than allowed, so a huge text costs little.
     let composed: String = text.nfc().take(max + 1).collect();
     match composed.chars().count() {
         0 => Err(TextError::Empty),
@@ -157,8 +154,8 @@ pub(super) fn compose(text: &str, max: usize) -> Result<String, TextError> {
     }
 }
 
-/// How many characters people see: marks belong to their letter, a joined or coloured emoji is one,
-/// and so is a flag.
+/// The number of characters that people see: a letter with its marks, a joined or coloured emoji,
+/// and a flag count as one each.
 fn seen_characters(text: &str) -> usize {
     let (mut count, mut is_joined, mut is_half_flag) = (0, false, false);
     for c in text.nfc() {
@@ -173,8 +170,8 @@ fn seen_characters(text: &str) -> usize {
     count
 }
 
-/// Letters and marks that leave no ink, so that two names could look the same: fillers, joiners,
-/// variation selectors.
+/// Letters and marks without a visible shape: fillers, joiners, variation selectors. They would
+/// make two names look the same.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
@@ -182,7 +179,7 @@ pub(super) fn is_invisible(c: char) -> bool {
         | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Marks that turn the direction of what follows, beyond the line itself.
+/// Control characters that change the text direction beyond the line itself.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -196,7 +193,7 @@ mod tests {
         assert!(PlayerName::new("あんずのきのしたのこ").is_ok());
         assert_eq!(PlayerName::new("あんずのきのしたのこだ"), Err(TextError::TooLong { max: 10 }));
         assert_eq!(PlayerName::new(""), Err(TextError::Empty));
-        // か and a voicing mark apart are one character.
+        // か and a separate voicing mark are one character.
         assert_eq!(
             PlayerName::new(&"か\u{3099}".repeat(10)).map(|name| name.to_string()).as_deref(),
             Ok("がががががががががが")

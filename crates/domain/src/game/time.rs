@@ -1,6 +1,6 @@
-//! The steps that time causes. A room holds the deadline of its phase. A refresh applies the
-//! overdue steps one after the other, each with its own time. So the result does not depend on
-//! which request refreshes, when, or how often.
+//! Changes by the passing of time. A room holds the deadline of its phase. A function that works on
+//! a room applies the overdue changes in order, each at its own time. So the result does not depend
+//! on which function does it, how late, or how often.
 
 use super::command::{Audience, Effect, Line, SystemText};
 use super::room::{
@@ -9,14 +9,15 @@ use super::room::{
 use super::{Answer, Game, PlayerId, Room, TurnId, Word, hints, scoring};
 
 impl Room {
-    /// When time changes the room next; `None`: not by itself.
+    /// When time alone changes the room next; `None` if it does not.
     pub fn next_at_ms(&self) -> Option<u64> {
         match &self.stage {
             Stage::Finished { .. } => None,
             Stage::Waiting => {
                 let host = self.player(self.host)?;
                 let others = self.players.iter().any(|player| player.is_connected());
-                // The host may have left long before somebody else came.
+                // The host may have left long before the other player connected; the result must
+                // not be before the room's last change.
                 host.away_since_ms.filter(|_| others).map(|since| (since + HOST_AWAY_MS).max(self.updated_at_ms))
             }
             Stage::Playing(Playing { paused_at_ms: Some(since), turn, .. }) => {
@@ -27,7 +28,7 @@ impl Room {
         }
     }
 
-    /// When letters open next.
+    /// When the next hint opens letters.
     fn hint_at_ms(&self, turn: &Turn) -> Option<u64> {
         let Phase::Drawing { mask, hints } = &turn.phase else { return None };
         let letters = if self.settings.hints { hints::open_max(mask) } else { 0 };
@@ -36,19 +37,19 @@ impl Room {
         hints::next_ms(letters, *hints, limit_ms).map(|after_ms| started_at_ms + after_ms)
     }
 
-    /// How long a drawing takes.
+    /// The time for one drawing.
     pub(super) fn limit_ms(&self) -> u64 {
         u64::from(self.settings.time_limit.get()) * 1000
     }
 
-    /// The time on the game's clock, which stands while everybody is away.
+    /// The time on the game's clock; it stands still during a pause.
     pub(super) fn clock_ms(&self, now_ms: u64) -> u64 {
         self.playing().and_then(|playing| playing.paused_at_ms).unwrap_or(now_ms)
     }
 }
 
 impl Game {
-    /// Does whatever time has brought until `now_ms`.
+    /// Applies all changes that are due until `now_ms`.
     pub(super) fn pass_time(&mut self, now_ms: u64, effects: &mut Vec<Effect>) {
         while let Some(at_ms) = self.room.next_at_ms().filter(|at_ms| *at_ms <= now_ms) {
             self.step(at_ms, effects);
@@ -56,15 +57,15 @@ impl Game {
         }
     }
 
-    /// The one thing that time brings at this moment.
+    /// Applies the one change that is due at this time.
     fn step(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
         let Stage::Playing(playing) = &self.room.stage else {
             return self.pass_host_on(at_ms, effects);
         };
         let Playing { turn, paused_at_ms, .. } = playing;
         match (&turn.phase, *paused_at_ms) {
-            // The reveal includes the points, even if nobody is connected. It uses the game's
-            // clock, which is paused.
+            // Even with all players away, the turn's awards have to be in its reveal. Its time is
+            // that of the stopped clock.
             (Phase::Drawing { .. }, Some(since)) => self.reveal(since, false),
             (_, Some(_)) => self.finish(at_ms),
             (Phase::Choosing, None) => self.choose_for_drawer(at_ms, effects),
@@ -87,7 +88,7 @@ impl Game {
         }
     }
 
-    /// From choosing to drawing.
+    /// Starts the drawing phase.
     pub(super) fn begin_drawing(&mut self, word: Word, at_ms: u64) {
         let limit_ms = self.room.limit_ms();
         let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
@@ -106,8 +107,8 @@ impl Game {
         *mask = hints::mask(&answer.word, &answer.hint_order, hints::open_letters(answer.hint_order.len(), *hints));
     }
 
-    /// From drawing to reveal. The drawer's part is left out when the turn was cut short for want
-    /// of a drawer.
+    /// Starts the reveal phase. The drawer earns nothing if the turn was skipped or ended without a
+    /// drawer.
     pub(super) fn reveal(&mut self, at_ms: u64, drawer_earns: bool) {
         let Stage::Playing(Playing { turn, .. }) = &mut self.room.stage else { return };
         let Some(answer) = self.secret.answer(turn.id) else { return };
@@ -123,8 +124,8 @@ impl Game {
         turn.deadline_ms = at_ms + REVEAL_MS;
     }
 
-    /// Passes the turn to the next connected player who has not drawn in this round, or starts the
-    /// next round, or ends the game.
+    /// Starts the turn of the next connected player who has not drawn in this round, or the next
+    /// round, or finishes the game.
     pub(super) fn next_turn(&mut self, at_ms: u64) {
         let Stage::Playing(playing) = &self.room.stage else { return };
         let (id, round_started_at_ms) = (playing.turn.id, playing.round_started_at_ms);
@@ -140,7 +141,7 @@ impl Game {
         }
     }
 
-    /// Begins a turn, if there is somebody to draw in it.
+    /// Starts a turn if a connected player has not drawn in this round.
     pub(super) fn begin_turn(&mut self, id: TurnId, round_started_at_ms: u64, at_ms: u64) -> bool {
         let mut players = self.room.players.iter_mut();
         let Some(drawer) = players.find(|player| player.is_connected() && player.drew_in_round < id.round()) else {
@@ -160,13 +161,13 @@ impl Game {
         true
     }
 
-    /// Ends the game as it stands. Never from a drawing: what a turn has brought is in its reveal,
-    /// and whoever keeps a game's history looks there.
+    /// Finishes the game. Never from the drawing phase: the awards of a turn are in its reveal, and
+    /// the archive reads them there.
     pub(super) fn finish(&mut self, at_ms: u64) {
         self.room.stage = Stage::Finished { at_ms, rematch: None };
     }
 
-    /// Makes the first connected player the host, or else the first player.
+    /// Makes the first connected player the host, or the first player if none is connected.
     pub(super) fn pass_host_on(&mut self, at_ms: u64, effects: &mut Vec<Effect>) {
         let players = &self.room.players;
         if let Some(player) = players.iter().find(|player| player.is_connected()).or(players.first()) {
@@ -175,7 +176,7 @@ impl Game {
         }
     }
 
-    /// A line of the system about somebody with a seat.
+    /// Adds a line of the system about a seated player.
     pub(super) fn tell(&self, text: SystemText, about: PlayerId, at_ms: u64, effects: &mut Vec<Effect>) {
         if let Some(player) = self.room.player(about) {
             let turn = self.room.turn().map(|turn| turn.id);
@@ -191,7 +192,7 @@ impl Game {
     }
 }
 
-/// Whether that one neither draws nor has guessed.
+/// Whether a player neither draws nor has guessed.
 pub(super) fn is_guessing(turn: &Turn, player: PlayerId) -> bool {
     turn.drawer != player && turn.solvers.iter().all(|solver| solver.player != player)
 }

@@ -1,81 +1,81 @@
-//! The view of a game for one participant.
+//! The view of a game that a participant may see.
 //!
-//! [`Room::view`] has no access to the secret, so it cannot reveal it. [`Game::view`] adds the
-//! answer for the drawer and the solvers.
+//! [`Room::view`] has no access to the secret, so it cannot leak it. [`Game::view`] adds the
+//! options for the drawer, and the answer for participants who know it.
 
 use super::room::{Award, Phase, Playing, Room, Solver, Stage, Turn};
 use super::scoring::{Standing, standings};
 use super::{CLOSED_LETTER, Game, GameId, PlayerId, PlayerName, Settings, TurnId, Word, words};
 
-/// A room as one participant sees it. `docs/protocol.md` has what a browser makes of it.
+/// A room as one participant sees it. `docs/protocol.md` describes its JSON form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// Which game.
+    /// The game's id.
     pub id: GameId,
-    /// Of the room.
+    /// The version of the room.
     pub version: u64,
     /// `waiting`, `playing` or `finished`.
     pub status: &'static str,
-    /// Whether strangers find it.
+    /// Whether the lobby may list it.
     pub public: bool,
-    /// How it is played.
+    /// The rules chosen for the game.
     pub settings: Settings,
-    /// How many words of its own it has.
+    /// The number of the game's own words.
     pub custom_words: u8,
     /// The player who may configure and start the game.
     pub host: PlayerId,
-    /// In the order of joining.
+    /// The players in the order of joining.
     pub players: Vec<PlayerView>,
-    /// While playing.
+    /// The running turn; `None` before and after.
     pub turn: Option<TurnView>,
-    /// Whether everybody is away and the clock stands.
+    /// Whether the game is paused because all players are away.
     pub paused: bool,
-    /// Best first, when finished; empty before.
+    /// The standings, best first; empty before the game is finished.
     pub standings: Vec<Standing>,
-    /// The game that goes on from here, once there is one.
+    /// The next game, if there is a rematch.
     pub rematch: Option<GameId>,
 }
 
 /// A player as others see them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayerView {
-    /// Who.
+    /// The player's id.
     pub id: PlayerId,
-    /// Their name.
+    /// The player's name.
     pub name: PlayerName,
-    /// Their points.
+    /// The player's points.
     pub score: u32,
-    /// For the waiting room.
+    /// Whether the player is ready; used in the waiting room.
     pub ready: bool,
-    /// Whether they are here.
+    /// Whether the player is connected.
     pub connected: bool,
-    /// How many connected players voted against them.
+    /// The number of votes against the player; several voters at one address may count as one.
     pub kick_votes: u8,
 }
 
 /// The running turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnView {
-    /// Which; it says the round too.
+    /// The turn's id, with its round.
     pub id: TurnId,
-    /// Who draws.
+    /// The player who draws.
     pub drawer: PlayerId,
     /// `choosing`, `drawing` or `reveal`.
     pub phase: &'static str,
-    /// How long until the phase is over; 0 when it is overdue.
+    /// The time until the phase is over; 0 when it is overdue.
     pub remaining_ms: u64,
-    /// How long until time changes the room next; 0 when it is overdue.
+    /// The time until the room changes next by itself; 0 when it is overdue.
     pub next_ms: u64,
-    /// From drawing on: the answer's letters, [`CLOSED_LETTER`] for those that are not opened. All
-    /// of them in reveal.
+    /// The answer's letters, with [`CLOSED_LETTER`] for each letter that is not open; all letters
+    /// in the reveal. `None` while the drawer chooses.
     pub mask: Option<String>,
-    /// The solvers, in order.
+    /// The players who guessed the answer, in order.
     pub solvers: Vec<Solver>,
-    /// For who knows it; in reveal for all.
+    /// The answer: for participants who know it, and for everybody in the reveal.
     pub answer: Option<OptionView>,
-    /// What the drawer may choose from; empty for others, and later.
+    /// The words that the drawer may choose from; empty for others and in later phases.
     pub options: Vec<OptionView>,
-    /// What the turn brought, in reveal; empty before.
+    /// The awards of the turn in the reveal; empty before.
     pub awards: Vec<Award>,
 }
 
@@ -84,7 +84,7 @@ pub struct TurnView {
 pub struct OptionView {
     /// The word.
     pub word: Word,
-    /// In English, for Japanese words of the built-in list.
+    /// The meaning in English, for Japanese words of the built-in list.
     pub gloss: Option<&'static str>,
 }
 
@@ -95,7 +95,7 @@ impl OptionView {
 }
 
 impl Game {
-    /// The room as that one may see it; `None` is somebody without a seat.
+    /// The room as one participant may see it; `None` is a viewer without a seat.
     pub fn view(&self, viewer: Option<PlayerId>, now_ms: u64) -> View {
         let mut view = self.room.view(now_ms);
         let secret = self.secret.turn.as_ref();
@@ -113,7 +113,7 @@ impl Game {
 }
 
 impl Room {
-    /// The room as anybody may see it.
+    /// The room as everybody may see it.
     pub fn view(&self, now_ms: u64) -> View {
         let (status, rematch) = match self.stage {
             Stage::Waiting => ("waiting", None),

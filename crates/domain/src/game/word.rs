@@ -1,14 +1,14 @@
-//! A word to draw. It belongs to a language, and all words of a game belong to the game's.
+//! A word to draw. All words of a game are in the game's language.
 
 use std::fmt;
 
 use super::text::{Hiragana, TextError, compose};
 use super::{english, guess};
 
-/// What a game's words are written in.
+/// The language of a game's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Language {
-    /// In hiragana: the original design's, and that of a game that says nothing else.
+    /// In hiragana: the language of the original design, and the default.
     #[default]
     Japanese,
     /// In Latin letters.
@@ -16,10 +16,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::Japanese, Self::English];
 
-    /// Its code in BCP 47, for the table and the protocol.
+    /// The BCP 47 code, used in the table and the protocol.
     pub fn code(self) -> &'static str {
         match self {
             Self::Japanese => "ja",
@@ -27,7 +27,7 @@ impl Language {
         }
     }
 
-    /// The language with that code.
+    /// The language with this code.
     pub fn with_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.code() == code)
     }
@@ -42,16 +42,16 @@ impl fmt::Display for Language {
     }
 }
 
-/// An English word or phrase to draw: 1 to 50 characters after composition. Words of Latin letters,
-/// digits and apostrophes, with one space or hyphen between two of them.
+/// An English word or phrase to draw: 1 to 50 characters after composition. Its parts consist of
+/// Latin letters, digits and apostrophes, with one space or hyphen between two parts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct English(String);
 
 impl English {
-    /// The most characters of a word.
+    /// The maximum number of characters of a word.
     pub const CHARS_MAX: usize = 50;
 
-    /// Composes, checks. A typographic apostrophe becomes a plain one.
+    /// Composes and checks a word. A typographic apostrophe becomes a plain one.
     pub fn new(text: &str) -> Result<Self, TextError> {
         let word = compose(text, Self::CHARS_MAX)?.replace('’', "'");
         if let Some(character) = word.chars().find(|c| !is_letter_or_digit(*c) && !matches!(c, ' ' | '-' | '\'')) {
@@ -68,23 +68,23 @@ impl English {
     }
 }
 
-/// Whether an English word may have it as a letter or a digit.
+/// Whether a character is a letter or digit of an English word.
 pub(super) fn is_letter_or_digit(c: char) -> bool {
     let is_latin = matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic();
     c.is_ascii_alphanumeric() || is_latin
 }
 
-/// What a drawer draws.
+/// A word of either language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Word {
-    /// In a Japanese game.
+    /// A word of a Japanese game.
     Japanese(Hiragana),
-    /// In an English game.
+    /// A word of an English game.
     English(English),
 }
 
 impl Word {
-    /// A word of that language.
+    /// A word of this language.
     pub fn new(language: Language, text: &str) -> Result<Self, TextError> {
         match language {
             Language::Japanese => Hiragana::new(text).map(Self::Japanese),
@@ -92,13 +92,13 @@ impl Word {
         }
     }
 
-    /// A word whose language its letters tell: no letter is in both.
+    /// A word in the language of its letters: no letter belongs to both languages.
     pub fn read(text: &str) -> Result<Self, TextError> {
         let is_english = text.chars().any(is_letter_or_digit);
         Self::new(if is_english { Language::English } else { Language::Japanese }, text)
     }
 
-    /// Which language it belongs to.
+    /// The word's language.
     pub fn language(&self) -> Language {
         match self {
             Self::Japanese(_) => Language::Japanese,
@@ -114,13 +114,12 @@ impl Word {
         }
     }
 
-    /// Its characters, one for each place of a mask.
+    /// The characters, one for each position of a mask.
     pub fn chars(&self) -> impl Iterator<Item = char> + '_ {
         self.as_str().chars()
     }
 
-    /// The one spelling of all ways to write it: two words with the same one are the same to a
-    /// guesser.
+    /// The normalised spelling. Two words with the same spelling are equal for guesses.
     pub fn spelling(&self) -> String {
         match self {
             Self::Japanese(word) => guess::normalised(word.as_str(), guess::Dash::IsLongVowel),

@@ -1,29 +1,28 @@
-//! The words that come with the game: things that one can draw, with the other names that people
-//! have for them.
+//! The built-in words: things that people can draw, with their other names.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Language, Word};
 
-/// A word of a list.
+/// A word of a built-in list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltInWord {
-    /// The word.
+    /// The word to draw.
     pub text: Word,
-    /// What a Japanese word is in English.
+    /// The English meaning of a Japanese word.
     pub gloss: Option<&'static str>,
-    /// English names that are also right guesses: the parts of the gloss, or the synonyms of an
+    /// English names that are correct guesses as well: the parts of the gloss, or synonyms of an
     /// English word.
     other_names: Vec<&'static str>,
 }
 
-/// Empty lines and lines that begin with `#` part a list for those who edit it.
+/// The lines with a word. Empty lines and lines that begin with `#` only structure the list.
 fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A line is a word, a space and its gloss.
+/// Each line is a word, a space and its gloss.
 static JAPANESE: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     let words = lines(include_str!("words_ja.txt")).filter_map(|line| {
         let (text, gloss) = line.split_once(' ')?;
@@ -33,7 +32,7 @@ static JAPANESE: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     words.collect()
 });
 
-/// A line is a word and, each after a `=`, its other names.
+/// Each line is a word and its other names, separated by ` = `.
 static ENGLISH: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     let words = lines(include_str!("words_en.txt")).filter_map(|line| {
         let mut names = line.split(" = ");
@@ -43,13 +42,13 @@ static ENGLISH: LazyLock<Vec<BuiltInWord>> = LazyLock::new(|| {
     words.collect()
 });
 
-/// By spelling. No English spelling is a Japanese one.
+/// All words by spelling. No English spelling equals a Japanese one.
 static BY_SPELLING: LazyLock<HashMap<String, &'static BuiltInWord>> = LazyLock::new(|| {
     let words = Language::ALL.into_iter().flat_map(built_in);
     words.map(|word| (word.text.spelling(), word)).collect()
 });
 
-/// The list of that language.
+/// The list of this language.
 pub fn built_in(language: Language) -> &'static [BuiltInWord] {
     match language {
         Language::Japanese => &JAPANESE,
@@ -57,12 +56,12 @@ pub fn built_in(language: Language) -> &'static [BuiltInWord] {
     }
 }
 
-/// What that Japanese word is in English, if it is in the list.
+/// The English meaning of a Japanese word of the list.
 pub fn gloss(word: &Word) -> Option<&'static str> {
     BY_SPELLING.get(&word.spelling())?.gloss
 }
 
-/// English names that are right as a guess for that word, too.
+/// English names that are correct guesses for this word as well.
 pub(super) fn other_names(word: &Word) -> &'static [&'static str] {
     BY_SPELLING.get(&word.spelling()).map_or(&[], |word| &word.other_names)
 }
@@ -108,8 +107,8 @@ mod tests {
         }
     }
 
-    /// Who guesses the one has not guessed the other: no word, and no other name of one, is
-    /// another's plural, spelling or doing.
+    /// A guess is correct for one word only: no word or other name is the plural, spelling or
+    /// activity of another.
     #[test]
     fn no_two_english_words_are_nearly_the_same() {
         let names: Vec<(&str, &Word)> = built_in(Language::English)
@@ -119,7 +118,7 @@ mod tests {
             })
             .collect();
         for word in built_in(Language::English) {
-            // What begins otherwise is another word; to compare all pairs takes long.
+            // Skips words with another first letter: comparing all pairs takes too long.
             let first = |text: &str| text.chars().take(2).collect::<String>().to_lowercase();
             let others =
                 names.iter().filter(|(name, of)| **of != word.text && first(name) == first(word.text.as_str()));

@@ -3,8 +3,8 @@
 //! article then scans, and expects days and ids in descending order.
 //!
 //! Only a test uses these functions. A Scan reads partitions in the order of the hashes of their
-//! keys, so the days come in no order (`tests/tests/journal_order.rs` shows it). An inverted UUID
-//! has lost its version and variant, and a Query can read backwards without it. See
+//! keys, so the days come in no order (`tests/tests/journal/descending_keys.rs` shows it). An
+//! inverted UUID has lost its version and variant, and a Query can read backwards without it. See
 //! `docs/decisions/0014-newest-first-across-days.md`.
 
 use jiff::Timestamp;

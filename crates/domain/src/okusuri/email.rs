@@ -1,34 +1,33 @@
-//! E-mail addresses, as people write them and as one is told from another.
+//! E-mail addresses: their normalised spelling and their mailbox.
 
 use std::fmt;
 
 use email_address::{EmailAddress, Options};
 use unicode_normalization::UnicodeNormalization;
 
-/// An e-mail address in the one spelling under which it is unique.
+/// A normalised e-mail address; each address has one spelling.
 ///
-/// Lower case, NFC, its domain in the ASCII of IDNA. The part before the `@` is taken in lower case
-/// too: by the letter of RFC 5321 a host may tell `Ann@` from `ann@`, but people do not, and two
-/// users of one mailbox would each read the other's codes. Nothing else is folded: dots and what
-/// follows a `+` count, since only the host knows whether they do.
+/// It is in lower case and NFC, with its domain in the ASCII form of IDNA. The part before the `@`
+/// is in lower case too. RFC 5321 lets a host distinguish `Ann@` from `ann@`, but people do not,
+/// and two users of one mailbox would each read the other's codes. Dots and the part after a `+`
+/// are kept, because only the host knows whether they matter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Email(String);
 
-/// A text that is no e-mail address of the form `name@example.com` with at most
-/// [`Email::BYTES_MAX`] bytes.
+/// The text is no e-mail address of the form `name@example.com` with at most [`Email::BYTES_MAX`]
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address like name@example.com, of at most {max} bytes", max = Email::BYTES_MAX)]
 pub struct EmailError;
 
 impl Email {
-    /// The longest address that a mail's envelope has room for (RFC 5321, 4.5.3.1.3, without its
-    /// brackets).
+    /// The longest address that fits a mail's envelope (RFC 5321, 4.5.3.1.3, without its brackets).
     pub const BYTES_MAX: usize = 254;
 
-    /// Normalises and checks.
+    /// Normalises and checks an address.
     pub fn new(text: &str) -> Result<Self, EmailError> {
-        // A far too long text is refused without a closer look. Ten times the limit leaves room for
-        // any spelling of a valid address.
+        // Rejects a huge text before it is normalised. The factor of ten leaves room for every
+        // spelling of a valid address.
         if text.len() > Self::BYTES_MAX * 10 {
             return Err(EmailError);
         }
@@ -44,9 +43,9 @@ impl Email {
         }
     }
 
-    /// The mailbox that mails to this address end in, as far as limits are concerned: without what
-    /// follows a `+`. Dots count. Gmail ignores them, but other hosts do not, and there somebody
-    /// would use up a stranger's limits.
+    /// The mailbox of the address, for limits: without the part after a `+`. Dots are kept. Gmail
+    /// ignores them, but other hosts do not; without them, an attacker there could use up the
+    /// limits of another person.
     pub fn mailbox(&self) -> String {
         match self.0.rsplit_once('@') {
             Some((local, domain)) => {
@@ -84,7 +83,7 @@ mod tests {
         for text in ["ann@example.com", " Ann@Example.COM\n", "ANN@EXAMPLE.COM", "\u{3000}ann@ｅxample.com"] {
             assert_eq!(normalised(text).as_deref(), Some("ann@example.com"), "{text:?}");
         }
-        // The composed and the decomposed letter, and the domain's two spellings.
+        // The composed and the decomposed letter, and both spellings of the domain.
         let written =
             ["j\u{f6}rg@b\u{fc}cher.example", "JO\u{308}RG@BU\u{308}CHER.example", "j\u{f6}rg@xn--bcher-kva.example"];
         for text in written {

@@ -7,27 +7,27 @@ use jiff::civil::{Date, date};
 /// The first day that can be logged.
 pub const FIRST_DATE: Date = date(1900, 1, 1);
 
-/// That the medication was taken on a day, of which there is one log at most.
+/// The record that the medication was taken on a day; at most one for each day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Log {
-    /// The day, by the calendar on the wall of whoever logs.
+    /// The day in the user's local calendar.
     pub date: Date,
     /// Whether there was bleeding.
     pub has_bleeding: bool,
 }
 
 impl Log {
-    /// What streak, rest and adherence see of a day that somebody wrote something about. Without
-    /// the medication it is a day without a log: bleeding on it is shown, and begins no rest.
+    /// The log as streak, rest and adherence count it. A day without the medication counts as a day
+    /// without a log: its bleeding is shown, and does not start a rest.
     pub fn counted(self, is_taken: bool) -> Option<Self> {
         is_taken.then_some(self)
     }
 }
 
-/// Why a day is not logged.
+/// Why a day cannot be logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateRefusal {
-    /// It has not begun where its user is.
+    /// The day has not begun in the user's time zone.
     #[error("{date} is still to come")]
     Future {
         /// The day.
@@ -40,7 +40,7 @@ pub enum DateRefusal {
     TooEarly(Date),
 }
 
-/// Whether a day can be logged on `today`, which is the user's own.
+/// Checks that a day can be logged; `today` is the date in the user's time zone.
 pub fn check_loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
     match date {
         _ if date > today => Err(DateRefusal::Future { date, today }),
@@ -49,7 +49,7 @@ pub fn check_loggable(date: Date, today: Date) -> Result<(), DateRefusal> {
     }
 }
 
-/// A note: 1 to 500 characters, without control characters except line breaks.
+/// A note of a user: 1 to 500 characters. Line breaks and tabs are the only control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Note(String);
 
@@ -59,17 +59,16 @@ pub enum NoteError {
     /// More than [`Note::CHARS_MAX`] characters.
     #[error("must have at most {max} characters", max = Note::CHARS_MAX)]
     TooLong,
-    /// A NUL, an escape and their like.
+    /// A control character such as NUL or escape.
     #[error("must not contain control characters")]
     ControlCharacter,
 }
 
 impl Note {
-    /// The most characters, not bytes.
+    /// The maximum number of characters, not bytes.
     pub const CHARS_MAX: usize = 500;
 
-    /// Checks the rules of the type; space around the text is dropped, and nothing but space is no
-    /// note.
+    /// Trims and checks a text; an empty text is no note.
     pub fn new(text: &str) -> Result<Option<Self>, NoteError> {
         let text = text.trim();
         if text.chars().nth(Self::CHARS_MAX).is_some() {

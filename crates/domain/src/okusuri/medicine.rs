@@ -1,4 +1,4 @@
-//! Medicines with their times, and what becomes of each dose.
+//! Medicines with their times, and the state of each dose.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -6,19 +6,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Adherence, FIRST_DATE, due_on};
 
-/// The most medicines of one user.
+/// The maximum number of medicines of a user.
 pub const MEDICINES_MAX: usize = 50;
 
-/// The most times of a medicine on a day.
+/// The maximum number of times of a medicine on a day.
 pub const TIMES_MAX: usize = 8;
 
-/// A dose that is so late counts as missed, until somebody says otherwise.
+/// A dose without a record counts as missed after this time.
 pub const MISSED_AFTER: SignedDuration = SignedDuration::from_hours(3);
 
-/// The longest snooze, minutes.
+/// The longest snooze, in minutes.
 pub const SNOOZE_MINUTES_MAX: u16 = 12 * 60;
 
-/// A text that is no time of day.
+/// The text is no time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a time of day as HH:MM")]
 pub struct ClockTimeError;
@@ -34,12 +34,12 @@ pub fn parse_clock_time(text: &str) -> Result<Time, ClockTimeError> {
     Time::new(hour, minute, 0, 0).map_err(|_| ClockTimeError)
 }
 
-/// Spells a time of day as `HH:MM`.
+/// Formats a time of day as `HH:MM`.
 pub fn clock_time(time: Time) -> String {
     format!("{:02}:{:02}", time.hour(), time.minute())
 }
 
-/// When a medicine is to be taken: at some times of each day from the first to the last.
+/// The schedule of a medicine: some times of each day from the first day to the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     times: Vec<Time>,
@@ -49,35 +49,35 @@ pub struct Plan {
     former: Vec<FormerTimes>,
 }
 
-/// Times that a medicine had until they were changed.
+/// The times of a medicine before a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormerTimes {
-    /// Of each day.
+    /// The times of each day.
     pub times: Vec<Time>,
-    /// When they were changed.
+    /// When they were replaced.
     pub until: Timestamp,
 }
 
-/// The changes of times that are kept for a medicine. Days before them show their records, and no
-/// dose is missed there.
+/// The number of changes that a medicine keeps. A day before the oldest one shows only its recorded
+/// doses, and misses none.
 pub const FORMER_TIMES_MAX: usize = 20;
 
-/// Why a plan is none.
+/// Why a plan is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// None, or more than [`TIMES_MAX`].
+    /// No time, or more than [`TIMES_MAX`].
     #[error("`times` must be 1 to {TIMES_MAX} different times")]
     Times,
-    /// It begins before [`FIRST_DATE`].
+    /// The plan begins before [`FIRST_DATE`].
     #[error("`from` is before {FIRST_DATE}")]
     TooEarly,
-    /// It ends before it begins.
+    /// The plan ends before it begins.
     #[error("`until` is before `from`")]
     Reversed,
 }
 
 impl Plan {
-    /// Checks the rules of the type. Times are sorted, and one that comes twice counts once.
+    /// Sorts the times, drops duplicates, and checks the plan.
     pub fn new(mut times: Vec<Time>, from: Date, until: Option<Date>) -> Result<Self, PlanError> {
         times.sort();
         times.dedup();
@@ -93,15 +93,14 @@ impl Plan {
         Ok(Self { times, from, until, since: Timestamp::MIN, former: Vec::new() })
     }
 
-    /// The same for a medicine that was added at `since` and had other times before, in the order
-    /// of their ends. Doses count from the moment when they were added, so a dose before that is
-    /// not missed.
+    /// The same plan for a medicine that was added at `since`, with its former times in the order
+    /// of their ends. A dose before its time was added does not exist, so it cannot be missed.
     #[must_use]
     pub fn since(self, since: Timestamp, former: Vec<FormerTimes>) -> Self {
         Self { since, former, ..self }
     }
 
-    /// Its times, earliest first.
+    /// The times, earliest first.
     pub fn times(&self) -> &[Time] {
         &self.times
     }
@@ -120,9 +119,9 @@ impl Plan {
         self.from <= date && self.until.is_none_or(|until| date <= until)
     }
 
-    /// The times of a day as they held then, and when they are due. Of times that were changed
-    /// later, those count that were over by then, or of which something `is_recorded`: the others
-    /// went to the new times.
+    /// The times of a day that were valid on that day, with their due times. A replaced time counts
+    /// only if its dose was over before the change, or if a record exists for it (`is_recorded`).
+    /// Otherwise the dose moved to the new times.
     fn planned(&self, date: Date, zone: &TimeZone, is_recorded: impl Fn(Time) -> bool) -> Vec<(Time, Timestamp)> {
         if !self.has(date) {
             return Vec::new();
@@ -142,18 +141,19 @@ impl Plan {
         planned
     }
 
-    /// The doses of a day, earliest first, as of `now`: those of the plan, and the records of the
-    /// day.
+    /// The doses of a day as of `now`, earliest first: those of the plan, and recorded doses at
+    /// other times.
     ///
-    /// A record at a time that the plan lacks is used for a planned dose without a record. So a
-    /// user who moved a medicine to another time has not missed it on earlier days.
+    /// A record at a time that is not in the plan takes the place of a planned dose without a
+    /// record. So after a medicine moved to another time, the days before do not show a missed
+    /// dose.
     pub fn doses(&self, date: Date, recorded: &[(Time, DoseRecord)], zone: &TimeZone, now: Timestamp) -> Vec<Dose> {
         let record = |time: Time| recorded.iter().find(|(known, _)| *known == time).map(|(_, record)| *record);
         let planned = self.planned(date, zone, |time| record(time).is_some());
         let (known, mut open): (Vec<_>, Vec<_>) = planned.into_iter().partition(|(time, _)| record(*time).is_some());
         let is_elsewhere = |time: &Time| !known.iter().any(|(planned, _)| planned == time);
         let elsewhere: Vec<_> = recorded.iter().filter(|(time, _)| is_elsewhere(time)).collect();
-        // A record of a planned time that did not count yet is shown as it is.
+        // A record at a current time that was not valid on that day takes no planned dose's place.
         let moved = elsewhere.iter().filter(|(time, _)| !self.times.contains(time)).count();
         open.drain(..moved.min(open.len()));
         let elsewhere = elsewhere.into_iter().filter_map(|(time, _)| Some((*time, due_on(date, *time, zone)?)));
@@ -169,32 +169,32 @@ impl Plan {
 pub enum DoseRecord {
     /// It was taken.
     Taken,
-    /// It is left out.
+    /// It was skipped on purpose.
     Skipped,
-    /// It is to be asked for again.
+    /// The user wants to be asked again later.
     Snoozed {
-        /// When.
+        /// The time to ask again.
         until: Timestamp,
     },
 }
 
-/// How a dose stands.
+/// The state of a dose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoseState {
-    /// It is to be taken, now or later.
+    /// It can be taken, now or later.
     Due,
     /// It was taken.
     Taken,
-    /// It was left out on purpose.
+    /// It was skipped on purpose.
     Skipped,
-    /// It was put off, and its time has not come yet.
+    /// It was snoozed, and the snooze is not over.
     Snoozed,
-    /// Nothing was said of it for [`MISSED_AFTER`].
+    /// It has no final record [`MISSED_AFTER`] its time or its snooze.
     Missed,
 }
 
 impl DoseState {
-    /// As clients read it.
+    /// The value in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Due => "due",
@@ -206,16 +206,16 @@ impl DoseState {
     }
 }
 
-/// A dose of a day.
+/// A dose on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dose {
-    /// The time that it goes by.
+    /// The time of day that identifies the dose.
     pub time: Time,
-    /// When it is due by the clock of the user's zone.
+    /// When it is due in the user's time zone.
     pub due_at: Timestamp,
-    /// How it stands.
+    /// The state.
     pub state: DoseState,
-    /// Until when it was put off, if it was.
+    /// The end of the snooze, if there is one.
     pub snoozed_until: Option<Timestamp>,
 }
 
@@ -238,8 +238,8 @@ impl Dose {
 }
 
 impl Adherence {
-    /// Of doses: skipped and missed ones were due and not taken; one that can still be taken says
-    /// nothing.
+    /// The adherence of doses: skipped and missed ones were due and not taken. A dose that can
+    /// still be taken does not count.
     pub fn of_doses<'a>(doses: impl IntoIterator<Item = &'a Dose>) -> Self {
         doses.into_iter().fold(Self::default(), |sum, dose| match dose.state {
             DoseState::Taken => Self { due: sum.due + 1, taken: sum.taken + 1 },
@@ -248,7 +248,7 @@ impl Adherence {
         })
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn and(self, other: Self) -> Self {
         Self { due: self.due + other.due, taken: self.taken + other.taken }
     }
@@ -276,7 +276,7 @@ mod tests {
         TimeZone::get("Asia/Tokyo").unwrap()
     }
 
-    /// The states of a day at a time of its clock in Tokyo.
+    /// The states of the doses of a day, at a local time in Tokyo.
     fn states(plan: &Plan, recorded: &[(&str, DoseRecord)], now: &str) -> Vec<(String, DoseState)> {
         let recorded: Vec<_> = recorded.iter().map(|(time, state)| (parse_clock_time(time).unwrap(), *state)).collect();
         let now = DAY.to_datetime(parse_clock_time(now).unwrap()).to_zoned(tokyo()).unwrap().timestamp();
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(states(&plan(&["09:00", "21:00"]), &taken, "23:00"), expected);
     }
 
-    /// A moment of the day in Tokyo.
+    /// A local time of the day in Tokyo.
     fn moment(time: &str) -> Timestamp {
         DAY.to_datetime(parse_clock_time(time).unwrap()).to_zoned(tokyo()).unwrap().timestamp()
     }
@@ -343,7 +343,7 @@ mod tests {
     fn a_dose_counts_from_the_moment_that_it_was_added() {
         let added = plan(&["08:00", "20:00"]).since(moment("17:00"), Vec::new());
         assert_eq!(states(&added, &[], "23:00"), [at("20:00", DoseState::Missed)]);
-        // Unless somebody says what became of it.
+        // A record replaces the missed state.
         let taken = [("08:00", DoseRecord::Taken)];
         let both = [at("08:00", DoseState::Taken), at("20:00", DoseState::Due)];
         assert_eq!(states(&added, &taken, "17:00"), both);
@@ -355,19 +355,19 @@ mod tests {
             let former = FormerTimes { times: times(&["08:00", "12:00"]), until: moment(until) };
             plan(&["07:00", "13:00"]).since(Timestamp::MIN, vec![former])
         };
-        // Changed in the afternoon: a past dose stays missed, and the new morning time was never
+        // Changed in the afternoon: the past dose stays missed, and the new morning time was never
         // due.
         assert_eq!(
             states(&changed("16:00"), &[], "23:00"),
             [at("08:00", DoseState::Missed), at("12:00", DoseState::Missed)]
         );
-        // Changed at noon: the dose that was due has gone to its new time.
+        // Changed at noon: the dose that was due moves to its new time.
         let moved = [at("08:00", DoseState::Missed), at("13:00", DoseState::Missed)];
         assert_eq!(states(&changed("12:30"), &[], "23:00"), moved);
-        // And one that was taken stays beside it.
+        // A dose that was taken stays beside it.
         let taken = [at("08:00", DoseState::Missed), at("12:00", DoseState::Taken), at("13:00", DoseState::Due)];
         assert_eq!(states(&changed("12:30"), &[("12:00", DoseRecord::Taken)], "13:30"), taken);
-        // The day before had the former times alone.
+        // The day before has only the former times.
         let before = Plan::new(times(&["07:00"]), date(2026, 11, 1), None).unwrap();
         let former = FormerTimes { times: times(&["08:00"]), until: moment("16:00") };
         let doses = before.since(Timestamp::MIN, vec![former]).doses(date(2026, 11, 21), &[], &tokyo(), Timestamp::MAX);

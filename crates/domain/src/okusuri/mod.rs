@@ -1,4 +1,4 @@
-//! The rules of Okusuri, a medication log: which days count, when to rest, and when to remind.
+//! The rules of Okusuri, a medication log: valid days, rests, doses, reminders and sign-in.
 
 mod email;
 mod log;

@@ -1,4 +1,4 @@
-//! The calendar: how each day of a range stands.
+//! The calendar: the state of each day of a range.
 
 use jiff::civil::Date;
 
@@ -6,25 +6,25 @@ use super::log_window::{Anchor, LogWindow, MissingLogs};
 use super::streak::{StreakState, days_before};
 use crate::calendar::DateRange;
 
-/// What a day of the calendar shows.
+/// The state of a day in the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DayState {
     /// Logged, without bleeding.
     Taken,
     /// Logged, with bleeding.
     Bleeding,
-    /// A day of rest, logged or not, also one that is still to come.
+    /// A day of rest, logged or not; it may be in the future.
     Rest,
-    /// Over, and not logged.
+    /// In the past, and not logged.
     Missed,
-    /// Still to come.
+    /// In the future.
     Future,
-    /// Today as long as it is not logged, and the days before the first log.
+    /// Today while it is not logged, or a day before the first log.
     None,
 }
 
 impl DayState {
-    /// As clients read it.
+    /// The value in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Taken => "taken",
@@ -40,18 +40,18 @@ impl DayState {
 /// A day of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Day {
-    /// Which.
+    /// The day.
     pub date: Date,
-    /// Whether there was bleeding, if it is logged.
+    /// Whether there was bleeding; `None` if it is not logged.
     pub log: Option<bool>,
-    /// The state of the day.
+    /// The state.
     pub state: DayState,
 }
 
 /// Each day of a range, as of `today`. `first_on` is the day of the oldest log.
 ///
 /// # Errors
-/// The logs that are missing in `known`.
+/// The logs that `known` lacks.
 pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &LogWindow) -> Result<Vec<Day>, MissingLogs> {
     known.reaches(range.to())?;
     let anchor = known.anchor(range.from(), Anchor::Rest)?;
@@ -72,27 +72,27 @@ pub fn days(range: DateRange, today: Date, first_on: Option<Date>, known: &LogWi
     Ok(days.filter(|day| day.date >= range.from()).collect())
 }
 
-/// How regularly something was taken.
+/// How many of the due times the medication was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Adherence {
-    /// How often it was due.
+    /// The number of times it was due.
     pub due: u32,
-    /// How often it was taken.
+    /// The number of times it was taken.
     pub taken: u32,
 }
 
-/// The days over which adherence is told.
+/// The number of days that adherence covers.
 pub const ADHERENCE_DAYS: u8 = 30;
 
-/// The last [`ADHERENCE_DAYS`] days, today the last.
+/// The last [`ADHERENCE_DAYS`] days, including today.
 pub fn adherence_range(today: Date) -> DateRange {
     let from = days_before(today, u32::from(ADHERENCE_DAYS) - 1);
-    // Thirty days in their order are a range.
+    // The first of thirty days in order is before the last.
     DateRange::new(from, today).unwrap_or_else(|_| unreachable!("{from} to {today}"))
 }
 
 impl Adherence {
-    /// Of days that are logged once each: a rest, and a day that is not over, is not due.
+    /// The adherence of logged days. A day of rest and a day that is not over are not due.
     pub fn of_days(days: &[Day]) -> Self {
         days.iter().fold(Self::default(), |sum, day| match day.state {
             DayState::Taken | DayState::Bleeding => Self { due: sum.due + 1, taken: sum.taken + 1 },

@@ -1,17 +1,17 @@
-//! Where a user is notified.
+//! The rules for push subscriptions.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Subscriptions of one user: browsers on every device that somebody may have. A further one takes
-/// the place of the one that is worth least.
+/// The maximum number of push subscriptions of a user. A further one replaces the least valuable
+/// one.
 pub const SUBSCRIPTIONS_MAX: usize = 20;
 
-/// A subscription that fails so often in a row is switched off: a message a day, so it has been
-/// silent for a fortnight.
+/// A subscription that fails this often in a row is switched off. With one message a day, that is
+/// two weeks.
 pub const PUSH_FAILURES_MAX: u32 = 14;
 
-/// What a browser runs on. Notifications are switched on and off for each.
+/// The platform of a browser. Notifications can be switched on and off for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Platform {
     /// A desktop browser, or an unknown platform.
@@ -22,16 +22,16 @@ pub enum Platform {
     Android,
 }
 
-/// A text that names no platform.
+/// The text names no platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected `web`, `ios` or `android`")]
 pub struct PlatformError;
 
 impl Platform {
-    /// All of them.
+    /// All platforms.
     pub const ALL: [Self; 3] = [Self::Web, Self::Ios, Self::Android];
 
-    /// As it is written in items and in JSON.
+    /// The value in items and in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

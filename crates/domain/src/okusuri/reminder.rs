@@ -1,25 +1,26 @@
-//! When a user is reminded: each day at one time of the user's own clock, whatever that clock does.
+//! When a user is reminded: each day at one time in the user's time zone, also when its clock
+//! changes.
 
 use jiff::civil::{Date, Time, time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
-/// The reminder time of a user who set none.
+/// The reminder time of a user who has not chosen one.
 pub const REMINDER_TIME_DEFAULT: Time = time(22, 0, 0, 0);
 
-/// A reminder that comes later than this comes no more: at night it would be a nuisance, and the
-/// next day it would be wrong.
+/// A reminder that is later than this is dropped: at night it would disturb, and on the next day it
+/// would be wrong.
 pub const REMINDER_LATE_MAX: SignedDuration = SignedDuration::from_hours(2);
 
-/// Days that [`next_due`] looks at: the day before, the day itself, and some, of which a zone may
-/// leave one out.
+/// The number of days that [`next_due`] checks: the day before, the day itself, and some more,
+/// because a time zone may skip a day.
 const DAYS_LOOKED_AT: usize = 5;
 
-/// The moment at which a day's reminder is due, and `None` for a day that the zone leaves out.
+/// The moment at which a day's reminder is due; `None` for a day that the zone skips.
 ///
-/// A time that comes twice is its first. One that is jumped over is the moment that the clock jumps
-/// to, or, where that is the next day already, the last minute before: a day has its reminder
-/// within itself.
+/// Of a time that occurs twice, the first is used. A time that the clock skips becomes the moment
+/// after the jump. If that moment is on the next day, it becomes the last minute before the jump.
+/// So the reminder of a day is always within that day.
 #[must_use]
 pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(date.to_datetime(time));
@@ -29,7 +30,7 @@ pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
             ambiguous.earlier().ok().filter(is_within)
         }
         AmbiguousOffset::Gap { .. } => {
-            // Read with the clock of after the jump, the time lies before it.
+            // With the offset after the jump, the skipped time is before the jump.
             let jump = zone.following(ambiguous.earlier().ok()?).next()?.timestamp();
             let last = jump.checked_sub(1.minute()).ok()?;
             [jump, last].into_iter().find(is_within)
@@ -37,33 +38,33 @@ pub fn due_on(date: Date, time: Time, zone: &TimeZone) -> Option<Timestamp> {
     }
 }
 
-/// The first moment after `after` at which a reminder is due. `None` at the end of the calendar, in
-/// the year 9999.
+/// The first reminder after `after`. `None` at the end of the calendar, in the year 9999.
 #[must_use]
 pub fn next_due(time: Time, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
     let first = local_date(after, zone).yesterday().ok()?;
     first.series(1.day()).take(DAYS_LOOKED_AT).filter_map(|date| due_on(date, time, zone)).find(|due| *due > after)
 }
 
-/// The day of the zone that a moment lies in.
+/// The date of a moment in a time zone.
 #[must_use]
 pub fn local_date(at: Timestamp, zone: &TimeZone) -> Date {
     zone.to_datetime(at).date()
 }
 
-/// What becomes of a reminder that is due.
+/// The decision about a due reminder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReminderDecision {
-    /// It is given, for this day, unless the day is logged.
+    /// Send it for this day, unless the day is logged.
     Remind(Date),
-    /// It is left out: too late, or the day has had its own.
+    /// Do not send it: it is too late, or the day has had its reminder.
     Skip,
 }
 
-/// Decides at `now` about a reminder that was due at `due_at`, for a user reminded last on `last`.
+/// Decides at `now` about a reminder that was due at `due_at`. `last` is the day of the user's last
+/// reminder.
 ///
-/// A day that is not after the last one has had its reminder: who flies east to west over the date
-/// line lives it twice.
+/// A day that is not after `last` has had its reminder. A user who crosses the date line eastward
+/// has the same day twice.
 #[must_use]
 pub fn decide_reminder(due_at: Timestamp, zone: &TimeZone, last: Option<Date>, now: Timestamp) -> ReminderDecision {
     let date = local_date(due_at, zone);
@@ -125,7 +126,7 @@ mod tests {
         assert_eq!(next("22:00", "America/New_York", "2026-03-08T02:00:00Z"), "2026-03-08T03:00:00Z");
         assert_eq!(next("22:00", "America/New_York", "2026-03-08T03:00:00Z"), "2026-03-09T02:00:00Z");
         assert_eq!(next("22:00", "America/New_York", "2026-11-01T02:00:00Z"), "2026-11-02T03:00:00Z");
-        // Half an hour of summer.
+        // A clock change of half an hour.
         assert_eq!(next("22:00", "Australia/Lord_Howe", "2026-04-04T11:00:00Z"), "2026-04-05T11:30:00Z");
     }
 
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn ten_in_the_evening_that_comes_twice_is_its_first() {
-        // Havana and the like repeat an hour after midnight, Nuuk until 2022 the one before 23:00.
+        // Havana repeats an hour after midnight; until 2022, Nuuk repeated the hour before 23:00.
         assert_eq!(next("22:30", "America/Nuuk", "2022-10-29T12:00:00Z"), "2022-10-30T00:30:00Z");
         assert_eq!(next("22:30", "America/Nuuk", "2022-10-30T00:30:00Z"), "2022-10-31T01:30:00Z");
         assert_eq!(next("01:30", "America/New_York", "2026-11-01T00:00:00Z"), "2026-11-01T05:30:00Z");
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_day_that_a_zone_leaves_out_has_no_reminder() {
-        // Samoa went over the date line.
+        // Samoa crossed the date line and skipped a day.
         assert_eq!(due_on(date(2011, 12, 30), REMINDER_TIME_DEFAULT, &zone("Pacific/Apia")), None);
         assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T00:00:00Z"), "2011-12-30T08:00:00Z");
         assert_eq!(next("22:00", "Pacific/Apia", "2011-12-30T08:00:00Z"), "2011-12-31T08:00:00Z");
@@ -172,7 +173,7 @@ mod tests {
         let (due, tokyo) = (at("2026-11-22T13:00:00Z"), zone("Asia/Tokyo"));
         let today = ReminderDecision::Remind(date(2026, 11, 22));
         assert_eq!(decide_reminder(due, &tokyo, None, due), today);
-        // After midnight it is still about the day that it was due on.
+        // After midnight, the reminder is still for the day on which it was due.
         assert_eq!(decide_reminder(due, &tokyo, Some(date(2026, 11, 21)), due + REMINDER_LATE_MAX), today);
         assert_eq!(
             decide_reminder(due, &tokyo, None, due + REMINDER_LATE_MAX + SignedDuration::from_secs(1)),
@@ -227,7 +228,7 @@ mod tests {
             for _ in 0..days {
                 let next = next_due(time, &zone, due).unwrap();
                 let (today, tomorrow) = (local_date(due, &zone), local_date(next, &zone));
-                // One day on, or two where the zone leaves a day out.
+                // The next day, or the one after it where the zone skips a day.
                 let left_out = tomorrow.yesterday().unwrap();
                 let is_next = left_out == today || due_on(left_out, time, &zone).is_none() && left_out.yesterday().unwrap() == today;
                 prop_assert!(is_next, "{today} {tomorrow}");

@@ -1,72 +1,72 @@
-//! Codes by e-mail: how often they are sent, how long they are good, and how often they may be
-//! guessed.
+//! Sign-in codes by e-mail: limits for sending them, their lifetime, and limits for wrong codes.
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How long a code is good.
+/// The lifetime of a code.
 pub const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// The time over which codes and wrong codes are counted, and how long the first lock lasts.
+/// The window in which codes and wrong codes are counted. It is also the length of the first lock.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
-/// Each lock is twice as long as the one before, up to this.
+/// The longest lock; each lock is twice as long as the one before.
 pub const LOCK_MAX: SignedDuration = SignedDuration::from_hours(24);
 
-/// So long after a lock it is forgotten: the next one is as short as the first.
+/// The time after the end of a lock at which it is forgotten; the next lock is as short as the
+/// first.
 pub const LOCK_FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
-/// Codes that the whole service sends in a [`WINDOW`]: what a botnet can make the owner pay for
-/// mails is $0.10 an hour.
+/// The number of codes that the whole service sends in a [`WINDOW`]. A botnet can cause mail costs
+/// of at most $0.10 an hour.
 pub const SERVICE_SENDS_MAX: u32 = 1_000;
 
-/// How often codes are sent for one and the same, and guessed at.
+/// The limits for one mailbox or one source of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The least time between two codes.
+    /// The minimum time between two codes.
     pub interval: SignedDuration,
-    /// Codes in a [`WINDOW`].
+    /// The maximum number of codes in a [`WINDOW`].
     pub sends_max: u32,
-    /// Wrong codes in a [`WINDOW`]; then it is locked.
+    /// The number of wrong codes in a [`WINDOW`] that causes a lock.
     pub attempts_max: u32,
 }
 
 impl Limits {
-    /// Of a mailbox, whichever code the wrong ones were meant for. Somebody who guesses at one
-    /// mailbox day and night has some 100 tries a day at a million codes.
+    /// The limits of a mailbox, for all its codes together. An attacker has about 100 tries a day,
+    /// with a million possible codes.
     pub const MAILBOX: Self = Self { interval: SignedDuration::from_secs(60), sends_max: 5, attempts_max: 5 };
-    /// Of an address that requests come from. An office, or a provider with one address for many,
-    /// has room in it.
+    /// The limits of a client address. They leave room for an office or a provider whose users
+    /// share an address.
     pub const SOURCE: Self = Self { interval: SignedDuration::ZERO, sends_max: 60, attempts_max: 30 };
 }
 
-/// Six digits that came by mail.
+/// A sign-in code of six digits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code(String);
 
-/// A text that is not six digits.
+/// The text is not six digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected six digits")]
 pub struct CodeError;
 
 impl Code {
-    /// Codes that there are.
+    /// The number of possible codes.
     const COUNT: u64 = 1_000_000;
 
-    /// Parses a typed code: ignores spaces, and accepts full-width digits.
+    /// Reads a typed code. Spaces are ignored, and full-width digits are accepted.
     pub fn new(text: &str) -> Result<Self, CodeError> {
         let digits = text.chars().filter(|char| !char.is_whitespace()).map(|char| match char {
             '0'..='9' => Ok(char),
             '０'..='９' => char::from_digit(char as u32 - '０' as u32, 10).ok_or(CodeError),
             _ => Err(CodeError),
         });
-        // Seven are enough to see that they are too many.
+        // Seven digits are enough to reject the text.
         let digits: String = digits.take(7).collect::<Result<_, _>>()?;
         if digits.len() == 6 { Ok(Self(digits)) } else { Err(CodeError) }
     }
 
-    /// A code out of a random number. Some codes are more likely than others by one part in 10^13.
+    /// A code from a random number. The modulo makes some codes more likely by one part in 10^13.
     pub fn of_random(number: u64) -> Self {
         Self(format!("{:06}", number % Self::COUNT))
     }
@@ -77,52 +77,52 @@ impl Code {
     }
 }
 
-/// A code opens an account: it does not get into a log by accident.
+/// Hides the digits: a code in a log would let its readers sign in.
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code(...)")
     }
 }
 
-/// The counters of a mailbox, or of a source of requests. They exist whether or not a user has the
-/// mailbox.
+/// The counters of a mailbox or of a source of requests. A mailbox has them whether or not it has
+/// an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInCounters {
-    /// Codes sent since `window_from`.
+    /// The number of codes sent since `window_from`.
     pub sends: u32,
-    /// Wrong codes since `window_from`.
+    /// The number of wrong codes since `window_from`.
     pub attempts: u32,
-    /// Locks that are not forgotten.
+    /// The number of locks that are not forgotten.
     pub locks: u32,
-    /// When counting began.
+    /// When the window began.
     pub window_from: Timestamp,
-    /// When the last code was sent, if one was.
+    /// When the last code was sent; `None` if none was.
     pub sent_at: Option<Timestamp>,
-    /// Until when no code is sent or taken.
+    /// The end of the last lock; until then no code is sent or checked.
     pub locked_until: Option<Timestamp>,
 }
 
-/// Too many wrong codes.
+/// There were too many wrong codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many wrong codes; no code is sent or taken until {0}")]
 pub struct Locked(pub Timestamp);
 
-/// Why no code is sent.
+/// Why a code is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// One was sent within [`Limits::interval`].
+    /// The last code was sent less than [`Limits::interval`] ago.
     #[error("a code was sent just now; the next one can be sent from {0}")]
     JustSent(Timestamp),
-    /// Too many within a [`WINDOW`].
+    /// There were too many codes in a [`WINDOW`].
     #[error("too many codes were sent; the next one can be sent from {0}")]
     TooMany(Timestamp),
-    /// Too many wrong codes.
+    /// There were too many wrong codes.
     #[error(transparent)]
     Locked(#[from] Locked),
 }
 
 impl SignInCounters {
-    /// The state now, with a new window where the old one is over; or none, while it is locked.
+    /// The counters now, with a new window if the old one is over. It fails during a lock.
     fn at(before: Option<&Self>, now: Timestamp) -> Result<Self, Locked> {
         let anew = Self { window_from: now, ..Self::default() };
         let Some(before) = before else { return Ok(anew) };
@@ -134,8 +134,8 @@ impl SignInCounters {
         Ok(Self { locks, locked_until, ..counted })
     }
 
-    /// The state after sending one more code now, or why none is sent. A new code does not bring
-    /// new attempts: those are the mailbox's, by the hour.
+    /// The counters after one more code is sent now. A new code does not reset the wrong codes;
+    /// those count per window.
     pub fn count_send(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, SendError> {
         let state = Self::at(before, now)?;
         if let Some(next) = state.sent_at.map(|at| at + limits.interval).filter(|next| now < *next) {
@@ -147,8 +147,8 @@ impl SignInCounters {
         Ok(Self { sends: state.sends + 1, sent_at: Some(now), ..state })
     }
 
-    /// The state after one more attempt now, also where no code was sent. Of a mailbox it is stored
-    /// before the code is compared, which may be right: of a thousand guesses at once five are
+    /// The counters after one more attempt now, also if no code was sent. For a mailbox they are
+    /// stored before the code is compared. So of a thousand guesses at once, only five are
     /// compared.
     pub fn count_attempt(before: Option<&Self>, limits: Limits, now: Timestamp) -> Result<Self, Locked> {
         let state = Self::at(before, now)?;
@@ -161,22 +161,22 @@ impl SignInCounters {
         Ok(Self { attempts, locks: state.locks.saturating_add(1), locked_until: Some(now + lock), ..state })
     }
 
-    /// Whether a code is looked at now.
+    /// Checks that there is no lock now.
     pub fn may_guess(&self, now: Timestamp) -> Result<(), Locked> {
         self.locked_until.filter(|until| now < *until).map_or(Ok(()), |until| Err(Locked(until)))
     }
 
-    /// Whether the code that was sent last can still be used.
+    /// Whether the code that was sent last is still valid.
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.sent_at.is_some_and(|at| now < at + CODE_LIFETIME)
     }
 
-    /// How many more wrong codes are taken.
+    /// The number of wrong codes until a lock.
     pub fn attempts_left(&self, limits: Limits) -> u32 {
         limits.attempts_max.saturating_sub(self.attempts)
     }
 
-    /// Until when the counters affect a request. After that they may be deleted.
+    /// When these counters no longer affect a request; they may be deleted then.
     pub fn matters_until(&self) -> Timestamp {
         let window = self.window_from + WINDOW;
         let others =
@@ -278,7 +278,7 @@ mod tests {
             assert_eq!(sent.locked_until, Some(at), "{hours}");
         }
         assert_eq!(sent.matters_until(), at + LOCK_FORGOTTEN_AFTER);
-        // A code in between does not make them forgotten.
+        // A code that is sent in between does not reset the wrong codes.
         let sent = again(Some(&sent), at).unwrap();
         assert_eq!(guess(&sent, at + LOCK_FORGOTTEN_AFTER - seconds(1)).unwrap().locks, 7);
         assert_eq!(guess(&sent, at + LOCK_FORGOTTEN_AFTER).unwrap().locks, 0);
@@ -320,8 +320,8 @@ mod tests {
                     sent = Some(next);
                 }
             }
-            // Slow ones, four an hour, are never locked: 96 a day, and some more at a window's
-            // edge.
+            // A slow attacker with four tries an hour is never locked: 96 a day, and a few more at
+            // the edge of a window.
             let day = SignedDuration::from_hours(24);
             for (index, time) in times.iter().enumerate() {
                 prop_assert!(times[index..].iter().take_while(|other| **other < *time + day).count() <= 101);

@@ -1,36 +1,36 @@
-//! The streak_state of a streak: a machine that walks over days.
+//! The state of a streak: a state machine over days.
 
 use jiff::civil::Date;
 
-/// This many bleeding days in a row begin a rest.
+/// The number of bleeding days in a row that start a rest.
 pub const BLEEDING_DAYS_MAX: u8 = 3;
 
-/// How many days a rest has.
+/// The number of days of a rest.
 pub const REST_DAYS: u8 = 4;
 
-/// How a day stands.
+/// The state of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreakState {
-    /// A day on which the medication is taken, or should be.
+    /// The medication was taken or should be taken on this day.
     Taking {
-        /// How many days in a row it has been taken, this one included.
+        /// The number of days in a row on which it was taken, including this one.
         streak: u32,
-        /// How many days in a row there was bleeding, this one included: up to
-        /// [`BLEEDING_DAYS_MAX`], and then the next day is one of rest.
+        /// The number of bleeding days in a row, including this one. After [`BLEEDING_DAYS_MAX`],
+        /// the next day is a day of rest.
         bleeding: u8,
     },
     /// A day of rest, logged or not.
     Resting {
-        /// How many days of rest there still are, this one included: from [`REST_DAYS`] down to 1.
+        /// The number of remaining days of rest, including this one: from [`REST_DAYS`] down to 1.
         left: u8,
     },
 }
 
 impl StreakState {
-    /// A day of which nothing is known, and what a missed day leaves.
+    /// The state before the first log, and after a missed day.
     pub const START: Self = Self::Taking { streak: 0, bleeding: 0 };
 
-    /// The day after, which is logged, with bleeding or without, or is not.
+    /// The state of the next day: logged with or without bleeding, or not logged.
     pub fn next(self, has_bleeding: Option<bool>) -> Self {
         let (streak, bleeding) = match self {
             Self::Taking { bleeding: BLEEDING_DAYS_MAX.., .. } => return Self::Resting { left: REST_DAYS },
@@ -45,13 +45,14 @@ impl StreakState {
         }
     }
 
-    /// As many days later, none of them logged.
+    /// The state after this many days without a log.
     pub fn skip(self, days: u32) -> Self {
-        // A rest is over by then, whenever it began, and one missed day begins anew.
+        // After this many days, every rest is over and a missed day has reset the streak, so more
+        // days change nothing.
         (0..days.min(u32::from(REST_DAYS) + 1)).fold(self, |streak_state, _| streak_state.next(None))
     }
 
-    /// How many days in a row.
+    /// The length of the streak in days.
     pub fn streak(self) -> u32 {
         match self {
             Self::Taking { streak, .. } => streak,
@@ -60,13 +61,13 @@ impl StreakState {
     }
 }
 
-/// Days between two, neither of them included; 0 when they follow each other.
+/// The number of days between two dates, excluding both; 0 for consecutive dates.
 pub(super) fn days_between(earlier: Date, later: Date) -> u32 {
     // Two dates are less than eight million days apart.
     u32::try_from((later - earlier).get_days() - 1).unwrap_or(0)
 }
 
-/// As many days earlier, or the first day that there is.
+/// The date this many days earlier, or the earliest possible date.
 pub(super) fn days_before(date: Date, days: u32) -> Date {
     date.saturating_sub(jiff::Span::new().days(i64::from(days)))
 }
@@ -96,7 +97,7 @@ mod tests {
         let before = [taking(1, 0), taking(2, 1), taking(3, 2), taking(4, 3)];
         let expected = [&before[..], &rest, &[taking(1, 0)]].concat();
         assert_eq!(walk("tBBB....t"), expected);
-        // A log counts for nothing in a rest, and bleeding does not make it longer.
+        // A log during a rest does not count, and bleeding does not prolong the rest.
         assert_eq!(walk("tBBBtBBBt"), expected);
     }
 

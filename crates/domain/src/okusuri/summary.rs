@@ -1,10 +1,10 @@
-//! A summary of all logs, so that neither the status nor the next log has to read them.
+//! A summary of all logs, so that neither the status nor a new log has to read them all.
 //!
-//! A streak that is over is kept by its length alone: how often there was one of so many days.
-//! Lengths that differ add up to at least their triangle, so a life of daily logs has fewer than
-//! 260 of them, and a year at most 25. With that, a change in the past is a matter of its own
-//! surroundings: the streaks that it ends, begins, joins or parts are counted out and in, and the
-//! best of all stays right without another being looked at.
+//! A past streak is kept only as its length: the summary counts the streaks of each length. A life
+//! of daily logs has fewer than 260 different lengths, because different lengths add up to at least
+//! 1 + 2 + 3 + ...; a year has at most 25. So a change in the past only needs the logs around it.
+//! The streaks that it ends, begins, joins or splits are subtracted and added, and the best streak
+//! stays correct.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use super::Log;
 use super::log_window::{Anchor, LogWindow, MissingLogs};
 use super::streak::{BLEEDING_DAYS_MAX, REST_DAYS, StreakState, days_before, days_between};
 
-/// Streaks that are over: how many there were of each length in days.
+/// Past streaks: the number of streaks of each length in days.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastStreaks(BTreeMap<u32, u32>);
 
 impl PastStreaks {
-    /// As they were kept. A length or a number of 0 says nothing.
+    /// Restores the stored counts; entries with a length or count of 0 are dropped.
     pub fn new(counts: impl IntoIterator<Item = (u32, u32)>) -> Self {
         Self(counts.into_iter().filter(|(length, count)| *length > 0 && *count > 0).collect())
     }
 
-    /// Each length, and how many there were of it, shortest first.
+    /// Each length and its count, shortest first.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().map(|(length, count)| (*length, *count))
     }
 
-    /// The longest; 0 without any.
+    /// The length of the longest past streak; 0 without any.
     pub fn longest(&self) -> u32 {
         self.0.last_key_value().map_or(0, |(length, _)| *length)
     }
@@ -38,7 +38,7 @@ impl PastStreaks {
         *self.0.entry(length).or_default() += 1;
     }
 
-    /// Takes one away; `None` when there is none of this length.
+    /// Removes one streak; `None` if there is none of this length.
     fn remove(&mut self, length: u32) -> Option<()> {
         let count = self.0.get_mut(&length)?;
         *count -= 1;
@@ -56,20 +56,20 @@ pub struct Summary {
     pub first_on: Date,
     /// The day of the newest log.
     pub last_on: Date,
-    /// How that day stands.
+    /// The state of that day.
     pub streak_state: StreakState,
-    /// How many logs there are.
+    /// The number of logs.
     pub logs: u32,
-    /// The streaks before the one that `streak_state` has, if it has one.
+    /// The past streaks; the current one is in `streak_state`.
     pub runs: PastStreaks,
 }
 
-/// The change of a day.
+/// A change of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogChange {
-    /// It is logged, or logged otherwise.
+    /// The day is logged, or its log is replaced.
     Put(Log),
-    /// It is logged no longer.
+    /// The log of the day is deleted.
     Delete(Date),
 }
 
@@ -83,22 +83,22 @@ impl LogChange {
     }
 }
 
-/// Why the summary after a change is not known.
+/// Why the summary after a change cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// More logs have to be read.
     #[error(transparent)]
     Missing(#[from] MissingLogs),
-    /// The summary is not one of these logs: somebody changed them behind its back.
+    /// The summary does not match the logs: they were changed without it.
     #[error("the summary does not fit the logs")]
     Mismatch,
 }
 
-/// How somebody stands on a day.
+/// The state of a user on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
-    /// Days in a row, today included when it is logged. A day that is not over breaks nothing; a
-    /// rest has 0.
+    /// Days in a row, including today if it is logged. An unlogged today does not end the streak. 0
+    /// in a rest.
     pub streak: u32,
     /// The longest streak ever.
     pub best_streak: u32,
@@ -106,7 +106,7 @@ pub struct Status {
     pub consecutive_bleeding_days: u8,
     /// Whether today is a day of rest.
     pub is_resting: bool,
-    /// Days of rest that are still to come, today included when it is one.
+    /// The remaining days of rest, including today.
     pub rest_days_left: u8,
     /// Whether today is logged.
     pub logged_today: bool,
@@ -114,7 +114,7 @@ pub struct Status {
     pub last_log_on: Option<Date>,
 }
 
-/// A walk from log to log.
+/// A walk from log to log that computes the streak.
 #[derive(Debug, Clone, PartialEq)]
 struct Walk {
     on: Date,
@@ -140,12 +140,12 @@ impl Walk {
 }
 
 impl Summary {
-    /// The summary of all logs, oldest first, one of a day. `None` without any.
+    /// The summary of all logs, oldest first, at most one for each day. `None` without logs.
     pub fn of(logs: impl IntoIterator<Item = Log>) -> Option<Self> {
         logs.into_iter().fold(None, |summary, log| Some(Self::append(summary, log)))
     }
 
-    /// The summary with one log more, of a day after all others.
+    /// The summary after one more log that is newer than all others.
     pub fn append(summary: Option<Self>, log: Log) -> Self {
         let Some(mut summary) = summary else {
             let streak_state = StreakState::START.next(Some(log.has_bleeding));
@@ -167,11 +167,12 @@ impl Summary {
         self.runs.longest().max(self.streak_state.streak())
     }
 
-    /// The summary after a change of a day up to the newest log's: `was` is the day's log so far,
-    /// and `known` has the logs around it ([`LogWindow::around`]). `None` if no log is left.
+    /// The summary after a change of a day that is not after the newest log. `was` is the log of
+    /// the day before the change; `known` has the logs around it ([`LogWindow::around`]). `None` if
+    /// no log is left.
     ///
     /// # Errors
-    /// The logs that are missing in `known`, if any.
+    /// The logs that `known` lacks.
     pub fn change(
         &self,
         change: LogChange,
@@ -223,8 +224,7 @@ impl Summary {
         Ok((summary.logs > 0).then_some(summary))
     }
 
-    /// Somewhere before a change from where one can walk to it: behind it lies no day that the walk
-    /// would have to know.
+    /// A day before the change with a known state, from which the change can be replayed.
     fn approach(&self, change: LogChange, known: &LogWindow) -> Result<Walk, SummaryError> {
         let date = change.date();
         let takes_last = change == LogChange::Delete(self.last_on);
@@ -234,8 +234,8 @@ impl Summary {
         if takes_last && self.logs == 1 {
             return walk(days_before(date, 1), StreakState::START);
         }
-        // In the streak that is going on, the summary knows how many days are behind. Bleeding is
-        // counted from two days before at most: with a third one there would have been a rest.
+        // In the current streak, the summary gives the number of days before the change. At most
+        // two earlier days count for bleeding: a third one would have started a rest.
         let is_in_run = streak > 0 && run_begins <= date;
         if is_in_run && !(takes_last && streak == 1) {
             let from = run_begins.max(days_before(date, 2));
@@ -243,15 +243,15 @@ impl Summary {
             let days = days_between(run_begins, from.tomorrow().map_err(|_| SummaryError::Mismatch)?);
             return walk(days_before(from, 1), StreakState::Taking { streak: days, bleeding: 0 });
         }
-        // Without the newest log, the one before it becomes the newest: how that day stands has to
-        // be walked.
+        // When the newest log is deleted, the log before it becomes the newest; its state has to be
+        // computed.
         let end = if takes_last { known.last_before(date)?.ok_or(SummaryError::Mismatch)? } else { date };
         walk(known.anchor(end, Anchor::Streak)?, StreakState::START)
     }
 
-    /// The status of a user with this summary `today`. Logs of future days, of a user who moved to
-    /// an earlier time zone, count already. Then `is_logged` has to say whether today is logged,
-    /// because the summary does not know.
+    /// The status of the user on `today`. Future logs exist after the user moved to an earlier time
+    /// zone, and they count. In that case `is_logged` says whether today is logged, because the
+    /// summary does not know it.
     pub fn status(&self, today: Date, is_logged: bool) -> Status {
         let best_streak = self.best_streak();
         let status = Status { best_streak, last_log_on: Some(self.last_on), ..Status::default() };
@@ -262,7 +262,7 @@ impl Summary {
             let yesterday = self.streak_state.skip(days_between(self.last_on, today));
             match yesterday.next(None) {
                 resting @ StreakState::Resting { .. } => resting,
-                // Nothing is missed yet.
+                // After a rest, an unlogged today is not missed yet.
                 StreakState::Taking { .. } if matches!(yesterday, StreakState::Resting { .. }) => StreakState::START,
                 StreakState::Taking { .. } => yesterday,
             }

@@ -1,4 +1,5 @@
-//! Audits a game: keeps its own score, and checks the messages of each player.
+//! Checks every step of a game: its own account of points and turns, and the secrets in views and
+//! effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use tidemark_domain::game::*;
 
 use super::table::player;
 
-/// The words that players who do not know the answer must not see: the answer, or the choices.
+/// The words that participants who do not know the answer must not see: the answer or the options.
 pub fn hidden(game: &Game) -> Vec<String> {
     let secret_turn = game.room.turn().filter(|turn| turn.phase.is_secret());
     let secret = secret_turn.and_then(|turn| game.secret.turn.as_ref().filter(|secret| secret.id == turn.id));
@@ -16,8 +17,8 @@ pub fn hidden(game: &Game) -> Vec<String> {
     })
 }
 
-/// Whether what `{:?}` made has that word in it. Names of the code are English, too: an English
-/// word is looked for in its texts alone, as a word of its own.
+/// Whether a debug text contains the word. Identifiers of the code are English too, so an English
+/// word is searched only in string values, as a whole word.
 fn tells(debug: &str, word: &str) -> bool {
     let mut texts = debug.split('"').skip(1).step_by(2);
     match word.is_ascii() {
@@ -30,21 +31,21 @@ fn tells(debug: &str, word: &str) -> bool {
     }
 }
 
-/// Keeps its own books beside a game, and compares.
+/// Keeps its own account of a game and compares.
 #[derive(Default)]
 pub struct Auditor {
-    /// Points since each took their seat.
+    /// The points of each player since they took their seat.
     pub earned: BTreeMap<PlayerId, u32>,
-    /// All awards: player, turn and reason.
+    /// The players who have scored, by turn.
     scored: BTreeSet<(TurnId, PlayerId)>,
-    /// Who drew in which round since they took their seat.
+    /// The players who drew, by round, since they took their seat.
     drew: BTreeSet<(u8, PlayerId)>,
-    /// Who draws in which turn.
+    /// The drawer of each turn.
     drawers: BTreeMap<TurnId, PlayerId>,
 }
 
 impl Auditor {
-    /// One step of a game, from `before` to `after`.
+    /// Checks one step of a game, from `before` to `after`.
     pub fn look(&mut self, before: &Game, after: &Game) {
         let (old, new) = (&before.room, &after.room);
         assert_eq!(old.version == new.version, old == new, "a version is a state");
@@ -100,7 +101,7 @@ impl Auditor {
     }
 }
 
-/// How far a game is, to be compared.
+/// The progress of a game, for comparison.
 fn progress(room: &Room) -> (u8, Option<TurnId>, u8, u8) {
     match &room.stage {
         Stage::Waiting => (0, None, 0, 0),
@@ -113,8 +114,8 @@ fn progress(room: &Room) -> (u8, Option<TurnId>, u8, u8) {
     }
 }
 
-/// Nothing that the room, a view or an effect of the command `before -> after` shows to those who
-/// still guess has a hidden word in it.
+/// Checks that no hidden word is in the room, a view or an effect that players who still guess
+/// receive after the step `before -> after`.
 pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects: &[Effect]) {
     for game in [before, after] {
         let hidden = hidden(game);
@@ -138,8 +139,8 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
             );
         }
     }
-    // A chat line reaches players who do not know the answer. A word of one letter occurs in too
-    // many lines to be kept out.
+    // A chat line reaches players who did not know the answer. Words of one letter are skipped,
+    // because they are in too many lines.
     let hidden: Vec<_> = hidden(before).into_iter().filter(|word| word.chars().count() > 1).collect();
     let drawing = before.room.turn().is_some_and(|turn| turn.phase != Phase::Choosing);
     for effect in effects {
@@ -148,8 +149,8 @@ pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects
             assert!(may_read.eq((0..people).map(player).filter(|id| after.room.knows_answer(*id))), "who reads what");
         }
         let Effect::Chat { line, audience: Audience::Everyone } = effect else { continue };
-        // While the drawer chooses, others may say any word: they do not know that it is one of
-        // three.
+        // While the drawer chooses, others may happen to write an option: they do not know the
+        // options.
         let knows = before.room.knows_answer(player(asker));
         let text = format!("{:?}", line.kind);
         if drawing || knows {

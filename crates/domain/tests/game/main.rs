@@ -1,4 +1,4 @@
-//! Whole games: the rules of `docs/rules.md` one by one, and invariants that hold in every game.
+//! Tests of whole games: each rule of `docs/rules.md`, and invariants that hold in every game.
 
 mod auditor;
 mod random;

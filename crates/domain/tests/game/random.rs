@@ -1,4 +1,4 @@
-//! Random commands at random times, by players who join, leave, cheat and stay idle.
+//! Random commands at random times, by players who join, leave, cheat and stay away.
 
 use proptest::prelude::*;
 use tidemark_domain::game::*;
@@ -6,11 +6,11 @@ use tidemark_domain::game::*;
 use super::auditor::{Auditor, check_secrets, hidden};
 use super::table::{Table, name, player, talk, word};
 
-/// How many people there are; one is a spectator.
+/// The number of people; one is a spectator.
 const PEOPLE: u8 = 6;
 const SPECTATOR: u8 = 5;
 
-/// An action, written so that it is meaningful in any game.
+/// An action that makes sense in every game.
 #[derive(Debug, Clone)]
 enum Act {
     Join,
@@ -35,26 +35,26 @@ enum Act {
     Rematch,
 }
 
-/// When it happens.
+/// The time of a step.
 #[derive(Debug, Clone, Copy)]
 enum Pause {
     None,
     Ms(u64),
-    /// So many milliseconds around the next thing that time brings.
+    /// A number of milliseconds before or after the next change by time.
     Next(i64),
     Long,
-    /// The clock of another machine, which is behind.
+    /// The time on another machine, whose clock is behind by this many milliseconds.
     Back(u64),
 }
 
-/// The player.
+/// The person who acts.
 #[derive(Debug, Clone, Copy)]
 enum Who {
-    /// Any player, with any rights.
+    /// This person, in any role.
     Person(u8),
-    /// Who draws.
+    /// The drawer.
     Drawer,
-    /// One of those who still guess.
+    /// One of the players who still guess.
     Guesser(usize),
 }
 
@@ -136,7 +136,7 @@ fn katakana(text: &str) -> String {
     text.chars().map(shift).collect()
 }
 
-/// Which person that is in this game, if it is anybody.
+/// The number of that person in this game, if there is one.
 fn person(game: &Game, who: Who) -> Option<u8> {
     let find = |id: PlayerId| (0..PEOPLE).find(|n| player(*n) == id);
     match who {
@@ -179,7 +179,7 @@ fn command(table: &mut Table, act: &Act) -> Option<Command> {
     Some(Command::Say { id: table.line_id(), text: talk(&text) })
 }
 
-/// Plays the steps, and then lets time end the game.
+/// Plays the steps, then lets time end the game.
 fn play(settings: Settings, seated: u8, steps: &[Step]) -> Table {
     let words = match settings.language {
         Language::Japanese => ["どらごん", "まほうつかい", "ゆきおんな", "ざしきわらし"],
@@ -189,7 +189,7 @@ fn play(settings: Settings, seated: u8, steps: &[Step]) -> Table {
     let mut table = Table::new(settings, &words);
     let mut auditor = Auditor::default();
     auditor.earned.insert(player(0), 0);
-    // The usual beginning, so that most games get to be played.
+    // A normal start, so that most games are played.
     let at_once = |who, act| Step { who: Who::Person(who), act, pause: Pause::None };
     let beginning =
         (0..seated).flat_map(|who| [Act::Join, Act::Connect, Act::Ready(true)].map(|act| at_once(who, act)));
@@ -219,7 +219,7 @@ fn take(table: &mut Table, auditor: &mut Auditor, step: &Step) {
         Pause::Long => table.now_ms + 16 * 60_000,
         Pause::Back(ms) => table.now_ms - ms,
     };
-    // Step by step, with the auditor looking on, and in one go: the same.
+    // Advancing step by step, with the auditor's checks, and advancing at once give the same game.
     let start = table.game.clone();
     let mut game = start.clone();
     while let Some(at_ms) = game.room.next_at_ms().filter(|at_ms| *at_ms <= now_ms) {
@@ -260,7 +260,7 @@ fn take(table: &mut Table, auditor: &mut Auditor, step: &Step) {
     table.game = outcome.game;
 }
 
-/// A guess that comes after the deadline of the turn that its sender saw does not count in it.
+/// A guess after the deadline of the turn that its sender saw does not count.
 fn check_guess(seen: &Game, after: &Game, now_ms: u64) {
     let (Some(playing), Some(turn)) = (seen.room.playing(), after.room.turn()) else { return };
     if playing.turn.id == turn.id && playing.paused_at_ms.is_none() {
@@ -284,7 +284,7 @@ proptest! {
     }
 }
 
-/// The games above would prove little if nobody ever guessed, drew or was kicked in them.
+/// Checks the coverage of the random games: points, kicks, third rounds and rematches all occur.
 #[test]
 fn random_games_get_everywhere() {
     use proptest::strategy::ValueTree;

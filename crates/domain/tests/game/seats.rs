@@ -1,4 +1,4 @@
-//! Who plays: the waiting room, coming and going, the host, kicks, the end and what follows.
+//! Tests of seats: the waiting room, connecting, the host, kicks, the end and the rematch.
 
 use tidemark_domain::game::*;
 
@@ -144,7 +144,7 @@ fn the_vote_of_somebody_who_has_gone_does_not_count() {
     assert!(table.game.room.player(player(1)).is_none());
 }
 
-/// A game of so many, seated long enough to vote, whose clients are at these addresses.
+/// A game with one player for each address. All are seated long enough to vote.
 fn playing_from(addresses: &[u32]) -> Table {
     let mut table = Table::drawing(u8::try_from(addresses.len()).expect("few"));
     for (n, address) in (0..).zip(addresses) {

@@ -1,11 +1,11 @@
-//! A game for tests: players with short names, a manual clock, and shorthands for their actions.
+//! A table for tests: a game, its clock, people with short names, and helpers for their commands.
 
 use std::sync::Arc;
 
 use tidemark_domain::game::*;
 use uuid::Uuid;
 
-/// When the games of the tests begin.
+/// The time at which the games of the tests begin.
 pub const START_MS: u64 = 1_760_000_000_000;
 
 pub fn player(n: u8) -> PlayerId {
@@ -24,12 +24,12 @@ pub fn talk(text: &str) -> Talk {
     Talk::new(text).expect("talk")
 }
 
-/// A game and the time at its table.
+/// A game and its current time.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub game: Game,
     pub now_ms: u64,
-    /// What the last command brought.
+    /// The effects of the last command.
     pub effects: Vec<Effect>,
     lines: u128,
 }
@@ -50,7 +50,7 @@ impl Table {
         Self { game, now_ms: START_MS, effects: vec![], lines: 0 }
     }
 
-    /// A game of this many connected players, at its first turn: player 0 chooses.
+    /// A game of connected players at its first turn: player 0 chooses.
     pub fn playing(players: u8) -> Self {
         let mut table = Self::new(Settings::default(), &[]);
         table.seat(players);
@@ -58,14 +58,14 @@ impl Table {
         table
     }
 
-    /// A game of so many where player 0 draws an apple.
+    /// A game in which player 0 draws an apple.
     pub fn drawing(players: u8) -> Self {
         let mut table = Self::playing(players);
         table.chooses(0, "りんご");
         table
     }
 
-    /// Seats and connects players 0 to `players` less one, all ready.
+    /// Seats and connects players 0 to `players - 1`, all ready.
     pub fn seat(&mut self, players: u8) {
         for n in 0..players {
             self.does(n, Command::Join { name: name(n) });
@@ -79,7 +79,7 @@ impl Table {
         self.now_ms += ms;
     }
 
-    /// Advances the clock until the game has changed `times` more times.
+    /// Advances the game to its next change by time, `times` times.
     pub fn pass_steps(&mut self, times: usize) {
         for _ in 0..times {
             self.now_ms = self.game.room.next_at_ms().expect("time brings something");
@@ -89,7 +89,7 @@ impl Table {
         }
     }
 
-    /// Asks on anybody's behalf.
+    /// Applies a command of any participant.
     pub fn asks(&mut self, who: &Participant, command: Command) -> Result<(), Refusal> {
         let CommandOutcome { game, effects, refusal } = self.game.apply(who, command, self.now_ms);
         self.game = game;
@@ -97,12 +97,12 @@ impl Table {
         refusal.map_or(Ok(()), Err)
     }
 
-    /// A player's command, and what became of it.
+    /// Applies a player's command and returns the refusal, if any.
     pub fn tries(&mut self, n: u8, command: Command) -> Result<(), Refusal> {
         self.asks(&Participant::Player(player(n)), command)
     }
 
-    /// A player's command that has to work.
+    /// Applies a player's command, which must succeed.
     pub fn does(&mut self, n: u8, command: Command) {
         self.tries(n, command).expect("allowed");
     }
@@ -134,7 +134,7 @@ impl Table {
         self.game.view(Some(player(n)), self.now_ms)
     }
 
-    /// What the system said since the last command.
+    /// The lines of the system since the last command.
     pub fn told(&self) -> Vec<(SystemText, PlayerId)> {
         let lines = self.effects.iter().filter_map(|effect| match effect {
             Effect::Chat { line: Line { kind: LineKind::System(text), player, .. }, .. } => Some((*text, *player)),
@@ -143,7 +143,7 @@ impl Table {
         lines.collect()
     }
 
-    /// For whom the lines of the last command were.
+    /// The audiences of the last command's lines.
     pub fn audiences(&self) -> Vec<Audience> {
         let audience = |effect: &Effect| match effect {
             Effect::Chat { audience, .. } => Some(*audience),

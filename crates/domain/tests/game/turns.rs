@@ -1,4 +1,4 @@
-//! A turn: words, guesses, talk, points, hints, and what time does to them.
+//! Tests of turns: words, guesses, chat, points, hints, and the passing of time.
 
 use tidemark_domain::game::*;
 

@@ -1,14 +1,14 @@
-//! Any typed text: guesses in any spelling, and names and chat of any characters.
+//! Tests of typed texts: guesses in every spelling, and names and chat lines of any characters.
 
 use proptest::prelude::*;
 use tidemark_domain::game::*;
 use unicode_normalization::UnicodeNormalization;
 
-/// How somebody may write a word.
+/// A way to write a word.
 #[derive(Debug, Clone, Copy)]
 enum Spelling {
     Katakana,
-    /// With voicing marks apart.
+    /// With separate voicing marks.
     Decomposed,
     Spaced,
     /// With other marks for a long vowel.
@@ -46,7 +46,8 @@ proptest! {
 
     #[test]
     fn a_word_is_the_same_however_it_is_written(word in words(), spellings in spellings()) {
-        // Spaces go in last: a mark that is apart from its letter by one is a mark of its own.
+        // Spaces are inserted last. A space between a letter and its voicing mark makes another
+        // text, so such a guess is skipped.
         let guess = spellings.iter().fold(word.to_string(), |text, spelling| spelled(&text, *spelling));
         let is_torn = guess.contains("\u{3000}\u{3099}") || guess.contains("\u{3000}\u{309a}");
         prop_assume!(!is_torn);

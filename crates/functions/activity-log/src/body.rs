@@ -26,7 +26,7 @@ const INVALID_ACTIVITY_ID: Problem = Problem::new(400, "invalid-activity-id", "T
 const TIME_IN_THE_FUTURE: Problem = Problem::new(400, "time-in-the-future", "The time lies in the future");
 const TIME_TOO_OLD: Problem = Problem::new(400, "time-too-old", "The time lies too far in the past");
 
-/// One activity, or some. Each is read by itself, so that one bad row of several is its own
+/// One activity or several. Each is read by itself, so that a bad activity in a batch has its own
 /// problem.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Body {
@@ -38,14 +38,16 @@ impl Body {
     pub(crate) fn new(body: Value) -> Result<Self, Problem> {
         let Value::Array(activities) = body else { return Ok(Self::One(body)) };
         match activities.len() {
-            0 => Err(INVALID_BODY.detail("an array has at least one activity")),
+            0 => Err(INVALID_BODY.detail("an array must contain at least one activity")),
             1..=ACTIVITIES_MAX => Ok(Self::Many(activities)),
-            count => Err(TOO_MANY_ACTIVITIES.detail(format!("{count}, and at most {ACTIVITIES_MAX} are taken"))),
+            count => {
+                Err(TOO_MANY_ACTIVITIES.detail(format!("{count} activities, and at most {ACTIVITIES_MAX} are allowed")))
+            }
         }
     }
 }
 
-/// An activity as the client spells it. Members are checked one by one, so that each has its own
+/// An activity as the client sends it. Members are checked one by one, so that each has its own
 /// problem.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -57,10 +59,10 @@ struct NewActivity {
     id: Option<Value>,
 }
 
-/// Reads an activity that is told now; an id is made when it has none.
+/// Reads an activity received at `now`; generates an id if the client sent none.
 pub(crate) fn activity(body: Value, user_id: &UserId, now: Moment, new_id: fn() -> Uuid) -> Result<Activity, Problem> {
     if !body.is_object() {
-        return Err(INVALID_BODY.detail("an activity is an object"));
+        return Err(INVALID_BODY.detail("an activity must be an object"));
     }
     let new: NewActivity = serde_json::from_value(body).map_err(|error| INVALID_BODY.detail(error))?;
     let action = required_text("action", new.action, &INVALID_ACTION, Action::new)?;
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activity_comes_back_as_it_was_sent() {
+    fn an_activity_is_returned_as_it_was_sent() {
         let full = json!({"id": ID, "action": "view", "productId": "p-1", "attributes": {"page": "2"}, "occurredAt": "2025-10-02T10:30:00.000000001Z"});
         let mut expected = full.clone();
         expected["userId"] = json!("ann");
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_the_clients_or_its_ids_or_the_servers() {
+    fn the_time_is_taken_from_the_body_the_id_or_the_clock() {
         let at = "2025-10-02T12:00:00.5+09:00";
         assert_eq!(
             time(json!({"action": "view", "id": ID, "occurredAt": at})),
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn one_to_25_activities_come_together() {
+    fn a_request_has_one_to_25_activities() {
         let body = |count| Body::new(Value::Array(vec![json!({"action": "view"}); count]));
         assert!(matches!(body(25), Ok(Body::Many(many)) if many.len() == 25));
         assert_eq!(body(26).map_err(|problem| problem.name()), Err("too-many-activities"));

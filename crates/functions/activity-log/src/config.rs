@@ -3,7 +3,7 @@
 use lambda_kit::env::{ConfigError, parsed, required};
 use store::shop::ActivitySuffixes;
 
-/// What the environment says.
+/// The function's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// `SHOP_TABLE`.
@@ -13,7 +13,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads and checks all of it.
+    /// Reads and checks all variables.
     pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
             table: required("SHOP_TABLE")?,

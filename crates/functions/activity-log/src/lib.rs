@@ -1,5 +1,5 @@
-//! Keeps what people do: each activity once, in the order in which it happened, under its user and
-//! under its product.
+//! Records the activities of users: each activity once, in order of time, under its user and under
+//! its product.
 
 mod body;
 mod config;
@@ -27,9 +27,9 @@ pub use lists::{LIMIT_DEFAULT, LIMIT_MAX};
 use body::{ActivityView, Body};
 
 const ACTIVITY_ID_REUSED: Problem =
-    Problem::new(409, "activity-id-reused", "The id and the time stand for another activity");
+    Problem::new(409, "activity-id-reused", "The id and the time belong to another activity");
 
-/// What the function works with. Ids are passed in, so that a test decides them.
+/// The function's dependencies. The id generator is passed in, so that a test can control it.
 #[derive(Debug, Clone)]
 pub struct ActivityLog {
     store: Activities,
@@ -75,8 +75,8 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
             Ok(Reply::json(store(log, &activity).await?, &ActivityView::from(&activity)))
         }
         Body::Many(activities) => {
-            // Ids are made in the order of the request, and are what tells activities of one moment
-            // apart.
+            // Ids are generated in the order of the request, so that they also order activities of
+            // one moment.
             let activities: Vec<_> = activities.into_iter().map(read).collect();
             let outcomes = join_all(activities.into_iter().map(async |activity| {
                 let activity = activity?;
@@ -91,7 +91,7 @@ async fn record(log: &ActivityLog, request: &Request, now: Timestamp) -> Result<
     }
 }
 
-/// Stores one activity: 201, or 200 when it had been stored before.
+/// Stores one activity: 201, or 200 if it was stored before.
 async fn store(log: &ActivityLog, activity: &Activity) -> Result<u16, Problem> {
     match log.store.record(activity).await.map_err(store_problem)? {
         RecordOutcome::New => Ok(201),
@@ -104,7 +104,7 @@ fn moment(now: Timestamp) -> Result<Moment, Problem> {
     Moment::new(now).map_err(|_| INTERNAL)
 }
 
-/// What a client learns of a failed request to DynamoDB.
+/// The problem for a failed request to DynamoDB.
 fn store_problem(error: StoreError) -> Problem {
     problem::store_problem(&error, error.is_transient())
 }

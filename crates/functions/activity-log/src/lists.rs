@@ -1,5 +1,5 @@
-//! Activities of a user or with a product. They show individual people: only the staff's token
-//! opens them.
+//! The activities of a user or with a product. They show individual people, so they need the staff
+//! token.
 
 use domain::shop::{Action, ActivityRange, ProductId};
 use domain::{Moment, TimeRange, UserId};
@@ -14,17 +14,17 @@ use store::shop::ActivityPosition;
 use crate::body::ActivityView;
 use crate::{ActivityLog, moment, store_problem};
 
-/// Activities of a page that does not say how many.
+/// The number of activities on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 25;
 
-/// The most activities of a page: each of a product's partitions may bring as many.
+/// The most activities of a page: the query reads up to this many from each partition of a product.
 pub const LIMIT_MAX: u16 = 100;
 
-/// How much of a product's activities is shown when nothing is told.
+/// The range of a product's list without `from`.
 const RANGE_DEFAULT: SignedDuration = SignedDuration::from_hours(24);
 
-/// Where a product's list goes on. It has the range too, which follows the clock when it is not
-/// told.
+/// A position in a product's list. It includes the range, because a range without `to` depends on
+/// the clock.
 #[derive(Debug, Serialize, Deserialize)]
 struct ProductPosition {
     from: String,
@@ -76,12 +76,13 @@ pub(crate) async fn of_product(log: &ActivityLog, request: &Request, now: Timest
     listing.reply(&page.items.iter().map(ActivityView::from).collect::<Vec<_>>(), next.as_ref(), page.skipped)
 }
 
-/// The parameters `from` and `to`, moments or days. A day as `to` is included, a moment is not.
+/// The parameters `from` and `to`, each a moment or a day. A day in `to` is included; a moment is
+/// not.
 fn ends(request: &Request) -> Result<(Option<Moment>, Option<Moment>), Problem> {
     Ok((request.parse_query("from", Moment::parse_or_day)?, request.parse_query("to", Moment::parse_end)?))
 }
 
-/// A moment out of a cursor that we have sealed.
+/// A moment from one of our own cursors.
 fn known(text: &str) -> Result<Moment, Problem> {
     Moment::parse(text).map_err(|error| invalid_parameter("cursor", error))
 }

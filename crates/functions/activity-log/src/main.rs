@@ -1,5 +1,5 @@
-//! `activity-log`: `POST` and `GET /users/{userId}/activities`, `GET
-//! /products/{productId}/activities`.
+//! `activity-log`: `POST` and `GET /users/{userId}/activities`, and
+//! `GET /products/{productId}/activities`.
 
 use activity_log::{ActivityLog, Config, handle};
 use aws_sdk_dynamodb::Client;
@@ -14,8 +14,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let mut config = Config::from_env()?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
-    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS
-    // handshakes are cheap.
+    // The first request opens the connection. Lambda gives full CPU during init, so the TLS
+    // handshakes are cheap here.
     config.suffixes = config.suffixes.remembered(&table).await?;
     let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
     let log = ActivityLog::new(&table, &config, cursor_key, staff_token);

@@ -19,15 +19,15 @@ pub const CLICKS_MAX: usize = 25;
 const INVALID_USER_ID: Problem = Problem::new(400, "invalid-user-id", "The user id is not valid");
 const INVALID_CLICK_COUNT: Problem = Problem::new(400, "invalid-click-count", "The click count is not valid");
 
-/// One click, or some.
+/// One click or several.
 #[derive(Debug)]
 pub(crate) enum Body {
     One(NewClick),
     Many(Vec<NewClick>),
 }
 
-/// A click as the client spells it. Its members are checked one by one, so that one bad click of
-/// several is its own problem.
+/// A click as the client sends it. Its members are checked one by one, so that a bad click in a
+/// batch has its own problem.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewClick {
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_click_counts_once_unless_it_says_otherwise() {
+    fn the_default_click_count_is_one() {
         assert_eq!(outcome(r#"{"userId":"ann"}"#), Ok(("ann".into(), 1)));
         assert_eq!(outcome(r#"{"userId":"ann","clickCount":null}"#), Ok(("ann".into(), 1)));
         assert_eq!(outcome(r#"{"userId":"ann","clickCount":1000}"#), Ok(("ann".into(), 1_000)));
     }
 
     #[test]
-    fn what_is_not_a_count_or_a_user_says_so() {
+    fn an_invalid_count_or_user_id_has_its_own_problem() {
         for count in ["0", "1001", "-1", "1.5", "\"1\"", "[]", "1e99", "4294967297"] {
             let body = format!(r#"{{"userId":"ann","clickCount":{count}}}"#);
             assert_eq!(outcome(&body), Err("invalid-click-count".into()), "{count}");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn one_to_25_clicks_come_together() {
+    fn a_batch_has_one_to_25_clicks() {
         let clicks = |n| format!(r#"{{"clicks":[{}]}}"#, vec![r#"{"userId":"ann"}"#; n].join(","));
         assert_eq!(outcome(&clicks(25)), Err("25 clicks".into()));
         for n in [0, 26] {

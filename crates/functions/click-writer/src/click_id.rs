@@ -1,4 +1,4 @@
-//! The identity of a click: a UUIDv7, whose first 48 bits are its time.
+//! The id of a click: a UUIDv7, whose first 48 bits are the click's time.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use lambda_kit::problem::{IDEMPOTENCY_KEY_TIME, INTERNAL, INVALID_IDEMPOTENCY_KEY, Problem};
 use uuid::{Builder, Uuid, Variant};
 
-/// The header that carries it.
+/// The header that carries the id.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// The header cannot stand for several clicks.
+/// The header identifies one click, so it cannot identify a batch.
 pub(crate) const KEY_IN_BATCH: Problem = Problem::new(
     400,
     "idempotency-key-in-batch",
-    "The Idempotency-Key header goes with a single click: give each click of several an `idempotencyKey`",
+    "The Idempotency-Key header is for a single click: in a batch, give each click its own `idempotencyKey`",
 );
 
 /// A UUIDv7 and the time in it.
@@ -25,14 +25,13 @@ pub(crate) struct ClickId {
 }
 
 impl ClickId {
-    /// A client's key. Its time is the click's.
+    /// Parses a client's key. Its time becomes the click's time.
     pub(crate) fn parse(key: &str) -> Result<Self, Problem> {
         let id = Uuid::try_parse(key).map_err(|_| INVALID_IDEMPOTENCY_KEY.detail("must be a UUIDv7"))?;
         Self::new(id).ok_or_else(|| INVALID_IDEMPOTENCY_KEY.detail("must be a UUID of version 7"))
     }
 
-    /// An id that the server makes, of the clock's time. `step` keeps the clicks of one request
-    /// apart.
+    /// Generates an id with the clock's time. `step` keeps the clicks of one request apart.
     pub(crate) fn generate(now: Timestamp, step: u16, random_id: Uuid) -> Result<Self, Problem> {
         let time = ClickTime::from_millisecond(now.as_millisecond()).and_then(|time| time.plus(step)).ok();
         let millisecond = time.and_then(|time| u64::try_from(time.as_millisecond()).ok()).ok_or(INTERNAL)?;
@@ -41,8 +40,8 @@ impl ClickId {
         Self::new(Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()).ok_or(INTERNAL)
     }
 
-    /// Whether a click of that time may still be stored. One that was stored keeps its answer for
-    /// ever.
+    /// Whether a click of that time may still be stored. A repetition of a stored click gets the
+    /// same answer at any later time.
     pub(crate) fn check_time(self, now: Timestamp) -> Result<(), Problem> {
         let why = "its time is more than 5 minutes ahead of the server's, or more than 24 hours behind it";
         if self.time.is_accepted_at(now) { Ok(()) } else { Err(IDEMPOTENCY_KEY_TIME.detail(why)) }
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keys_time_is_the_clicks() {
+    fn the_time_of_a_key_is_the_time_of_the_click() {
         assert_eq!(outcome(&key_at("2025-10-02T10:29:59.123Z")), Ok("2025-10-02T10:29:59.123Z".into()));
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use lambda_kit::env::{ConfigError, parsed, required};
 use store::clicks::DateShards;
 
-/// The most days that clicks can be told to stay: a hundred years.
+/// The longest retention: a hundred years.
 const RETENTION_DAYS_MAX: u32 = 36_500;
 
-/// What the environment says.
+/// The function's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// `CLICKS_TABLE`.
@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads and checks all of it.
+    /// Reads and checks all variables.
     pub fn from_env() -> Result<Self, ConfigError> {
         let retention = parsed("CLICK_RETENTION_DAYS", 0, "a number of days from 0 to 36500", |days: u32| {
             (days <= RETENTION_DAYS_MAX).then_some(days)

@@ -1,8 +1,8 @@
-//! Stores clicks: each one once, none over another.
+//! Stores clicks: each click once, and no click overwrites another.
 //!
-//! A click's key is its user and its millisecond. The id in the `Idempotency-Key`, a UUIDv7 whose
-//! time is the click's, tells a repetition from another click that meets it in the same
-//! millisecond.
+//! A click's key is its user and its millisecond. The id in the `Idempotency-Key` is a UUIDv7, and
+//! its time is the click's time. The id tells a repetition of a click from another click in the
+//! same millisecond.
 
 mod body;
 mod click_id;
@@ -27,12 +27,13 @@ use body::{Body, NewClick};
 use click_id::ClickId;
 use place::{PendingClick, PlaceOutcome};
 
-/// What the function works with. Time and randomness are passed in, so that a test decides them.
+/// The function's dependencies. The clock and the randomness are passed in, so that a test can
+/// control them.
 #[derive(Debug, Clone)]
 pub struct Writer {
     store: store::clicks::ClickWriter,
     now: fn() -> Timestamp,
-    /// Ids for their random part.
+    /// Generates ids, of which only the random part is used.
     random_id: fn() -> Uuid,
 }
 
@@ -43,7 +44,7 @@ impl Writer {
         Self { store, now: Timestamp::now, random_id: lambda_kit::id::new_id }
     }
 
-    /// The same with another clock.
+    /// The same writer with another clock.
     pub fn with_clock(self, now: fn() -> Timestamp) -> Self {
         Self { now, ..self }
     }
@@ -72,7 +73,7 @@ pub async fn handle(writer: &Writer, request: Request) -> Result<Reply, Problem>
     }
 }
 
-/// Stores clicks. Of each, in their order: 201, or 200 when it had been stored before.
+/// Stores clicks, and returns for each, in order: 201, or 200 if it was stored before.
 async fn write(
     writer: &Writer,
     clicks: Vec<NewClick>,
@@ -93,7 +94,7 @@ async fn write(
     outcomes.collect()
 }
 
-/// A click that may be stored. `step` is its place in the request.
+/// Checks one click. `step` is its position in the request.
 fn check(
     writer: &Writer,
     click: NewClick,

@@ -1,4 +1,4 @@
-//! Finding clicks their milliseconds, at a bounded cost.
+//! Finds a free millisecond for each click, at a bounded cost.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,47 +8,48 @@ use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, Problem, busy};
 use store::StoreError;
 use store::clicks::{ClickWriter, PutClick, StoredClick};
 
-/// How many milliseconds a click may take: its own and the next ones.
+/// The number of milliseconds that a click may take: its own and the following ones.
 pub const SLOTS_MAX: u16 = 64;
 
-/// The most conditional writes of one click. Somebody who holds all of a user's milliseconds costs
-/// the owner one, and one query.
+/// The most conditional writes for one click. If another client has filled all milliseconds of a
+/// user, a new click of that user costs one write and one query.
 pub const PUTS_MAX: u32 = 3;
 
-/// Requests in flight at once.
+/// The most requests in flight at once.
 const REQUESTS_MAX: usize = 8;
 
 const NO_FREE_MILLISECOND: Problem =
-    Problem::new(409, "no-free-millisecond", "This user's clicks hold every millisecond around this one");
+    Problem::new(409, "no-free-millisecond", "This user's clicks take all milliseconds from this one on");
 
-/// A click on its way to a place.
+/// A click that has no slot yet.
 #[derive(Debug)]
 pub(crate) struct PendingClick {
     pub(crate) click: Click,
     pub(crate) click_id: String,
-    /// The problem of a click whose time is over, or to come: it is looked for, and not stored.
+    /// Set if the click's time is too old or in the future. Such a click is looked up, but not
+    /// stored.
     pub(crate) time_problem: Option<Problem>,
 }
 
-/// Where a click came to lie: just now, or before.
+/// The stored click: written by this request, or found from an earlier one.
 #[derive(Debug)]
 pub(crate) enum PlaceOutcome {
     Stored(StoredClick),
     AlreadyStored(StoredClick),
 }
 
-/// The milliseconds of users that this request has seen taken. A taken millisecond stays taken, so
-/// this cache never goes stale.
+/// The taken milliseconds of users, as far as this request knows. A click is never moved, so a
+/// taken slot stays taken.
 #[derive(Debug, Default)]
 struct HeldSlots(HashMap<(String, String), StoredClick>);
 
-/// The state of a click while it is placed.
+/// The result of looking for a click's slot.
 enum Slot {
-    /// It is stored, here.
+    /// The click is already stored in this slot.
     Own(StoredClick),
-    /// The first millisecond that nobody is known to hold.
+    /// The first millisecond that is not known to be taken.
     Free(ClickTime),
-    /// All are held.
+    /// All milliseconds are taken.
     None,
 }
 
@@ -57,9 +58,9 @@ impl HeldSlots {
         self.0.insert((stored.user_id.clone(), stored.create_date_time.clone()), stored);
     }
 
-    /// Going through the milliseconds in order is what makes a repetition find the click: whatever
-    /// slot the first request took, the second one comes past it before any free one. So a put is
-    /// only tried where all slots before are known to be others'.
+    /// Searches the milliseconds in order. This makes a repetition find its click: any slot that
+    /// the first request took comes before every slot that is free now. For the same reason a put
+    /// is tried only where all earlier slots are known to belong to other clicks.
     fn find_slot(&self, pending: &PendingClick) -> Slot {
         let PendingClick { click, click_id, .. } = pending;
         for time in (0..SLOTS_MAX).map_while(|step| click.time.plus(step).ok()) {
@@ -73,12 +74,13 @@ impl HeldSlots {
     }
 }
 
-/// Puts clicks into the first free milliseconds, each from its own on, and tells of each in its
-/// order.
+/// Puts each click into its first free millisecond, from its own time on, and returns the outcomes
+/// in order.
 ///
-/// Those that meet nobody, which is nearly all, take one write each, some at a time. The others
-/// follow one after the other, so that clicks of one user and millisecond come to lie in the order
-/// in which they were sent. They cost a query and at most [`PUTS_MAX`] writes in all.
+/// Nearly all clicks find their own millisecond free. They take one write each, several at once.
+/// The others follow one after the other, so that clicks of one user and millisecond are stored in
+/// the order in which they were sent. Each of them costs one query and at most [`PUTS_MAX`] writes
+/// in all.
 pub(crate) async fn place(writer: &ClickWriter, clicks: &[PendingClick]) -> Vec<Result<PlaceOutcome, Problem>> {
     let mut held = HeldSlots::default();
     let mut outcomes: Vec<Option<Result<PlaceOutcome, Problem>>> = clicks.iter().map(|_| None).collect();
@@ -113,7 +115,7 @@ pub(crate) async fn place(writer: &ClickWriter, clicks: &[PendingClick]) -> Vec<
     placed
 }
 
-/// Places a click whose own millisecond may be held.
+/// Places a click whose own millisecond may be taken.
 async fn place_in_later_slot(
     writer: &ClickWriter,
     held: &mut HeldSlots,
@@ -122,16 +124,18 @@ async fn place_in_later_slot(
     let PendingClick { click, click_id, time_problem } = pending;
     let last = click.time.plus(SLOTS_MAX - 1).map_err(|_| NO_FREE_MILLISECOND.detail("the calendar ends"))?;
     let mut has_looked = false;
-    // One write has been tried already.
+    // The first write was tried already.
     let mut puts = 1;
     loop {
         let time = match held.find_slot(pending) {
             Slot::Own(stored) if stored.click_count == Some(click.count.get().into()) => {
                 return Ok(PlaceOutcome::AlreadyStored(stored));
             }
-            Slot::Own(_) => return Err(IDEMPOTENCY_KEY_REUSED.detail("it stands for another number of clicks")),
+            Slot::Own(_) => return Err(IDEMPOTENCY_KEY_REUSED.detail("it was used with another click count")),
             Slot::None => {
-                return Err(NO_FREE_MILLISECOND.detail(format!("{SLOTS_MAX} are held, from {} on", click.time)));
+                return Err(
+                    NO_FREE_MILLISECOND.detail(format!("{SLOTS_MAX} milliseconds are taken, from {} on", click.time))
+                );
             }
             Slot::Free(time) => time,
         };
@@ -144,7 +148,7 @@ async fn place_in_later_slot(
         if let Some(time_problem) = time_problem {
             return Err(time_problem.clone());
         }
-        // Others take the milliseconds as fast as they are found.
+        // Other writers take the milliseconds as fast as they are found.
         if puts == PUTS_MAX {
             return Err(busy());
         }

@@ -1,8 +1,8 @@
-//! Tells the journal of what happens beside the clicks: records that could not be counted, what
-//! became of them, and statistics that an operator has set right.
+//! Writes operator events of the clicks table into the journal: records that could not be counted,
+//! the outcome of their quarantine, and repairs of statistics.
 //!
-//! The stream delivers at least once. An entry's id is derived from its event, so a second delivery
-//! finds the entry stored.
+//! The stream delivers at least once. An entry's id is derived from its event, so a repeated
+//! delivery finds the entry stored.
 
 use domain::journal::{Entry, SuiteEvent};
 use jiff::Timestamp;
@@ -12,10 +12,10 @@ use store::StoreError;
 use store::clicks::{OperatorEvent, OperatorEventImage};
 use store::journal::{AppendOutcome, Journal};
 
-/// Tells of one batch, given as its event's JSON.
+/// Handles one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+/// [`BatchError`]. If DynamoDB fails, the reply names the first record to deliver again.
 pub async fn handle(
     journal: &Journal,
     event: Box<RawValue>,

@@ -1,4 +1,4 @@
-//! `clicks-watch`: what the clicks table's stream tells beside clicks.
+//! `clicks-watch`: the operator events in the clicks table's stream.
 
 use aws_sdk_dynamodb::Client;
 use clicks_watch::handle;
@@ -13,9 +13,10 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let table = env::required("JOURNAL_TABLE")?;
     let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
-    let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
+    let retention =
+        env::parsed("JOURNAL_RETENTION", Retention::default(), "days per stream, such as suite=400,default=90", Some)?;
     let table = Table::new(Client::new(&aws::config().await), table);
-    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
+    // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     store::journal::connect(&table).await?;
     let journal = Journal::new(&table, shards, retention);
     stream::run(|event, _| handle(&journal, event, Timestamp::now())).await

@@ -1,5 +1,5 @@
-//! Bodies: of a new game, and of a new seat. Members are checked one by one, so that each has a
-//! problem of its own.
+//! The bodies of a new game and of a new seat. Members are checked one by one, so that each has its
+//! own problem.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) struct NewSeatBody {
     role: Option<Value>,
 }
 
-/// A game that somebody wants, with valid members.
+/// A new game with valid members.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CheckedGame {
     pub(crate) name: PlayerName,
@@ -47,7 +47,7 @@ pub(crate) struct CheckedGame {
 }
 
 impl NewGameBody {
-    /// The members of a request's body.
+    /// Reads the request's body.
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
         request.json(BODY_BYTES_MAX)
     }
@@ -67,7 +67,7 @@ impl NewGameBody {
 }
 
 impl NewSeatBody {
-    /// The members of a request's body.
+    /// Reads the request's body.
     pub(crate) fn of(request: &Request) -> Result<Self, Problem> {
         request.json(BODY_BYTES_MAX)
     }
@@ -119,7 +119,7 @@ fn settings(value: Option<Value>, has_words: bool) -> Result<Settings, Problem> 
     };
     let default = Settings::default();
     let words = match wanted.words {
-        // Words that somebody took the trouble to type are meant to be drawn.
+        // A client that sends its own words wants them to be drawn.
         None if has_words => WordSource::Both,
         None => default.words,
         Some(value) => {
@@ -156,7 +156,7 @@ fn number<T>(
     check: impl FnOnce(u16) -> Result<T, OutOfBounds>,
 ) -> Result<T, Problem> {
     let Some(value) = value else { return Ok(default) };
-    // A value that is no such number counts as out of bounds.
+    // A value that is not such a number becomes 0, which is out of all bounds.
     let number = value.as_u64().and_then(|number| u16::try_from(number).ok()).unwrap_or_default();
     check(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
 }
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enough_for_a_game() {
+    fn a_game_needs_only_a_name() {
         let wanted = game(json!({"name": "あんず"})).expect("a game");
         assert_eq!((wanted.settings, wanted.public, wanted.words.len()), (Settings::default(), false, 0));
     }
 
     #[test]
-    fn settings_say_what_is_wrong_with_them() {
+    fn invalid_settings_are_refused() {
         let settings =
             |settings: Value| game(json!({"name": "あんず", "settings": settings})).map(|game| game.settings);
         let chosen =
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_of_the_games_language() {
+    fn words_must_be_in_the_games_language() {
         let words = |words: Value| game(json!({"name": "あんず", "words": words}));
         let wanted = words(json!(["りんご", "ねこ", "りんご"])).expect("a game");
         assert_eq!((wanted.words.len(), wanted.settings.words), (3, WordSource::Both));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_a_players_unless_it_says_otherwise() {
+    fn the_default_role_is_player() {
         assert_eq!(seat(json!({"name": "あんず"})), Ok(("あんず".into(), Role::Player)));
         assert_eq!(seat(json!({"name": "あんず", "role": "spectator"})), Ok(("あんず".into(), Role::Spectator)));
         for role in [json!("host"), json!(1), json!("")] {

@@ -1,5 +1,5 @@
-//! The chat and the drawings of a game. Anyone with a player token who knows the game's id may read
-//! them, like a spectator.
+//! The chat and the drawings of a game. Every player token gives access to every game whose id the
+//! client knows, as for a spectator.
 
 use domain::game::{GameId, LineKind, Room, SystemText, TurnId};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use store::game::{Drawing, StoredLine};
 use crate::Api;
 use crate::problems::{DRAWING_NOT_FOUND, GAME_NOT_FOUND, store_problem};
 
-/// Lines of a page that does not say how many: the seed's number.
+/// The number of lines on a page without `limit`, as in the original design.
 const LINES_DEFAULT: u16 = 50;
 /// The most lines of a page.
 pub const LINES_MAX: u16 = 100;
@@ -22,16 +22,16 @@ async fn room(api: &Api, game_id: GameId) -> Result<Room, Problem> {
     room.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))
 }
 
-/// `GET /games/{gameId}/chat`: newest first. A line that is for those in the know alone is left out
-/// for others.
+/// `GET /games/{gameId}/chat`: newest first. Lines for players who know the answer are omitted for
+/// others.
 pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let asker = api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let limit = limit(request, LINES_DEFAULT, LINES_MAX)?;
     let listing = api.listing(format!("chat {game_id}"), now);
     let after = listing.position(request)?;
-    // The lines first: a turn that ends between the two reads opens its lines, and never closes
-    // any.
+    // Reads the lines before the room. If a turn ends between the two reads, its lines become
+    // public; the other order could show lines of a turn that has just begun.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
     let room = room(api, game_id).await?;
     let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
@@ -65,7 +65,7 @@ fn system_text(text: SystemText) -> &'static str {
     }
 }
 
-/// `GET /games/{gameId}/turns`: those that are over, in order.
+/// `GET /games/{gameId}/turns`: the finished turns, in order.
 pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
@@ -75,7 +75,7 @@ pub(crate) async fn turns(api: &Api, request: &Request, now: Timestamp) -> Resul
     Ok(page::reply(&items, skipped))
 }
 
-/// `GET /games/{gameId}/turns/{turnId}/drawing`: from the reveal on.
+/// `GET /games/{gameId}/turns/{turnId}/drawing`: available from the turn's reveal on.
 pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     api.require_player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
@@ -85,7 +85,8 @@ pub(crate) async fn drawing(api: &Api, request: &Request, now: Timestamp) -> Res
     }
     let batches = match api.drawings.get(game_id, turn_id).await.map_err(store_problem)? {
         Some(batches) => batches,
-        // It is put into one item when nobody can add to it any more. Until then it lies in pieces.
+        // The archiver joins the chunks into one item once nobody can add to the drawing. Until
+        // then the chunks are read.
         None => {
             let chunks = api.strokes.of_turn(game_id, turn_id).await.map_err(store_problem)?;
             if chunks.is_empty() {

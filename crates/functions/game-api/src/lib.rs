@@ -1,7 +1,6 @@
-//! The game's HTTP API: create games, list them, take seats, and read their history.
+//! The game's HTTP API: creating and finding games, taking seats, and reading the history.
 //!
-//! Playing itself goes over sockets; what opens one is a ticket, and this is where tickets come
-//! from.
+//! The game itself is played over WebSockets. The tickets that open them are issued here.
 
 mod body;
 mod history;
@@ -27,7 +26,8 @@ use problems::{store_problem, too_many};
 pub use body::BODY_BYTES_MAX;
 pub use history::LINES_MAX;
 
-/// What the function works with. Ids and random numbers are passed in, so that a test decides them.
+/// The function's dependencies. Ids and random numbers are passed in, so that a test can control
+/// them.
 #[derive(Debug, Clone)]
 pub struct Api {
     rooms: Rooms,
@@ -62,27 +62,27 @@ impl Api {
         }
     }
 
-    /// Whose token came with the request, if any.
+    /// The player whose token the request carries, if any.
     fn player(&self, request: &Request, now: Timestamp) -> Result<Option<PlayerId>, Problem> {
         let player = self.tickets.player(request, now)?;
-        // A valid signature means that this service made the token. A signed token without an id
-        // has an old format, and is refused.
+        // Only we sign tokens, so an id that does not parse comes from a token of an outdated
+        // format.
         player.map(|id| id.parse().map_err(|_| bearer::invalid_token())).transpose()
     }
 
-    /// Whose token came with the request, which needs one.
+    /// The same for routes that need a token.
     fn require_player(&self, request: &Request, now: Timestamp) -> Result<PlayerId, Problem> {
         self.player(request, now)?.ok_or_else(bearer::missing_token)
     }
 
-    /// What stands for the client's address, if that is known. This machine's own is nobody's: on
-    /// AWS no client has it, and the bots and tests of one machine share it.
+    /// The tag of the client's address, if it is known. A loopback address has no tag: on AWS no
+    /// client has one, and all bots and tests of one machine share it.
     fn client(&self, request: &Request) -> Option<ClientTag> {
         let address = request.client_address().filter(|address| !address.is_loopback())?;
         Some(ClientTag(self.tickets.client_tag(address)))
     }
 
-    /// Refuses a client that takes too many of something.
+    /// Refuses a client that uses up its allowance.
     async fn take_allowance(&self, client: Option<ClientTag>, what: Allowance, now: Timestamp) -> Result<(), Problem> {
         let Some(client) = client else { return Ok(()) };
         match self.clients.take(client, what, millisecond(now)).await.map_err(store_problem)? {
@@ -115,7 +115,7 @@ pub async fn handle(api: &Api, request: Request, now: Timestamp) -> Result<Reply
     }
 }
 
-/// Unix milliseconds, as the rules count.
+/// The time in Unix milliseconds, as the game's rules use it.
 fn millisecond(now: Timestamp) -> u64 {
     u64::try_from(now.as_millisecond()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Games to join, one game, and the games that a player has finished.
+//! Open games, one game, and the games that a player has finished.
 
 use domain::game::{GameId, PlayerId, Room};
 use game_room::protocol::RoomMessage;
@@ -12,12 +12,12 @@ use store::game::{Freshness, GAMES_MAX, spectators};
 use crate::problems::{GAME_NOT_FOUND, OTHER_PLAYER, store_problem};
 use crate::{Api, millisecond};
 
-/// Games of a page that does not say how many.
+/// The number of games on a page without `limit`.
 const GAMES_DEFAULT: u16 = 20;
 
-/// A waiting game that has not changed for this many milliseconds is deserted, even if it lists
-/// players. API Gateway ends a connection after two hours, and a player who reconnects changes the
-/// room.
+/// A waiting game without a change for this many milliseconds is deserted, even if its room still
+/// lists players. API Gateway closes a connection after two hours, and a player who reconnects
+/// changes the room.
 const DESERTED_MS: u64 = 130 * 60 * 1_000;
 
 /// `GET /games`.
@@ -30,13 +30,13 @@ pub(crate) async fn waiting(api: &Api, request: &Request, now: Timestamp) -> Res
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
-/// Whether the game has a connected player and a free seat.
+/// Whether a new player would find other players and a free seat.
 fn is_open(room: &Room, now_ms: u64) -> bool {
     let is_alive = now_ms.saturating_sub(room.updated_at_ms) < DESERTED_MS;
     is_alive && room.is_listed() && room.players.len() < usize::from(room.settings.player_count.get())
 }
 
-/// Its settings are spelled as in the room of the protocol.
+/// A lobby entry. Its settings have the format of the protocol's room message.
 fn entry(room: &Room) -> Value {
     let view = RoomMessage::new(room.view(room.updated_at_ms), 0);
     let host = room.player(room.host).map(|host| host.name.to_string());
@@ -49,7 +49,7 @@ fn entry(room: &Room) -> Value {
     })
 }
 
-/// `GET /games/{gameId}`: what anybody may see of it.
+/// `GET /games/{gameId}`: the public part of a game.
 pub(crate) async fn state(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
     let live = api.rooms.live(game_id, Freshness::Eventual).await.map_err(store_problem)?;
@@ -57,7 +57,7 @@ pub(crate) async fn state(api: &Api, request: &Request, now: Timestamp) -> Resul
     Ok(Reply::json(200, &RoomMessage::new(live.room.view(millisecond(now)), spectators(&live.listeners))))
 }
 
-/// `GET /players/{playerId}/games`: with that player's token.
+/// `GET /players/{playerId}/games`: needs that player's token.
 pub(crate) async fn finished(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let asker = api.require_player(request, now)?;
     let player_id: PlayerId = request.parse_path("playerId", str::parse)?;

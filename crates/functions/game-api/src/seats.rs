@@ -1,4 +1,4 @@
-//! Making a game, and taking a seat in one.
+//! Creates a game, and takes a seat in one.
 
 use domain::game::{Command, Game, GameId, NewGame, Participant, PlayerId, PlayerName, Refusal, Room};
 use game_room::protocol::RoomMessage;
@@ -29,14 +29,14 @@ pub(crate) async fn create(api: &Api, request: &Request, now: Timestamp) -> Resu
             Ok(ticket_reply(api, 201, &game, host, Role::Player, &name_of(&game.room, host), 0, now))
         }
         PersistOutcome::Lost => {
-            tracing::error!(game_id = %id, "a fresh id was taken");
+            tracing::error!(game_id = %id, "the id of a new game is already in use");
             Err(INTERNAL)
         }
     }
 }
 
-/// `POST /games/{gameId}/players`: 201 for a new seat or a spectator, 200 if the player has a seat
-/// already.
+/// `POST /games/{gameId}/players`: 201 for a new seat or a spectator, 200 for a player who has a
+/// seat.
 pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result<Reply, Problem> {
     let known = api.player(request, now)?;
     let game_id: GameId = request.parse_path("gameId", str::parse)?;
@@ -82,8 +82,7 @@ pub(crate) async fn join(api: &Api, request: &Request, now: Timestamp) -> Result
     }
 }
 
-/// The game as it stands, and who gets its messages; `None` when its parts are of different
-/// moments.
+/// The current game and its listeners; `None` if another request wrote the game between the reads.
 async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Listener>)>, Problem> {
     let live = api.rooms.live(game_id, Freshness::Consistent).await.map_err(store_problem)?;
     let Live { room, secret, listeners } = live.ok_or_else(|| GAME_NOT_FOUND.detail(game_id))?;
@@ -91,8 +90,8 @@ async fn load_game(api: &Api, game_id: GameId) -> Result<Option<(Game, Vec<Liste
     Ok(Game::assemble(room, secret, words).ok().map(|game| (game, listeners)))
 }
 
-/// The game with one more seat. The seat is added before overdue steps of the game are applied: the
-/// connected players apply these, because they are notified of them.
+/// The game with one more seat. The command is applied at a time before the next deadline of the
+/// game, because only a connected player may advance the game: then the other players are notified.
 fn with_seat(before: &Game, player_id: PlayerId, name: PlayerName, now: Timestamp) -> Result<Game, Problem> {
     let now_ms = millisecond(now);
     let now_ms = before.room.next_at_ms().map_or(now_ms, |next_ms| now_ms.min(next_ms.saturating_sub(1)));
@@ -104,7 +103,7 @@ fn name_of(room: &Room, player_id: PlayerId) -> String {
     room.player(player_id).map(|player| player.name.to_string()).unwrap_or_default()
 }
 
-/// The answer that opens a socket to the game.
+/// The reply with the ticket that opens a WebSocket to the game.
 #[allow(clippy::too_many_arguments)]
 fn ticket_reply(
     api: &Api,

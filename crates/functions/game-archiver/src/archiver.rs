@@ -1,4 +1,4 @@
-//! Doing it.
+//! Archives finished turns: awards, round history, compressed drawing.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub struct Archiver {
     journal: Journal,
 }
 
-/// The counts of one batch.
+/// The results of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchCounts {
     pub(crate) turns: u64,
@@ -34,7 +34,7 @@ pub(crate) struct BatchCounts {
 }
 
 impl Archiver {
-    /// An archiver of the games in `table`, which tells the journal of their ends.
+    /// An archiver of the games in `table`; finished games get an entry in `journal`.
     pub fn new(table: &Table, journal: Journal) -> Self {
         Self {
             rounds: Rounds::new(table),
@@ -45,7 +45,7 @@ impl Archiver {
         }
     }
 
-    /// Does what a batch tells, record by record, up to the first that fails.
+    /// Handles a batch record by record, up to the first that fails.
     pub(crate) async fn archive(
         &self,
         event: &StreamEvent<'_>,
@@ -55,7 +55,8 @@ impl Archiver {
             GameChange::of(record.change.old_image.as_ref(), record.change.new_image.as_ref())
         };
         let mut records = event.read(of);
-        // One look at a game's chat is enough for all that a batch brings: at its last line.
+        // One query of a game's chat covers all its lines of the batch, so only the last line
+        // triggers it.
         let mut looked_at = HashSet::new();
         for record in records.iter_mut().rev() {
             if let Ok(Some(GameChange::Said(game_id))) = record.content
@@ -93,14 +94,14 @@ impl Archiver {
                 }
                 ArchiveStep::PackDrawing { turn_id, at_ms } => {
                     let chunks = self.strokes.of_turn(after.id, turn_id).await?;
-                    // Nothing was drawn, or the record comes so late that the strokes have expired.
+                    // Nothing was drawn, or the record is so late that the chunks have expired.
                     if chunks.is_empty() {
                         continue;
                     }
                     let drawing = Drawing::of(&chunks)?;
                     if drawing.dropped() > 0 {
                         counter!("DrawingsCut").increment(1);
-                        tracing::warn!(game_id = %after.id, %turn_id, batches = drawing.batches(), dropped = drawing.dropped(), "a drawing is too large to be kept whole");
+                        tracing::warn!(game_id = %after.id, %turn_id, batches = drawing.batches(), dropped = drawing.dropped(), "a drawing is too large to be stored whole");
                     }
                     self.drawings.put(after.id, turn_id, &drawing, at_ms).await?;
                     counts.drawings += 1;
@@ -115,8 +116,8 @@ impl Archiver {
         Ok(())
     }
 
-    /// Tells the journal that a game is over: how it went, and of nobody who played it. Which one
-    /// it was is for those who know a private game.
+    /// Writes an entry for a finished game into the journal. It names no player. It names the game
+    /// only if the game is public, because the id of a private game gives access to it.
     async fn append_to_journal(&self, room: &Room, at_ms: u64, now: Timestamp) -> Result<(), StoreError> {
         let id = room.id.to_string();
         let event = SuiteEvent::GameFinished {

@@ -1,9 +1,10 @@
-//! Archives games from the table's stream: adds finished turns to the history, stores each finished
-//! drawing as one item, deletes old chat, and closes a finished game with an entry in the journal.
+//! Archives games from the game table's stream: adds finished turns to the history, joins each
+//! finished drawing into one item, deletes old chat lines, and closes finished games with an entry
+//! in the journal.
 //!
-//! The stream delivers at least once. The key and the content of each written item depend only on
-//! the record and on data that no longer changes, so a second delivery writes the same item or
-//! finds it written.
+//! The stream delivers at least once. Each written item has a key that is derived from its event.
+//! Its content depends only on the record and on data that no longer changes. So a repeated
+//! delivery writes the same item, or finds it.
 
 mod archiver;
 mod plan;
@@ -21,7 +22,7 @@ use archiver::BatchCounts;
 /// Archives one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+/// [`BatchError`]. If DynamoDB fails, the reply names the first record to deliver again.
 pub async fn handle(
     archiver: &Archiver,
     event: Box<RawValue>,

@@ -1,33 +1,33 @@
-//! What a change of a room leaves to be done.
+//! Derives the archiving steps from a change of a room.
 
 use domain::game::{Award, AwardReason, Phase, Room, Stage, Turn, TurnId};
 use store::game::EndedTurn;
 
-/// Something to do. Doing it twice changes nothing.
+/// One archiving step. Each is idempotent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArchiveStep<'a> {
-    /// A turn's drawing has ended, and its answer is shown: it goes into its round, with its
+    /// A turn's drawing has ended and its answer is public: add the turn to its round, with its
     /// awards.
     AddToRound(EndedTurn<'a>),
-    /// The game ended in the middle of a drawing. What its solvers had earned by then stands.
+    /// The game ended during a drawing. The players who had guessed the word keep their points.
     AwardPoints {
-        /// Which turn.
+        /// The turn.
         turn_id: TurnId,
-        /// Its awards.
+        /// The awards up to the end.
         awards: Vec<Award>,
-        /// When it ended, Unix milliseconds.
+        /// When the turn ended, in Unix milliseconds.
         at_ms: u64,
     },
-    /// Nobody can add to a turn's drawing any more: it goes into one item.
+    /// Nobody can add to a turn's drawing any more: join it into one item.
     PackDrawing {
-        /// Which turn.
+        /// The turn.
         turn_id: TurnId,
-        /// When it ended, Unix milliseconds.
+        /// When the turn ended, in Unix milliseconds.
         at_ms: u64,
     },
-    /// The game is over.
+    /// The game is finished.
     FinishGame {
-        /// When, Unix milliseconds.
+        /// When it finished, in Unix milliseconds.
         at_ms: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! Bodies: of a movement of goods, and of a new reservation. Members are checked one by one, so
-//! that a problem names its member.
+//! The bodies of a stock movement and of a new reservation. Members are checked one by one, so that
+//! a problem names its member.
 
 use domain::ShortText;
 use domain::shop::{ChangeType, HoldTime, OrderId, Quantity, StockMovement};
@@ -34,7 +34,7 @@ struct ReservationBody {
     expires_in_seconds: Option<Value>,
 }
 
-/// A movement of goods with valid members.
+/// A stock movement with valid members.
 #[derive(Debug, PartialEq)]
 pub(crate) struct NewMovement {
     pub(crate) movement: StockMovement,
@@ -81,7 +81,7 @@ impl NewReservation {
     }
 }
 
-/// A quantity. A fraction is none, and neither is one that is spelled as text.
+/// A quantity. Fractions and numbers in strings are refused.
 fn number(value: Option<Value>) -> Result<i64, Problem> {
     let value = value.ok_or_else(|| missing("quantity", &INVALID_QUANTITY))?;
     value.as_i64().ok_or_else(|| invalid("quantity", &INVALID_QUANTITY, "must be a whole number"))

@@ -1,7 +1,7 @@
-//! Moves goods and keeps the ledger of it, and promises goods to orders.
+//! Records stock movements in the ledger, and reserves goods for orders.
 //!
-//! Every route needs the staff's token. The available stock of a product is public, and
-//! `price-history` returns it.
+//! All routes need the staff token. The stock level of a product is public; `price-history` shows
+//! it.
 
 mod body;
 mod problems;
@@ -23,10 +23,11 @@ use uuid::Uuid;
 pub use body::BODY_BYTES_MAX;
 pub use stock::{LIMIT_DEFAULT, LIMIT_MAX};
 
-/// The header with what a client calls its request.
+/// The header with the client's idempotency key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What the function works with. Time and ids are passed in, so that a test decides them.
+/// The function's dependencies. The clock and the id generator are passed in, so that a test can
+/// control them.
 #[derive(Debug, Clone)]
 pub struct Inventory {
     products: Products,
@@ -52,12 +53,12 @@ impl Inventory {
         }
     }
 
-    /// The same with another clock and other ids.
+    /// The same with another clock and id generator.
     pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
         Self { now, new_id, ..self }
     }
 
-    /// The product that a request is about, if it comes from the staff.
+    /// Checks the staff token and returns the product of the request.
     fn admit(&self, request: &Request) -> Result<ProductId, Problem> {
         self.staff.authorize(request)?;
         request.parse_path("productId", ProductId::new)

@@ -13,7 +13,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = env::required("SHOP_TABLE")?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), table);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // Lambda gives full CPU during init, so the TLS handshakes are cheap here.
     store::shop::connect(&table).await?;
     let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
     let inventory = Inventory::new(&table, cursor_key, staff_token);

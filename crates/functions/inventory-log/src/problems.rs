@@ -1,4 +1,4 @@
-//! The problems of requests, and the mapping of the rules' refusals to them.
+//! The problems of requests, and the problem for each refusal of the rules.
 
 use domain::shop::{SettleError, StockRefusal};
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, Problem, conflict};
@@ -10,19 +10,22 @@ pub(crate) const PRODUCT_NOT_FOUND: Problem = Problem::new(404, "product-not-fou
 pub(crate) const RESERVATION_NOT_FOUND: Problem =
     Problem::new(404, "reservation-not-found", "There is no such reservation");
 const PRODUCT_ARCHIVED: Problem = Problem::new(409, "product-archived", "The product is archived");
-const INSUFFICIENT_STOCK: Problem = Problem::new(409, "insufficient-stock", "There are too few of the product");
-const RESERVED_STOCK: Problem = Problem::new(409, "reserved-stock", "Orders are promised more than would be left");
-const STOCK_OVERFLOW: Problem = Problem::new(409, "stock-overflow", "There would be too many of the product");
-const ORDER_ID_REUSED: Problem = Problem::new(409, "order-id-reused", "The order has moved or reserved something else");
-const RESERVATION_SETTLED: Problem = Problem::new(409, "reservation-settled", "The reservation has ended otherwise");
+const INSUFFICIENT_STOCK: Problem = Problem::new(409, "insufficient-stock", "There is not enough stock");
+const RESERVED_STOCK: Problem =
+    Problem::new(409, "reserved-stock", "The remaining stock would not cover the reservations");
+const STOCK_OVERFLOW: Problem = Problem::new(409, "stock-overflow", "The stock would be too large");
+const ORDER_ID_REUSED: Problem =
+    Problem::new(409, "order-id-reused", "The order belongs to another movement or reservation");
+const RESERVATION_SETTLED: Problem =
+    Problem::new(409, "reservation-settled", "The reservation has already ended in another way");
 const RESERVATION_EXPIRED: Problem = Problem::new(409, "reservation-expired", "The reservation has expired");
 
-/// What a client learns of a failed request to DynamoDB.
+/// The problem for a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
     problem::store_problem(&error, error.is_transient())
 }
 
-/// Why a change was not made.
+/// The problem for a change that was not made.
 pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
         ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
@@ -33,7 +36,7 @@ pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -
     }
 }
 
-/// Why goods do not move, and how many there are.
+/// The problem for a refused stock movement, with the stock level.
 pub(crate) fn stock_problem(refusal: StockChangeRefusal) -> Problem {
     let refusal = match refusal {
         StockChangeRefusal::NotFound => return PRODUCT_NOT_FOUND,
@@ -45,7 +48,7 @@ pub(crate) fn stock_problem(refusal: StockChangeRefusal) -> Problem {
         StockRefusal::Reserved(_) => RESERVED_STOCK,
         StockRefusal::Overflow(_) => STOCK_OVERFLOW,
         StockRefusal::NotReserved(_) => {
-            tracing::error!(%refusal, "a movement without a reservation has met one");
+            tracing::error!(%refusal, "a stock movement was refused for a reservation that it does not use");
             return INTERNAL;
         }
     };
@@ -57,7 +60,7 @@ pub(crate) fn stock_problem(refusal: StockChangeRefusal) -> Problem {
         .member("available", level.available())
 }
 
-/// Why a reservation does not end so.
+/// The problem for a reservation that cannot be settled as requested.
 pub(crate) fn settle_problem(refusal: SettleRefusal) -> Problem {
     match refusal {
         SettleRefusal::NotFound => RESERVATION_NOT_FOUND,

@@ -1,5 +1,5 @@
-//! Goods kept for orders. A reservation goes by its order: asking again changes nothing, so no key
-//! is needed.
+//! Reservations of goods for orders. The order identifies its reservation, so a repeated request
+//! changes nothing and needs no idempotency key.
 
 use domain::Moment;
 use domain::shop::{OrderId, ProductId, Reservation, ReservationState, Settlement};
@@ -12,7 +12,7 @@ use crate::Inventory;
 use crate::body::NewReservation;
 use crate::problems::{RESERVATION_NOT_FOUND, change_problem, settle_problem, stock_problem, store_problem};
 
-/// Keeps goods: 201, or 200 when they had been kept before.
+/// Reserves goods: 201, or 200 if the order has the same reservation already.
 pub(crate) async fn reserve(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let NewReservation { order_id, quantity, hold_time } = NewReservation::of(request)?;
@@ -35,7 +35,7 @@ pub(crate) async fn show(inventory: &Inventory, request: &Request) -> Result<Rep
     Ok(Reply::json(200, &to_json(&product_id, &reservation, inventory.now()?)))
 }
 
-/// Hands the goods over.
+/// Commits a reservation: the goods leave the stock.
 pub(crate) async fn commit(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let order_id = request.parse_path("orderId", OrderId::new)?;
@@ -44,7 +44,7 @@ pub(crate) async fn commit(inventory: &Inventory, request: &Request) -> Result<R
     settled(&product_id, changed.map_err(|error| change_problem(error, settle_problem))?, now)
 }
 
-/// Gives the goods back.
+/// Releases a reservation: the goods are available again.
 pub(crate) async fn release(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let order_id = request.parse_path("orderId", OrderId::new)?;
@@ -58,8 +58,8 @@ fn settled(product_id: &ProductId, changed: ChangeOutcome<Reservation>, now: Mom
     Ok(Reply::json(200, &to_json(product_id, &reservation, now)))
 }
 
-/// A reservation as it is seen now: an overdue one has expired, whether or not anybody has given
-/// its goods back yet.
+/// A reservation as it is now. An overdue reservation counts as expired, even if its goods have not
+/// been released yet.
 fn to_json(product_id: &ProductId, reservation: &Reservation, now: Moment) -> Value {
     let is_overdue = reservation.is_overdue(now);
     let state = if is_overdue { Settlement::Expired.as_str() } else { reservation.state.as_str() };

@@ -1,4 +1,4 @@
-//! Movements of goods, and the ledger of them.
+//! Stock movements, and the ledger of them.
 
 use domain::shop::IdempotencyKey;
 use lambda_kit::http::{Reply, Request, invalid_parameter};
@@ -12,13 +12,13 @@ use crate::body::NewMovement;
 use crate::problems::{PRODUCT_NOT_FOUND, change_problem, stock_problem, store_problem};
 use crate::{IDEMPOTENCY_KEY, Inventory};
 
-/// Rows of a page that does not say how many.
+/// The number of rows on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 25;
 
 /// The most rows of a page.
 pub const LIMIT_MAX: u16 = 1_000;
 
-/// Moves goods: 201, or 200 when the same request has moved them before.
+/// Moves stock: 201, or 200 if the same request was applied before.
 pub(crate) async fn change(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let NewMovement { movement, reason, order_id, changed_by } = NewMovement::of(request)?;
@@ -44,7 +44,7 @@ pub(crate) async fn change(inventory: &Inventory, request: &Request) -> Result<R
     })
 }
 
-/// Rows of the ledger.
+/// The rows of the ledger.
 pub(crate) async fn ledger(inventory: &Inventory, request: &Request) -> Result<Reply, Problem> {
     let product_id = inventory.admit(request)?;
     let [from, to, at, day, after] = ["from", "to", "at", "day", "after"].map(|name| request.query(name));
@@ -74,13 +74,13 @@ fn to_json(entry: &StockEntry) -> Value {
         "newStock": entry.new_stock,
         "createdAt": entry.row.at.to_string(),
     });
-    let said = [
+    let optional = [
         ("reason", entry.reason.as_ref().map(ToString::to_string)),
         ("orderId", entry.order_id.as_ref().map(ToString::to_string)),
         ("changedBy", entry.changed_by.as_ref().map(ToString::to_string)),
         ("idempotencyKey", entry.idempotency_key.as_ref().map(ToString::to_string)),
     ];
-    for (name, text) in said.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+    for (name, text) in optional.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         row[name] = text.into();
     }
     row

@@ -17,7 +17,7 @@ use crate::{Journals, entry_json, store_problem};
 /// The largest body: the longest message and twenty of the longest attributes take about 30 KB.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// How far into the future an entry's time may lie: clocks differ.
+/// How far in the future an entry's time may be, because clocks differ.
 const SKEW_MAX: Duration = Duration::from_secs(5 * 60);
 
 const INVALID_ENTRY: Problem = Problem::new(400, "invalid-entry", "The entry is not valid");
@@ -30,7 +30,7 @@ struct Body {
     attributes: BTreeMap<String, String>,
 }
 
-/// Stores an entry: 201, or 200 when it had been stored before.
+/// Stores an entry: 201, or 200 if it was stored before.
 pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Reply, Problem> {
     journals.staff.authorize(request)?;
     let stream = request.parse_path("stream", JournalStream::new)?;
@@ -47,12 +47,12 @@ pub(crate) async fn append(journals: &Journals, request: &Request) -> Result<Rep
         AppendOutcome::New => Ok(Reply::json(201, &entry_json(&entry))),
         AppendOutcome::Known => Ok(Reply::json(200, &entry_json(&entry))),
         AppendOutcome::Different => Err(IDEMPOTENCY_KEY_REUSED.detail("another entry of this stream has this id")),
-        AppendOutcome::Expired => Err(IDEMPOTENCY_KEY_TIME.detail("its time lies before what this stream keeps")),
+        AppendOutcome::Expired => Err(IDEMPOTENCY_KEY_TIME.detail("its time is before the stream's retention period")),
     }
 }
 
-/// A client's key is the entry's id, and its time the entry's. It may lie as far back as the stream
-/// goes: an old log is brought in this way.
+/// The entry's id from the client's key; the key's time becomes the entry's time. The time may be
+/// as old as the stream's retention allows, so that an old log can be imported.
 fn client_entry_id(key: &str, now: Timestamp) -> Result<EntryId, Problem> {
     let id: EntryId = key.parse().map_err(|why| INVALID_IDEMPOTENCY_KEY.detail(why))?;
     if id.at().duration_since(now) > SKEW_MAX.try_into().unwrap_or_default() {

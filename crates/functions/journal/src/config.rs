@@ -6,7 +6,7 @@ use domain::journal::{JournalStream, Retention};
 use lambda_kit::env::{ConfigError, parsed, required};
 use store::journal::JournalShards;
 
-/// What the environment says.
+/// The function's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// `JOURNAL_TABLE`.
@@ -15,17 +15,23 @@ pub struct Config {
     pub shards: JournalShards,
     /// `JOURNAL_RETENTION`, 400 days for every stream unless set.
     pub retention: Retention,
-    /// `JOURNAL_PUBLIC_STREAMS`: whom anybody may read, separated by commas; none unless set.
+    /// `JOURNAL_PUBLIC_STREAMS`: the streams that anybody may read, separated by commas; none
+    /// unless set.
     pub public: BTreeSet<JournalStream>,
 }
 
 impl Config {
-    /// Reads and checks all of it.
+    /// Reads and checks all variables.
     pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
             table: required("JOURNAL_TABLE")?,
             shards: parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?,
-            retention: parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?,
+            retention: parsed(
+                "JOURNAL_RETENTION",
+                Retention::default(),
+                "days per stream, such as suite=400,default=90",
+                Some,
+            )?,
             public: parsed(
                 "JOURNAL_PUBLIC_STREAMS",
                 String::new(),

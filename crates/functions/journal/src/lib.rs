@@ -1,5 +1,5 @@
-//! Appends to streams of entries, which needs the staff's token, and reads them newest first, which
-//! for some streams anybody may.
+//! Appends entries to journal streams, which needs the staff token, and lists them newest first.
+//! Some streams are public.
 
 mod append;
 mod config;
@@ -25,7 +25,8 @@ pub use append::BODY_BYTES_MAX;
 pub use config::Config;
 pub use list::{LIMIT_DEFAULT, LIMIT_MAX};
 
-/// What the function works with. Time and ids are passed in, so that a test decides them.
+/// The function's dependencies. The clock and the id generator are passed in, so that a test can
+/// control them.
 #[derive(Debug, Clone)]
 pub struct Journals {
     writer: Journal,
@@ -75,7 +76,7 @@ fn entry_json(entry: &Entry) -> Value {
     })
 }
 
-/// What a client learns of a failed request to DynamoDB.
+/// The problem for a failed request to DynamoDB.
 fn store_problem(error: StoreError) -> Problem {
     problem::store_problem(&error, error.is_transient())
 }

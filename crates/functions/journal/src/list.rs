@@ -8,13 +8,13 @@ use lambda_kit::problem::Problem;
 
 use crate::{Journals, entry_json, store_problem};
 
-/// Entries of a page that does not say how many.
+/// The number of entries on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 50;
 
 /// The most entries of a page.
 pub const LIMIT_MAX: u16 = 100;
 
-/// Shows entries, newest first.
+/// Lists entries, newest first.
 pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply, Problem> {
     let stream = request.parse_path("stream", JournalStream::new)?;
     if !journals.public.contains(&stream) {
@@ -24,8 +24,8 @@ pub(crate) async fn list(journals: &Journals, request: &Request) -> Result<Reply
     let to = request.parse_query("to", Moment::parse_end)?;
     let range = TimeRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
     let now = (journals.now)();
-    // The number is the meaning of what a cursor holds: a version that holds something else takes
-    // another one.
+    // The number is the version of the cursor's content. Increase it when the content changes, so
+    // that old cursors are refused.
     let listing = Listing::new(&journals.cursors, format!("journal 1 {stream} {from:?} {to:?}"), now);
     let (limit, after) = (limit(request, LIMIT_DEFAULT, LIMIT_MAX)?, listing.position(request)?);
     let page = journals.reader.page(&stream, range, limit, after, now).await.map_err(store_problem)?;

@@ -12,7 +12,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let config = Config::from_env()?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // Lambda gives full CPU during init, so the TLS handshakes are cheap here.
     store::journal::connect(&table).await?;
     let StaffSecrets { cursor_key, staff_token } = StaffSecrets::from_env(&sdk).await?;
     let journals = Journals::new(&table, config, cursor_key, staff_token);

@@ -1,8 +1,8 @@
-//! What the health administration looks up: a user by e-mail address, items of a type, and all logs
-//! of a day.
+//! The queries of the health administration: a user by e-mail address, items of a type, and all
+//! logs of a day.
 //!
-//! Each request gives its reason. Before any data is returned, the reason and the time are written
-//! to the access log of each user concerned, and the user can read them.
+//! Each request gives a reason. Before the reply, the reason and the time are recorded for each
+//! user that the reply shows, and the users can see these records.
 
 use std::collections::BTreeSet;
 
@@ -19,22 +19,22 @@ use store::okusuri::{Access, LISTED_TYPES};
 use crate::problems::store_problem;
 use crate::{LIMIT_DEFAULT, Okusuri, logs};
 
-/// The most items of a page: as many users are told of it.
+/// The most items of a page. Each page writes an access record for each of its users.
 const LIMIT_MAX: u16 = 100;
 
 /// The fewest characters of a reason.
 const REASON_CHARS_MIN: usize = 10;
 
-/// Checks that a request has the token of the health administration and a reason.
+/// Checks the health administration's token and returns the reason of the request.
 fn authorized(okusuri: &Okusuri, request: &Request) -> Result<ShortText, Problem> {
     okusuri.health.authorize(request)?;
     let reason = request.parse_query("reason", ShortText::new)?;
     reason.filter(|reason| reason.as_str().chars().nth(REASON_CHARS_MIN - 1).is_some()).ok_or_else(|| {
-        invalid_parameter("reason", format!("say in {REASON_CHARS_MIN} characters or more what this is for"))
+        invalid_parameter("reason", format!("give the purpose in at least {REASON_CHARS_MIN} characters"))
     })
 }
 
-/// Writes the access log of each user. Returns the users whose data may be shown.
+/// Records the access for each user, with its reason. Returns the users who may be shown.
 async fn record_access(
     okusuri: &Okusuri,
     kind: &str,
@@ -66,7 +66,8 @@ pub(crate) async fn items(okusuri: &Okusuri, request: &Request) -> Result<Reply,
     let listing = Listing::new(&okusuri.cursors, format!("okusuri items {kind}"), (okusuri.now)());
     let after = listing.position(request)?;
     let page = okusuri.listings.of_type(kind, limit, after.as_ref()).await.map_err(store_problem)?;
-    // A code that was mailed is no user's yet; anything else without a user could not be told of.
+    // A verification code belongs to no user yet. Any other item without a user is omitted, because
+    // no access could be recorded for it.
     let owner = |item: &Value| item["userId"].as_str().map(str::to_owned);
     let shown = record_access(okusuri, kind, reason, page.items.iter().filter_map(owner).collect()).await?;
     let is_shown = |item: &&Value| owner(item).map_or(kind == "verification", |user| shown.contains(&user));
@@ -87,7 +88,7 @@ pub(crate) async fn logs_of_day(okusuri: &Okusuri, request: &Request) -> Result<
     let items = page.items.iter().filter(|log| shown.contains(&log.user_id)).map(|log| {
         let mut item = logs::to_json(log);
         item["userId"] = log.user_id.as_str().into();
-        // Notes are private to their user.
+        // A note is private to its user.
         if let Some(members) = item.as_object_mut() {
             members.remove("note");
         }

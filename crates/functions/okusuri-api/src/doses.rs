@@ -1,4 +1,4 @@
-//! Doses: those due on a day, their records, and the adherence.
+//! Doses: the doses of a day, what the user recorded for them, and adherence.
 
 use domain::calendar::{DateRange, parse_date};
 use domain::okusuri::{
@@ -20,7 +20,7 @@ use crate::problems::{DOSE_NOT_FOUND, date_problem, store_problem};
 
 const BODY_BYTES_MAX: usize = 1_024;
 
-/// A snooze that does not say how long.
+/// The length of a snooze without `minutes`.
 const SNOOZE_MINUTES_DEFAULT: u16 = 10;
 
 /// The body of `PUT /okusuri/api/doses/{date}/{time}/{medicineId}`.
@@ -52,12 +52,12 @@ impl DoseBody {
                 let until = now.checked_add(SignedDuration::from_mins(minutes.into())).map_err(|_| INTERNAL)?;
                 Ok(DoseRecord::Snoozed { until })
             }
-            _ => Err(INVALID_BODY.detail("`minutes` goes with `snoozed` alone")),
+            _ => Err(INVALID_BODY.detail("`minutes` is allowed only with `snoozed`")),
         }
     }
 }
 
-/// The doses of a day, earliest first; of today when none is named.
+/// The doses of a day, earliest first; of today if the request names no day.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();
@@ -70,7 +70,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "items": items })))
 }
 
-/// Records a dose as taken, skipped or snoozed: 201, or 200 if it replaces a record.
+/// Records a dose as taken, skipped or snoozed: 201, or 200 if it replaces an earlier record.
 pub(crate) async fn mark(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let name = dose_key(request)?;
@@ -93,8 +93,8 @@ pub(crate) async fn unmark(okusuri: &Okusuri, request: &Request) -> Result<Reply
     Ok(Reply::json(200, &json!({ "date": date.to_string(), "time": clock_time(time), "medicineId": medicine_id })))
 }
 
-/// What share was taken in the last thirty days: on days with doses, of these; on the others, of
-/// the daily logs. So a medicine that is added today changes nothing of the days before it.
+/// The share that was taken in the last thirty days. Days with doses count by their doses, other
+/// days by their logs. So a medicine that is added today does not change the days before it.
 pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();
@@ -131,7 +131,7 @@ pub(crate) async fn adherence(okusuri: &Okusuri, request: &Request) -> Result<Re
     Ok(Reply::json(200, &body))
 }
 
-/// Numbers of a day's doses, for the calendar.
+/// The numbers of a day's doses, for the calendar.
 pub(crate) fn count(of_day: &[DayDoses]) -> Value {
     let doses = || of_day.iter().flat_map(|of_day| &of_day.doses);
     let count = |is: fn(&Dose) -> bool| doses().filter(|dose| is(dose)).count();
@@ -153,7 +153,7 @@ fn write_adherence(body: &mut Value, adherence: Adherence) {
 
 fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
     let medicine_id = request.path_parameter("medicineId");
-    // The caller looks the id up among the user's medicines.
+    // The id becomes part of a key. Whether the user has this medicine is checked later.
     if !is_id(medicine_id) {
         return Err(invalid_parameter("medicineId", "is not the id of a medicine"));
     }
@@ -164,7 +164,7 @@ fn dose_key(request: &Request) -> Result<DoseKey, Problem> {
     })
 }
 
-/// Each dose of a day as JSON, with its sort key.
+/// Each dose of a day as clients see it, with its sort key.
 fn to_json(date: Date, of_day: &DayDoses) -> impl Iterator<Item = ((Timestamp, String, String), Value)> {
     of_day.doses.iter().map(move |dose| {
         let medicine = &of_day.medicine;

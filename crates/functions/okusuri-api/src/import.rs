@@ -1,4 +1,4 @@
-//! Logs out of a CSV file.
+//! Imports logs from a CSV file.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +16,24 @@ use crate::Okusuri;
 use crate::logs::current_status;
 use crate::problems::{TOO_MANY_ROWS, store_problem, write_problem};
 
-/// The largest file: a thousand notes of 300 characters each that take three bytes.
+/// The largest file: a thousand notes of 300 characters of three bytes each.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// The most rows of one file.
 const ROWS_MAX: usize = 1_000;
 
-/// The columns, in whatever order. Others are not looked at.
+/// The columns, in any order. Other columns are ignored.
 const COLUMNS: [&str; 4] = ["date", "has_bleeding", "is_taken", "note"];
 
-/// A row of the file: its line, its day if that can be read, and its log or its error.
+/// A row of the file: its line, its day if that can be read, and its log or the problem with it.
 struct Row {
     line: usize,
     date: Option<Date>,
     read: Result<LogEntry, (&'static str, String)>,
 }
 
-/// Logs every valid row; with `allOrNothing=1` all of them or none, with `dryRun=1` none. The
-/// answer says of each row what became of it, or would.
+/// Imports every valid row; with `allOrNothing=1` all rows or none, with `dryRun=1` none. The reply
+/// has the result of each row, or the result that it would have.
 pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let [is_dry, is_all] = ["dryRun", "allOrNothing"].map(|name| match request.query(name) {
@@ -50,7 +50,7 @@ pub(crate) async fn logs(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     let mut body = json!({ "isWritten": writes });
     let written = if writes {
         let (written, summary) = okusuri.logs.put_all(&signed_in.id, &entries, now).await.map_err(write_problem)?;
-        // Without any row, nobody has looked at the logs.
+        // Without any valid row, the summary was not read.
         if !entries.is_empty() {
             body["status"] = current_status(okusuri, &signed_in, summary.as_ref()).await?;
         }
@@ -93,7 +93,7 @@ fn result(written: &LogWriteOutcome) -> &'static str {
 
 fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>, Problem> {
     let file = std::str::from_utf8(file).map_err(|_| INVALID_BODY.detail("the file is not UTF-8"))?;
-    // As spreadsheets begin their files.
+    // Spreadsheets begin their files with a byte order mark.
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(file.as_bytes());
     let unreadable = |error: csv::Error| INVALID_BODY.detail(error);
@@ -111,7 +111,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
         if rows.len() == ROWS_MAX {
             return Err(TOO_MANY_ROWS.detail(format!("at most {ROWS_MAX} rows")));
         }
-        // The reader's own count knows nothing of line ends of two characters and of empty lines.
+        // The reader's own line numbers are wrong for CRLF line ends and for empty lines.
         let at = record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or(0));
         let begin = file
             .get(at..)
@@ -128,7 +128,7 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
             if seen.insert(entry.log.date) {
                 Ok(entry)
             } else {
-                Err(("duplicate-date", "an earlier row is of this day".to_owned()))
+                Err(("duplicate-date", "an earlier row has the same day".to_owned()))
             }
         });
         if !is_empty(&record) {
@@ -138,11 +138,11 @@ fn read(file: &[u8], today: Date, new_id: fn() -> uuid::Uuid) -> Result<Vec<Row>
     Ok(rows)
 }
 
-/// The rows of a file, each with its line, its day, and its log or its error. Only the fuzz target
-/// uses this.
+/// The rows of a file, each with its line, its day, and its log or problem. For the fuzz target
+/// only.
 ///
 /// # Errors
-/// The file as a whole cannot be read.
+/// A problem if the file as a whole cannot be read.
 #[cfg(fuzzing)]
 pub fn rows(file: &[u8], today: Date) -> Result<Vec<(usize, Option<Date>, Result<Log, &'static str>)>, Problem> {
     let row = |row: Row| (row.line, row.date, row.read.map(|entry| entry.log).map_err(|(problem, _)| problem));
@@ -169,9 +169,10 @@ fn entry(
         _ => Err((problem, "expected `true` or `false`".to_owned())),
     };
     let has_bleeding = flag(has_bleeding, "invalid-has-bleeding")?;
-    // Files from before this column, and from elsewhere, are of days with the medication.
+    // Older files and files of other applications lack this column; their rows mean days with the
+    // medication.
     let is_taken = is_taken.is_empty() || flag(is_taken, "invalid-is-taken")?;
-    // A file without the column says nothing of notes; an empty field takes one away.
+    // A file without the column leaves notes unchanged; an empty field deletes the note.
     let note = note.map(Note::new).transpose().map_err(|why| ("invalid-note", why.to_string()))?;
     Ok(LogEntry { log: Log { date, has_bleeding }, is_taken, note, id: new_id() })
 }

@@ -1,7 +1,7 @@
-//! The medication log as its users see it: signing in, a log for each day, what follows from it,
-//! reminders, and taking everything along.
+//! The API of the medication log: sign-in, a log for each day, status and calendar, reminders,
+//! import and export.
 //!
-//! Every route needs a signed-in user, except those for signing in.
+//! All routes need a signed-in user, except those that sign in.
 
 mod admin;
 mod config;
@@ -42,40 +42,41 @@ pub use config::Config;
 pub use import::rows as import_rows;
 pub use sign_in::Provider;
 
-/// The largest body of those that hold a few short texts.
+/// The largest body of routes that take a few short texts.
 const BODY_BYTES_MAX: usize = 4 * 1024;
 
-/// Items of a page that does not say how many.
+/// The number of items on a page without `limit`.
 const LIMIT_DEFAULT: u16 = 50;
 
 /// The most items of a page.
 const LIMIT_MAX: u16 = 1_000;
 
-/// The secrets that the function reads at its start.
+/// The secrets that the function reads when it starts.
 #[derive(Debug)]
 pub struct Secrets {
     /// Signs cursors.
     pub cursor_key: SecretString,
     /// The token of the health administration.
     pub health_token: SecretString,
-    /// What further keys are derived from.
+    /// The secret from which further keys are derived.
     pub key: SecretString,
-    /// The private key that push services know this service by.
+    /// The private key by which push services recognise this service.
     pub vapid_key: SecretString,
 }
 
-/// A secret that no key can be made of.
+/// A secret from which no key can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Codes and tokens could not be kept secret with it.
+    /// The secret is not good enough to encrypt tokens and to hash codes.
     #[error(transparent)]
     Vault(#[from] VaultError),
-    /// Push services could not know this service by it.
+    /// The secret gives no VAPID key.
     #[error(transparent)]
     Vapid(#[from] VapidKeyError),
 }
 
-/// What the function works with. Time and ids are passed in, so that a test decides them.
+/// The function's dependencies. The clock and the id generator are passed in, so that a test can
+/// control them.
 #[derive(Debug, Clone)]
 pub struct Okusuri {
     sessions: Sessions,
@@ -92,7 +93,7 @@ pub struct Okusuri {
     providers: Providers,
     vault: Vault,
     users: Users,
-    everything: UserData,
+    user_data: UserData,
     mailer: Mailer,
     public_url: Option<String>,
     cursors: Cursors,
@@ -105,7 +106,7 @@ impl Okusuri {
     /// The service on the table of `config`, with the system's clock and randomness.
     ///
     /// # Errors
-    /// [`KeyError`] when a secret is no key.
+    /// [`KeyError`] if a secret gives no key.
     pub fn new(
         table: &Table,
         mails: aws_sdk_sesv2::Client,
@@ -130,7 +131,7 @@ impl Okusuri {
             providers: Providers::new(config.providers.clone(), outbound),
             vault,
             users: Users::new(table),
-            everything: UserData::new(table),
+            user_data: UserData::new(table),
             mailer: Mailer::new(mails, config.mail_from.clone()),
             public_url: config.public_url.clone(),
             cursors: Cursors::new(secrets.cursor_key),
@@ -140,12 +141,12 @@ impl Okusuri {
         })
     }
 
-    /// The same with another clock and other ids.
+    /// The same with another clock and id generator.
     pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
         Self { now, new_id, ..self }
     }
 
-    /// 256 random bits as a text of 43 characters, for what must not be guessed.
+    /// 256 random bits as a text of 43 characters, for tokens that must not be guessed.
     fn random_text(&self) -> String {
         URL_SAFE_NO_PAD.encode(random::<32>())
     }
@@ -155,7 +156,7 @@ impl Okusuri {
     }
 }
 
-/// Randomness of the operating system's. Without it nothing here is safe, and nothing goes on.
+/// Random bytes of the operating system. Panics without them, because no token would be safe.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).unwrap_or_else(|error| panic!("no randomness: {error}"));

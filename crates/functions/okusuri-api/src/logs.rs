@@ -1,4 +1,4 @@
-//! Logs, and what follows from them: how the user stands, and the calendar.
+//! Logs, the user's status, and the calendar.
 
 use domain::calendar::{DateRange, YearMonth, parse_date};
 use domain::okusuri::{Day, Log, Note, Status, Summary, check_loggable};
@@ -39,7 +39,7 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<String>>
     Option::deserialize(value).map(Some)
 }
 
-/// Logs a day: 201 when it had no log, 200 when it had one.
+/// Logs a day: 201 if it had no log, 200 if it had one.
 pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
@@ -56,7 +56,7 @@ pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     Ok(Reply::json(status, &json!({ "log": log, "status": standing })))
 }
 
-/// Takes the log of a day away.
+/// Deletes the log of a day.
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let date = request.parse_path("date", parse_date)?;
@@ -76,7 +76,7 @@ pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &to_json(&log)))
 }
 
-/// Logs, newest first or oldest first, of a range of days.
+/// The logs of a range of days, newest first or oldest first.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let [from, to] = ["from", "to"].map(|name| request.parse_query(name, parse_date));
@@ -94,18 +94,18 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     listing.reply(&items, page.next.as_ref(), page.skipped)
 }
 
-/// How the user stands today.
+/// The user's status today.
 pub(crate) async fn status(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let summary = okusuri.logs.summary(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &current_status(okusuri, &signed_in, summary.as_ref()).await?))
 }
 
-/// A month, day by day.
+/// The days of a month.
 pub(crate) async fn calendar(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let month: YearMonth = request.parse_path("month", str::parse)?;
-    let range = month_range(month).ok_or_else(|| invalid_parameter("month", "is not one of the calendar"))?;
+    let range = month_range(month).ok_or_else(|| invalid_parameter("month", "is not a month of the calendar"))?;
     let today = signed_in.today((okusuri.now)());
     let calendar = okusuri.logs.calendar(&signed_in.id, range, today);
     let doses = okusuri.doses.of_days(&signed_in.id, range, &signed_in.time_zone, (okusuri.now)());
@@ -131,7 +131,7 @@ fn month_range(month: YearMonth) -> Option<DateRange> {
     DateRange::new(first, first.last_of_month()).ok()
 }
 
-/// How the user with this summary stands today, as clients see it.
+/// The status of today from the user's summary, as clients see it.
 pub(crate) async fn current_status(
     okusuri: &Okusuri,
     signed_in: &SignedIn,

@@ -12,7 +12,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let config = Config::from_env()?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // Lambda gives full CPU during init, so the TLS handshakes are cheap here.
     store::okusuri::connect(&table).await?;
     let secrets = Secrets {
         cursor_key: aws::secret(&sdk, &config.cursor_key_arn).await?,

@@ -1,4 +1,4 @@
-//! Medicines with their times.
+//! Medicines with their times of day.
 
 use domain::ShortText;
 use domain::calendar::parse_date;
@@ -51,14 +51,14 @@ impl Form {
     }
 }
 
-/// All medicines: a user has few.
+/// Lists all medicines; a user has few.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let medicines = okusuri.medicines.all(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &json!({ "items": medicines.iter().map(to_json).collect::<Vec<_>>() })))
 }
 
-/// Adds one.
+/// Adds a medicine.
 pub(crate) async fn add(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let Form { name, dose, plan } = Form::of(request)?;
@@ -68,7 +68,7 @@ pub(crate) async fn add(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     Ok(Reply::json(201, &to_json(&medicine)))
 }
 
-/// Makes one another.
+/// Replaces a medicine.
 pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let id = request.path_parameter("medicineId");
@@ -83,7 +83,7 @@ pub(crate) fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && !text.contains('#')
 }
 
-/// Deletes one.
+/// Deletes a medicine.
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let id = request.path_parameter("medicineId");
@@ -94,7 +94,7 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
     if is_gone { Ok(Reply::json(200, &json!({ "id": id }))) } else { Err(MEDICINE_NOT_FOUND) }
 }
 
-/// Why a medicine, or a dose of one, is not kept.
+/// The problem for a medicine or dose that was not stored.
 pub(crate) fn medicine_problem(why: MedicineError) -> Problem {
     match why {
         MedicineError::TooMany => TOO_MANY_MEDICINES.detail(why),

@@ -1,4 +1,4 @@
-//! Which browsers are notified, on which platforms.
+//! Push subscriptions of browsers, and the platforms that may notify.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -22,14 +22,14 @@ use crate::problems::{INVALID_ENDPOINT, NO_SUBSCRIPTION, TOO_MANY_TESTS, store_p
 /// The largest body: an endpoint of 2 KB, and two keys.
 const BODY_BYTES_MAX: usize = 8 * 1024;
 
-/// A test is of the moment.
+/// A test message is useless after a minute.
 const TEST_TIME_TO_LIVE: Duration = Duration::from_secs(60);
 
-/// Browsers that a test is sent to at a time: it is answered within the function's ten seconds,
-/// whoever hesitates.
+/// The number of browsers that receive a test at once. All of them fit in, so a slow push service
+/// cannot delay the reply beyond the function's ten seconds.
 const AT_ONCE: usize = 20;
 
-/// Reminders and where they go.
+/// Reminders, push subscriptions and the push client.
 #[derive(Debug, Clone)]
 pub(crate) struct NotificationServices {
     pub(crate) reminders: Reminders,
@@ -73,13 +73,13 @@ struct SettingBody {
     is_enabled: bool,
 }
 
-/// The key that browsers subscribe with.
+/// The public key with which browsers subscribe.
 pub(crate) async fn key(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     okusuri.user(request).await?;
     Ok(Reply::json(200, &json!({ "publicKey": okusuri.notification_services.push.public_key() })))
 }
 
-/// Adds a browser: 201 when it is new, 200 when it was there.
+/// Adds a browser: 201 if it is new, 200 if it is known.
 pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let body: SubscriptionBody = request.json(BODY_BYTES_MAX)?;
@@ -92,7 +92,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
     })?;
     let NotificationServices { notifications, push, .. } = &okusuri.notification_services;
     match push.check(&subscriber).await {
-        // A name that cannot be resolved now is looked at again with each message.
+        // A name that does not resolve now is checked again with each message.
         Ok(()) | Err(Refusal::Unresolved) => {}
         Err(why) => return Err(INVALID_ENDPOINT.detail(why)),
     }
@@ -114,7 +114,7 @@ pub(crate) async fn subscribe(okusuri: &Okusuri, request: &Request) -> Result<Re
     Ok(Reply::json(if is_new { 201 } else { 200 }, &device(&row)))
 }
 
-/// Forgets a browser; one that is not known is forgotten already.
+/// Removes a browser's subscription; an unknown one is no error.
 pub(crate) async fn unsubscribe(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let UnsubscribeBody { endpoint } = request.json(BODY_BYTES_MAX)?;
@@ -130,7 +130,7 @@ pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &setting(platform, &of)))
 }
 
-/// Switches a platform on or off.
+/// Enables or disables a platform.
 pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let platform = request.parse_path("platform", str::parse)?;
@@ -141,14 +141,14 @@ pub(crate) async fn set(okusuri: &Okusuri, request: &Request) -> Result<Reply, P
     Ok(Reply::json(200, &setting(platform, &of)))
 }
 
-/// Sends a message to each browser of the user, now, and tells what became of it.
+/// Sends a test message to each browser of the user, and reports each result.
 pub(crate) async fn test(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let now = (okusuri.now)();
     let notifications = &okusuri.notification_services.notifications;
     let of = notifications.of(&signed_in.id).await.map_err(store_problem)?;
     let sent = stream::iter(of.enabled()).map(|one| async move {
-        // Whoever names a push service does not get to hammer it through us.
+        // A user chooses the push service's address, and must not flood it through us.
         let is_free = notifications.begin_test(one, now).await.map_err(store_problem)?;
         Ok::<_, Problem>(if is_free { Some(send_test(okusuri, one, now).await) } else { None })
     });
@@ -178,11 +178,11 @@ async fn send_test(okusuri: &Okusuri, one: &PushSubscription, now: Timestamp) ->
         SendOutcome::Gone(status) => {
             (notifications.gone(one, &status.to_string(), now).await, Some(status.to_string()))
         }
-        // It is the reminders that count how often a browser fails.
+        // Only reminders count failures of a browser.
         SendOutcome::Rejected(why) | SendOutcome::Failed(why) => (Ok(()), Some(why)),
     };
     if let Err(error) = noted {
-        tracing::warn!(%error, "what became of a message could not be noted");
+        tracing::warn!(%error, "the result of a message could not be recorded");
     }
     let mut device = device(one);
     device["delivered"] = json!(reason.is_none());
@@ -199,8 +199,7 @@ fn setting(platform: Platform, of: &UserNotifications) -> Value {
     })
 }
 
-/// A browser as its user sees it: by its endpoint, which only this user gets to see, and which the
-/// browser knows itself by.
+/// A browser as its user sees it. The endpoint identifies it; only this user may see it.
 fn device(one: &PushSubscription) -> Value {
     json!({
         "endpoint": one.endpoint,

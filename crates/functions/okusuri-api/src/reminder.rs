@@ -1,4 +1,4 @@
-//! When a user is reminded.
+//! The time of a user's reminder, and whether it is enabled.
 
 use domain::okusuri::{REMINDER_TIME_DEFAULT, clock_time, parse_clock_time};
 use lambda_kit::http::{Reply, Request};
@@ -15,7 +15,7 @@ use crate::session::SignedIn;
 /// The largest body.
 const BODY_BYTES_MAX: usize = 1_024;
 
-/// The body of `PUT /okusuri/api/reminder`. Missing members keep their values.
+/// The body of `PUT /okusuri/api/reminder`. A missing member stays unchanged.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ReminderBody {
@@ -23,14 +23,14 @@ struct ReminderBody {
     time: Option<String>,
 }
 
-/// The reminder. A user who never set one has it disabled, at 22:00.
+/// The reminder. Without a setting it is disabled, at 22:00.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let reminder = okusuri.notification_services.reminders.get(&signed_in.id).await.map_err(store_problem)?;
     Ok(Reply::json(200, &to_json(&signed_in, reminder.as_ref())))
 }
 
-/// Changes it.
+/// Changes the reminder.
 pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let ReminderBody { is_enabled, time } = request.json(BODY_BYTES_MAX)?;

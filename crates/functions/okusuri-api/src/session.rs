@@ -1,4 +1,4 @@
-//! Who asks, and whether the page of this site asks for them.
+//! Sessions, and the checks that a request was not caused by another site.
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ use store::okusuri::{NewSession, SESSION_LIFETIME, sha256_hex};
 use crate::Okusuri;
 use crate::problems::{CROSS_SITE_REQUEST, NOT_SIGNED_IN, store_problem};
 
-/// The cookie that holds a session's token: over https, and on plain http, which is a laptop's.
+/// The cookies of a session's token: over https, and over plain http on a development machine.
 const COOKIES: [&str; 2] = ["__Host-tidemark-session", "tidemark-session"];
 
-/// Cookies of better-auth, which kept the sessions before the migration: `<token>.<signature>`.
-/// Users who were signed in stay signed in.
+/// The cookies of better-auth, which managed the sessions before the migration:
+/// `<token>.<signature>`. They stay valid, so that nobody has to sign in again.
 const BETTER_AUTH_COOKIES: [&str; 2] = ["__Secure-better-auth.session_token", "better-auth.session_token"];
 
-/// Where cookies are sent: to this system, and to no other page of the suite.
+/// The cookies' path: browsers send them to this system and not to other pages of the suite.
 pub(crate) const COOKIE_PATH: &str = "/okusuri";
 
-/// A browser's description of itself beyond this says nothing more.
+/// The number of characters of a `User-Agent` that are stored.
 const USER_AGENT_CHARS_MAX: usize = 200;
 
-/// The longest token that is looked for. Ours have 43 characters.
+/// The longest token that is looked up. Our tokens have 43 characters.
 const TOKEN_BYTES_MAX: usize = 512;
 
 /// The signed-in user.
@@ -42,7 +42,7 @@ pub(crate) struct SignedIn {
 }
 
 impl SignedIn {
-    /// The user's day of today.
+    /// Today's date in the user's time zone.
     pub(crate) fn today(&self, now: Timestamp) -> Date {
         now.to_zoned(self.time_zone.clone()).date()
     }
@@ -55,7 +55,7 @@ impl SignedIn {
 }
 
 impl Okusuri {
-    /// The signed-in user, by the request's session token.
+    /// The signed-in user, found by the request's token.
     pub(crate) async fn user(&self, request: &Request) -> Result<SignedIn, Problem> {
         let token = token(request).ok_or(NOT_SIGNED_IN)?;
         let found = self.sessions.of_token(&token, (self.now)()).await.map_err(store_problem)?;
@@ -63,7 +63,7 @@ impl Okusuri {
         SignedIn::new(session, user)
     }
 
-    /// The same, also while everything of the user is being deleted.
+    /// The same, also while the user's data is being deleted.
     pub(crate) async fn user_even_deleting(&self, request: &Request) -> Result<SignedIn, Problem> {
         let token = token(request).ok_or(NOT_SIGNED_IN)?;
         let found = self.sessions.of_token_even_deleting(&token, (self.now)()).await.map_err(store_problem)?;
@@ -71,7 +71,7 @@ impl Okusuri {
         SignedIn::new(session, user)
     }
 
-    /// A session for the sender of a request, and its token, which nobody else will ever see.
+    /// A new session for the sender of a request, and its token. Only the token's hash is stored.
     pub(crate) fn new_session(&self, request: &Request) -> (String, NewSession) {
         let token = self.random_text();
         let user_agent = request.header("user-agent").map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect());
@@ -85,7 +85,7 @@ impl Okusuri {
     }
 }
 
-/// The token that a request carries: of a script in its header, of a browser in its cookie.
+/// The token of a request: from a script's `Authorization` header or from a browser's cookie.
 pub(crate) fn token(request: &Request) -> Option<String> {
     let scripts = request.header("authorization").and_then(bearer::token).map(str::to_owned);
     let ours = || request.cookie(cookie_name(request, COOKIES)).filter(|token| !token.is_empty()).map(str::to_owned);
@@ -93,8 +93,8 @@ pub(crate) fn token(request: &Request) -> Option<String> {
     scripts.or_else(ours).or_else(before).filter(|token| token.len() <= TOKEN_BYTES_MAX)
 }
 
-/// The token in a cookie of better-auth. Its signature is not looked at: that there is a session of
-/// the token says more.
+/// The token in a cookie of better-auth. The signature is not checked: the token must belong to a
+/// stored session, which is stronger evidence.
 fn better_auth_token(cookie: &str) -> Option<String> {
     let text = percent_decode_str(cookie).decode_utf8().ok()?;
     let (token, _signature) = text.rsplit_once('.')?;
@@ -107,14 +107,14 @@ pub(crate) fn cookie<'a>(request: &Request, token: &'a str) -> Cookie<'a> {
     named_cookie(request, COOKIES, COOKIE_PATH, token, max_age)
 }
 
-/// Which of two names a cookie has here. A browser lets no other host of the domain, and no plain
-/// connection, set a cookie whose name begins with `__Host-` ([RFC
+/// The name of a cookie for this request's scheme. No other host of the domain, and no plain
+/// connection, can set a cookie whose name begins with `__Host-` ([RFC
 /// 6265bis](https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis)).
 pub(crate) fn cookie_name(request: &Request, [https, http]: [&'static str; 2]) -> &'static str {
     if request.is_https() { https } else { http }
 }
 
-/// A cookie under one of two names. `__Host-` wants the path `/`.
+/// A cookie under one of two names. The prefix `__Host-` requires the path `/`.
 pub(crate) fn named_cookie<'a>(
     request: &Request,
     names: [&'static str; 2],
@@ -127,20 +127,20 @@ pub(crate) fn named_cookie<'a>(
     Cookie { name: cookie_name(request, names), value, path, max_age, is_secure }
 }
 
-/// What takes a session's cookies away: ours, and those of before, which lie at another path.
+/// Expires a session's cookies: ours and those of better-auth, which have another path.
 pub(crate) fn expired_cookies(request: &Request) -> [Cookie<'static>; 3] {
     let none = Cookie { max_age: Duration::ZERO, ..cookie(request, "") };
     let before = BETTER_AUTH_COOKIES.map(|name| Cookie { name, path: "/", ..none });
-    // A browser takes no change of a `__Secure-` cookie that is not marked so.
+    // A browser ignores a change of a `__Secure-` cookie that is not marked as secure.
     [none, Cookie { is_secure: true, ..before[0] }, before[1]]
 }
 
-/// Refuses what another site may have made the browser send along with the user's cookies.
+/// Refuses requests that another site may have caused, with the user's cookies attached.
 ///
-/// A form of another site can send a POST, but neither JSON nor CSV; a script of one needs a
-/// preflight for anything else, and gets no permission to send cookies. Both are refused here once
-/// more by what the browser says of the sender. Cookies are not sent along in the first place
-/// (`SameSite`).
+/// A form of another site can send a POST, but neither JSON nor CSV. A script of another site needs
+/// a preflight for other requests, and is not allowed to send cookies. The browser's own statement
+/// about the sender is checked in addition. And `SameSite` keeps browsers from attaching the
+/// cookies at all.
 pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) -> Result<(), Problem> {
     let method = request.method();
     if method == "GET" || method == "HEAD" {
@@ -154,15 +154,15 @@ pub(crate) fn refuse_other_sites(request: &Request, public_url: Option<&str>) ->
     let is_ours = match (request.header("sec-fetch-site"), request.header("origin")) {
         (Some(site), _) => ["same-origin", "none"].contains(&site),
         (None, Some(origin)) => is_this_host(request, public_url, origin),
-        // A script, which has no cookies but those that it was given.
+        // A script without a browser, which has only the cookies that it was given.
         (None, None) => true,
     };
     if is_ours { Ok(()) } else { Err(CROSS_SITE_REQUEST) }
 }
 
-/// Whether the browser says that a page of this site asks: for a GET that changes something. A
-/// browser that says nothing at all is not believed; on plain http to another machine none sends
-/// `Sec-Fetch-Site`, and there the page's own address has to be enough.
+/// Whether the browser confirms that a page of this site sent the request. Needed for a GET that
+/// changes something. A request without any such header is refused. Over plain http to another
+/// machine, browsers send no `Sec-Fetch-Site`; there the page's own address is accepted.
 pub(crate) fn is_same_site_page(request: &Request, public_url: Option<&str>) -> bool {
     match request.header("sec-fetch-site") {
         Some(site) => site == "same-origin",
@@ -173,8 +173,8 @@ pub(crate) fn is_same_site_page(request: &Request, public_url: Option<&str>) -> 
     }
 }
 
-/// Whether an address is of this site: of the host that the request names, or where people find the
-/// page.
+/// Whether an address belongs to this site: its host is the request's host, or that of the public
+/// address.
 fn is_this_host(request: &Request, public_url: Option<&str>, address: &str) -> bool {
     let host_of = |url: &str| url.split_once("://").and_then(|(_, rest)| Some(rest.split('/').next()?.to_owned()));
     let host = host_of(address);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_comes_in_the_cookie_of_today_or_of_before_or_in_the_header() {
+    fn a_token_is_read_from_our_cookie_better_auths_cookie_or_the_header() {
         for (headers, cookies, expected) in [
             (json!({}), &["__Host-tidemark-session=abc"][..], Some("abc")),
             (json!({}), &["tidemark-session=abc"], None),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_linked_only_from_the_page() {
+    fn only_a_request_of_our_own_page_counts_as_same_site() {
         let public = Some("https://okusuri.example");
         for (headers, is_fine) in [
             (json!({ "sec-fetch-site": "same-origin" }), true),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_site_may_have_sent_is_refused() {
+    fn a_request_that_another_site_may_have_caused_is_refused() {
         let json = "application/json; charset=utf-8";
         let public = Some("https://okusuri.example/okusuri/");
         for (method, headers, is_fine) in [
@@ -255,7 +255,7 @@ mod tests {
             ("DELETE", json!({ "origin": "https://a.example.evil", "host": "a.example" }), false),
             ("DELETE", json!({ "origin": "https://a.example", "host": "a.example" }), true),
             ("DELETE", json!({ "origin": "http://localhost:3000", "host": "localhost:3000" }), true),
-            // Behind CloudFront the host is API Gateway's.
+            // Behind CloudFront, the host is API Gateway's.
             ("DELETE", json!({ "origin": "https://okusuri.example", "host": "x.execute-api" }), true),
             ("PUT", json!({ "sec-fetch-site": "same-origin", "origin": "https://b", "host": "x.execute-api" }), true),
             ("PUT", json!({ "sec-fetch-site": "cross-site", "origin": "https://a", "host": "a" }), false),

@@ -1,8 +1,8 @@
 //! Reminds users who have not logged the day, at most once a day each.
 //!
-//! A run handles due reminders up to its limits; the rest stay due in the next run. It first moves
-//! a reminder to its next time, on the condition that no other run did. Only then does it look for
-//! the day's log and send a message.
+//! A run handles the due reminders within its limits; the next run handles the rest. A conditional
+//! write first moves a reminder to its next time, so that no other instance sends it. Only then the
+//! run reads the day's log and sends the message.
 
 mod remind_user;
 mod run_limits;
@@ -24,7 +24,7 @@ use store::okusuri::{DuePartition, Logs, Notifications, Reminders};
 use remind_user::ReminderOutcome;
 pub use run_limits::RunLimits;
 
-/// What the function works with.
+/// The function's dependencies.
 #[derive(Debug, Clone)]
 pub struct ReminderService {
     reminders: Reminders,
@@ -46,40 +46,40 @@ impl ReminderService {
         }
     }
 
-    /// The same within other limits.
+    /// The same with other limits.
     pub fn within(self, run_limits: RunLimits) -> Self {
         Self { run_limits, ..self }
     }
 }
 
-/// What a run has done, in users.
+/// The results of a run, in numbers of users.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Reached by a message, on at least one device.
+    /// At least one device received the message.
     pub reminded: usize,
-    /// Had logged the day.
+    /// The user had logged the day.
     pub logged: usize,
-    /// Rest on that day.
+    /// The user rests on that day.
     pub resting: usize,
-    /// Would have been reminded, and no device took it.
+    /// No device accepted the message.
     pub undelivered: usize,
-    /// Too late, or a day that has had its reminder.
+    /// The reminder was too late, or the day already had one.
     pub skipped: usize,
-    /// Dealt with by somebody else, or changed by the user meanwhile.
+    /// Another instance handled the reminder, or the user changed it meanwhile.
     pub handled_elsewhere: usize,
-    /// Cannot be read; out of the way now.
+    /// The reminder could not be read, and was removed from the due index.
     pub unreadable: usize,
-    /// DynamoDB failed.
+    /// A request to DynamoDB failed.
     pub failed: usize,
-    /// Whether somebody is left for the next run.
+    /// Whether due reminders are left for the next run.
     pub has_more: bool,
 }
 
-/// Why nobody could be reminded. The schedule comes again.
+/// Why a run failed as a whole. The schedule starts the next one.
 #[derive(Debug, thiserror::Error)]
 pub enum RemindError {
-    /// DynamoDB failed.
+    /// A request to DynamoDB failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -90,11 +90,11 @@ impl From<RemindError> for Diagnostic {
     }
 }
 
-/// Handles the reminders that are due at `now`.
+/// Sends the reminders that are due at `now`.
 ///
 /// # Errors
-/// [`RemindError`] when the index cannot be read. What fails for one user is counted, and keeps
-/// nobody else from being reminded.
+/// [`RemindError`] if the index cannot be read. A failure for one user is counted and does not
+/// affect the other users.
 pub async fn handle(service: &ReminderService, now: Timestamp) -> Result<Report, RemindError> {
     let (start, run_limits) = (Instant::now(), service.run_limits);
     let mut report = Report::default();

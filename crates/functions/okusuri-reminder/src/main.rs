@@ -1,4 +1,4 @@
-//! `okusuri-reminder`: handles the due reminders, every five minutes.
+//! `okusuri-reminder`: sends due reminders every five minutes.
 
 use aws_sdk_dynamodb::Client;
 use jiff::Timestamp;

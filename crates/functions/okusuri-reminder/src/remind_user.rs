@@ -1,4 +1,4 @@
-//! One user's reminder.
+//! Handles one user's reminder.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use store::okusuri::rows::{PushSubscription, Reminder};
 
 use crate::ReminderService;
 
-/// How long a push service keeps a reminder for a browser that is away: by then it is out of date.
+/// How long a push service stores a reminder for an offline browser; later it is out of date.
 const TIME_TO_LIVE: Duration = Duration::from_secs(2 * 3_600);
 
-/// A reminder takes the place of an older one that still waits.
+/// A new reminder replaces an older one that was not delivered yet.
 const TOPIC: &str = "reminder";
 
-/// Devices of one user that are sent to at a time, so that one that hesitates does not hold up the
+/// The number of a user's devices that are sent to at once, so that a slow one does not delay the
 /// others.
 const DEVICES_AT_ONCE: usize = 8;
 
-/// What became of it.
+/// The result for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReminderOutcome {
     Reminded,
@@ -38,12 +38,12 @@ pub(crate) enum ReminderOutcome {
     Failed,
 }
 
-/// Handles a user whose reminder is due by the index. An error is logged, and does not affect other
-/// users.
+/// Handles a user whose reminder is due by the index. A failure is logged and affects only this
+/// user.
 pub(crate) async fn remind_user(service: &ReminderService, user: &UserId, now: Timestamp) -> ReminderOutcome {
     let outcome = match remind_if_due(service, user, now).await {
         Err(error) if error.is_unreadable() => {
-            tracing::error!(%error, "a reminder is set aside");
+            tracing::error!(%error, "a reminder cannot be read and is removed from the due index");
             service.reminders.remove_from_due_index(user).await.map(|()| ReminderOutcome::Unreadable)
         }
         other => other,
@@ -66,21 +66,21 @@ async fn remind_if_due(
         return Ok(ReminderOutcome::HandledElsewhere);
     };
     let Some(profile) = profile.filter(|profile| profile.deleting.is_none()) else {
-        // A user who is deleted, or is being deleted, gets no message.
+        // A user who is being deleted, or has been deleted, gets no more messages.
         service.reminders.remove_from_due_index(user).await?;
         return Ok(ReminderOutcome::Skipped);
     };
     let zone = TimeZone::get(&profile.time_zone).unwrap_or(TimeZone::UTC);
-    // A reminder that has not followed its user into another zone was due at the wrong moment: it
-    // follows now.
+    // The time zone of the reminder is outdated, so it was due at the wrong moment. Skip it, and
+    // compute the next time in the user's current zone.
     let zone_name = zone.iana_name().unwrap_or(&profile.time_zone);
-    let is_elsewhere = zone_name != reminder.time_zone;
-    let turn = if is_elsewhere {
+    let has_other_zone = zone_name != reminder.time_zone;
+    let decision = if has_other_zone {
         ReminderDecision::Skip
     } else {
         decide_reminder(due_at, &zone, reminder.last_reminded_on, now)
     };
-    let remind_on = match turn {
+    let remind_on = match decision {
         ReminderDecision::Remind(date) => Some(date),
         ReminderDecision::Skip => None,
     };
@@ -90,9 +90,10 @@ async fn remind_if_due(
     }
     match remind_on {
         None => Ok(ReminderOutcome::Skipped),
-        // After the claim, and as of the last write: whoever logs until now is not reminded.
+        // Read after the claim and with a consistent read: a user who logged the day up to now is
+        // not reminded.
         Some(date) if service.reminders.is_taken(user, date).await? => Ok(ReminderOutcome::Logged),
-        // Nothing is to be taken, so there is nothing to remind of.
+        // A resting user takes no medication.
         Some(date) if service.logs.status(user, date).await?.is_some_and(|status| status.is_resting) => {
             Ok(ReminderOutcome::Resting)
         }
@@ -116,8 +117,8 @@ async fn send(
     Ok(if reached > 0 { ReminderOutcome::Reminded } else { ReminderOutcome::Undelivered })
 }
 
-/// Whether the push service of the device accepted the message. Its answer is stored with the
-/// subscription. A failure to store it is only logged, because the message is already sent.
+/// Whether the device's push service accepted the message. Its answer is recorded in the
+/// subscription. A failure to record it is only logged, because the message has already been sent.
 async fn send_to_device(
     service: &ReminderService,
     one: &PushSubscription,
@@ -138,7 +139,7 @@ async fn send_to_device(
         }
     };
     if let Err(error) = noted {
-        tracing::warn!(%error, "what became of a message could not be noted");
+        tracing::warn!(%error, "the result of a message could not be recorded");
     }
     sent == SendOutcome::Accepted
 }

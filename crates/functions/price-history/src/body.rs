@@ -1,4 +1,4 @@
-//! Bodies: of a product, and of a new price. Members are checked one by one, so that a problem
+//! The bodies of a product and of a new price. Members are checked one by one, so that a problem
 //! names its member.
 
 use domain::ShortText;
@@ -81,8 +81,7 @@ impl NewPrice {
     }
 }
 
-/// Whole minor units of a currency. A fraction is no price, and neither is one that is spelled as
-/// text.
+/// A price in whole minor units of a currency. Fractions and numbers in strings are refused.
 fn money(price: Option<Value>, currency: Option<Value>) -> Result<Money, Problem> {
     let price = price.ok_or_else(|| missing("price", &INVALID_PRICE))?;
     let amount = Amount::new(price.as_u64().unwrap_or(u64::MAX)).map_err(|why| INVALID_PRICE.detail(why))?;

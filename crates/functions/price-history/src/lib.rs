@@ -1,7 +1,6 @@
-//! Products, their prices, and the history of their prices.
+//! Products, their prices, and their price history.
 //!
-//! Anybody may read. Who changed a price and why is the shop's own business, and so is changing it:
-//! the staff's token opens both.
+//! Reading is public. Changing a price, and seeing who changed it and why, needs the staff token.
 
 mod body;
 mod prices;
@@ -21,13 +20,14 @@ use uuid::Uuid;
 
 pub use body::BODY_BYTES_MAX;
 
-/// Items of a page that does not say how many.
+/// The number of items on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 25;
 
 /// The most items of a page.
 pub const LIMIT_MAX: u16 = 1_000;
 
-/// What the function works with. Time and ids are passed in, so that a test decides them.
+/// The function's dependencies. The clock and the id generator are passed in, so that a test can
+/// control them.
 #[derive(Debug, Clone)]
 pub struct Shop {
     products: Products,
@@ -51,7 +51,7 @@ impl Shop {
         }
     }
 
-    /// The same with another clock and other ids.
+    /// The same with another clock and id generator.
     pub fn with(self, now: fn() -> Timestamp, new_id: fn() -> Uuid) -> Self {
         Self { now, new_id, ..self }
     }

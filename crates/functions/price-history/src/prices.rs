@@ -1,4 +1,4 @@
-//! Prices: changed, listed, and summed up.
+//! Changes, lists and summarises prices.
 
 use domain::Moment;
 use domain::shop::{IdempotencyKey, Price, ProductId, RowId};
@@ -15,8 +15,8 @@ use crate::body::NewPrice;
 use crate::problems::{PRICE_NOT_FOUND, PRODUCT_NOT_FOUND, change_problem, price_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop, products};
 
-/// Gives a product a price: 201. 200 when the same request has done so before, or when it costs
-/// that already, which changes nothing.
+/// Changes a product's price: 201. 200 if the same request was applied before, or if the price is
+/// the same already, which changes nothing.
 pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     shop.staff.authorize(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
@@ -39,7 +39,7 @@ pub(crate) async fn change(shop: &Shop, request: &Request) -> Result<Reply, Prob
     })
 }
 
-/// Rows of the history.
+/// The rows of the history.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let sees_all = shop.staff.authorize_if_present(request)?;
     let product_id = request.parse_path("productId", ProductId::new)?;
@@ -52,7 +52,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
     let position = listing.position(request)?;
     let page =
         shop.prices.page(&product_id, slice, direction, limit, position.as_ref()).await.map_err(store_problem)?;
-    // Every product has a first price: only a narrower question can have no answer.
+    // Every product has a first price, so an empty page means a narrow range or an unknown product.
     if page.items.is_empty() && shop.products.get(&product_id).await.map_err(store_problem)?.is_none() {
         return Err(PRODUCT_NOT_FOUND);
     }
@@ -71,13 +71,13 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(entry, sees_all)))
 }
 
-/// What the product costs, the lowest prices that a shop has to show, the extremes, and the price
-/// at a moment.
+/// The current price, the lowest prices that a shop must show, the extremes, and the price at a
+/// moment.
 pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let now = shop.now()?;
     let at = request.parse_query("at", Moment::parse_or_day)?;
     if at.is_some_and(|at| at > now) {
-        return Err(invalid_parameter("at", "nobody knows the price at a moment that is still to come"));
+        return Err(invalid_parameter("at", "the moment is in the future"));
     }
     let product = products::find(shop, request).await?;
     let summary = shop.prices.summary(product, at, now).await.map_err(store_problem)?;
@@ -100,7 +100,7 @@ pub(crate) async fn summary(shop: &Shop, request: &Request) -> Result<Reply, Pro
     Ok(Reply::json(200, &body))
 }
 
-/// A row of the history. Reason and author are for the staff only.
+/// One row. The reason and the author are visible only to the staff.
 fn to_json(entry: &PriceEntry, sees_all: bool) -> Value {
     let mut row = json!({
         "id": entry.change.row.to_string(),
@@ -112,12 +112,12 @@ fn to_json(entry: &PriceEntry, sees_all: bool) -> Value {
     if let Some(previous) = entry.change.previous {
         row["previousPrice"] = previous.get().into();
     }
-    let said = [
+    let optional = [
         ("reason", entry.reason.as_ref().map(ToString::to_string)),
         ("changedBy", entry.changed_by.as_ref().map(ToString::to_string)),
         ("idempotencyKey", entry.idempotency_key.as_ref().map(ToString::to_string)),
     ];
-    for (name, text) in said.into_iter().filter_map(|(name, text)| Some((name, text?))).filter(|_| sees_all) {
+    for (name, text) in optional.into_iter().filter_map(|(name, text)| Some((name, text?))).filter(|_| sees_all) {
         row[name] = text.into();
     }
     row

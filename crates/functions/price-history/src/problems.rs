@@ -1,4 +1,4 @@
-//! The problems of requests, and the mapping of the rules' refusals to them.
+//! The problems of requests, and the problem for each refusal of the rules.
 
 use domain::shop::ProductRefusal;
 use lambda_kit::problem::{self, IDEMPOTENCY_KEY_REUSED, INTERNAL, INVALID_BODY, Problem, conflict};
@@ -14,16 +14,16 @@ const CURRENCY_MISMATCH: Problem = Problem::new(409, "currency-mismatch", "The p
 const PRODUCT_ARCHIVED: Problem = Problem::new(409, "product-archived", "The product is archived");
 const PRODUCT_EXISTS: Problem = Problem::new(409, "product-exists", "The product exists, with another price or stock");
 
-/// What a client learns of a failed request to DynamoDB.
+/// The problem for a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {
     problem::store_problem(&error, error.is_transient())
 }
 
-/// Why a change was not made.
+/// The problem for a change that was not made.
 pub(crate) fn change_problem<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> Problem) -> Problem {
     match error {
         ChangeError::Refused(refusal) | ChangeError::RefusedBefore(refusal) => refused(refusal),
-        // No order is named here.
+        // A price change names no order, so only the key can be reused.
         ChangeError::Reused(_) => IDEMPOTENCY_KEY_REUSED,
         ChangeError::Conflict => conflict(),
         ChangeError::Store(error) => store_problem(error),
@@ -38,13 +38,13 @@ pub(crate) fn product_problem(refusal: ProductRefusal) -> Problem {
     }
 }
 
-/// Why a price does not change.
+/// The problem for a refused price.
 pub(crate) fn price_problem(refusal: PriceRefusal) -> Problem {
     match refusal {
         PriceRefusal::NotFound => PRODUCT_NOT_FOUND,
         PriceRefusal::Archived => PRODUCT_ARCHIVED,
         PriceRefusal::Same => {
-            tracing::error!("a price that is the same was told as a refusal");
+            tracing::error!("an unchanged price was reported as a refusal");
             INTERNAL
         }
         PriceRefusal::Currency(why) => CURRENCY_MISMATCH.detail(why).member("currency", why.of_product.as_str()),

@@ -1,4 +1,4 @@
-//! Products: made, renamed, shown and listed.
+//! Creates, changes, shows and lists products.
 
 use domain::shop::{Product, ProductId};
 use lambda_kit::http::{Reply, Request};
@@ -11,8 +11,8 @@ use crate::body::NewProduct;
 use crate::problems::{PRODUCT_NOT_FOUND, change_problem, product_problem, store_problem};
 use crate::{LIMIT_DEFAULT, LIMIT_MAX, Shop};
 
-/// Makes a product: 201. Gives one that is known another name or threshold, archives or restores
-/// it, or leaves it as it is: 200.
+/// Creates a product: 201. Changes the name or threshold of an existing one, archives or restores
+/// it, or leaves it unchanged: 200.
 pub(crate) async fn put(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     shop.staff.authorize(request)?;
     let id = request.parse_path("productId", ProductId::new)?;
@@ -28,8 +28,8 @@ pub(crate) async fn show(shop: &Shop, request: &Request) -> Result<Reply, Proble
     Ok(Reply::json(200, &to_json(&find(shop, request).await?)))
 }
 
-/// Names and ids of products; archived ones for the staff. A token that is sent must be valid:
-/// pages use this route to check a typed token.
+/// The names and ids of products; archived products need the staff token. A wrong token is always
+/// refused, because pages use this route to check a token that a user typed.
 pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Problem> {
     let are_archived = request.parse_query("archived", str::parse::<bool>)?.unwrap_or_default();
     if are_archived {
@@ -48,7 +48,7 @@ pub(crate) async fn list(shop: &Shop, request: &Request) -> Result<Reply, Proble
     listing.reply(&page.items, page.next.as_ref(), page.skipped)
 }
 
-/// The product that a request is about.
+/// The product of a request.
 pub(crate) async fn find(shop: &Shop, request: &Request) -> Result<Product, Problem> {
     let id = request.parse_path("productId", ProductId::new)?;
     shop.products.get(&id).await.map_err(store_problem)?.ok_or(PRODUCT_NOT_FOUND)

@@ -1,5 +1,4 @@
-//! What a batch holds: clicks, records that cannot be read, and records that are none of our
-//! business.
+//! Sorts the records of a batch: clicks, unreadable records, and records to ignore.
 
 use domain::clicks::{SequenceNumber, StreamClick};
 use jiff::{SignedDuration, Timestamp};
@@ -7,7 +6,7 @@ use lambda_kit::stream::{Change, StreamEvent, StreamRecord};
 use serde_json::value::RawValue;
 use store::clicks::{ClickImage, NewQuarantinedRecord};
 
-/// A record, read as far as it can be.
+/// A record, parsed as far as possible.
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
     raw: &'a RawValue,
@@ -19,22 +18,23 @@ pub(crate) fn records<'a>(event: &StreamEvent<'a>) -> Vec<Record<'a>> {
     event.records.iter().map(|raw| Record { raw, read: serde_json::from_str(raw.get()) }).collect()
 }
 
-/// A batch, with its records sorted by kind.
+/// A batch, sorted by the kinds of work.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<'a> {
-    /// In the order of the shard, each once.
+    /// In the order of the shard, without duplicates.
     pub(crate) clicks: Vec<StreamClick<'a>>,
-    /// Those without a number have none that can be read.
+    /// A record without a number has no readable sequence number.
     pub(crate) unreadable: Vec<(Option<SequenceNumber>, NewQuarantinedRecord<'a>)>,
-    /// Records that are no insertions of clicks: the statistics themselves, changes, expirations.
+    /// Records that are not insertions of clicks: the statistics themselves, modifications,
+    /// deletions by TTL.
     pub(crate) ignored: u64,
     /// The last record of the batch, of any kind.
     pub(crate) last: Option<SequenceNumber>,
-    /// The records to be counted or kept.
+    /// The records to count or to quarantine.
     pending: Vec<PendingRecord<'a>>,
 }
 
-/// A record to be counted or kept.
+/// A record to count or to quarantine.
 #[derive(Debug)]
 struct PendingRecord<'a> {
     number: SequenceNumber,
@@ -47,7 +47,7 @@ impl<'a> Batch<'a> {
         for record in records {
             batch.add(record);
         }
-        // The shard's order is promised; to rely on it less costs nothing while it holds.
+        // Lambda promises the shard's order. Sorting costs almost nothing while that holds.
         batch.clicks.sort_by_key(|click| click.sequence_number);
         batch.clicks.dedup_by_key(|click| click.sequence_number);
         batch.pending.sort_by_key(|pending| pending.number);
@@ -91,13 +91,13 @@ impl<'a> Batch<'a> {
         self.pending.push(PendingRecord { number: sequence_number, change: &read.change });
     }
 
-    /// The first record behind `through` that has to be counted or kept, as its number was spelled.
+    /// The sequence number of the first record after `through` to count or to quarantine, in its
+    /// original spelling.
     pub(crate) fn first_after(&self, through: Option<SequenceNumber>) -> Option<&'a str> {
         self.pending_after(through).map(|pending| &*pending.change.sequence_number)
     }
 
-    /// How long that record has been in the table. It is the batch's oldest: the click that has
-    /// waited longest to be counted.
+    /// How long that record has been in the table. It is the batch's oldest uncounted click.
     pub(crate) fn lag(&self, through: Option<SequenceNumber>, now: Timestamp) -> Option<SignedDuration> {
         self.pending_after(through)?.change.made_at().map(|made_at| now.duration_since(made_at))
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_kept_with_its_reason() {
+    fn an_unreadable_record_is_quarantined_with_its_reason() {
         let records = [
             click("1", "ann"),
             click("2", "STAT#DAILY"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lag_is_that_of_the_oldest_click_that_was_not_counted_before() {
+    fn the_lag_is_the_age_of_the_oldest_uncounted_click() {
         let made_at = |number: &str, second: i64| {
             let member = format!(r#""dynamodb":{{"ApproximateCreationDateTime":{second},"#);
             click(number, "ann").replace(r#""dynamodb":{"#, &member)
@@ -174,12 +174,12 @@ mod tests {
             let lag = |through: &str| batch.lag(through.parse().ok(), Timestamp::from_second(25).expect("a time"));
             assert_eq!(lag("0"), Some(SignedDuration::from_secs(15)));
             assert_eq!(lag("1"), Some(SignedDuration::from_secs(5)));
-            assert_eq!((lag("2"), lag("3")), (None, None), "a record that does not tell its time, and no record");
+            assert_eq!((lag("2"), lag("3")), (None, None), "a record without a time, and no record");
         });
     }
 
     #[test]
-    fn a_record_that_comes_twice_in_a_batch_is_one() {
+    fn a_duplicate_record_in_a_batch_counts_once() {
         check(&[click("2", "bob"), click("1", "ann"), click("2", "bob")], |batch| {
             let users: Vec<_> = batch.clicks.iter().map(|click| click.user_id).collect();
             assert_eq!(users, ["ann", "bob"]);

@@ -1,4 +1,4 @@
-//! Counting a batch: first-seen records, then one commit for each chunk.
+//! Counts a batch: writes the first-seen records, then commits each chunk.
 
 use std::time::Duration;
 
@@ -16,11 +16,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::AggregateError;
 use crate::batch::Batch;
 
-/// How often a batch starts over because its checkpoint moved. Once is a lost reply or a second
-/// delivery; more is a mapping that runs several batches of a shard at once.
+/// How often a batch starts over because its checkpoint moved. A lost reply or a second delivery
+/// causes one restart. More restarts mean that the mapping runs several batches of one shard at
+/// once.
 const CHECKPOINT_TRIES_MAX: u32 = 5;
 
-/// Counts batches, and remembers between them which first-seen records exist.
+/// Counts batches, and caches between them which first-seen records exist.
 #[derive(Debug)]
 pub struct Aggregator {
     checkpoints: Checkpoints,
@@ -32,19 +33,19 @@ pub struct Aggregator {
 /// The result of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct BatchOutcome<'a> {
-    /// The number of clicks that were counted.
+    /// The sum of the counted clicks' counts.
     pub(crate) clicks: u64,
-    /// Clicks that had been counted before.
+    /// Clicks that were counted before.
     pub(crate) duplicates: u64,
-    /// Visitors of days and months that this batch was the first to see.
+    /// Visitors whose first-seen record of a day or month belongs to this shard.
     pub(crate) first_seen: u64,
-    /// First-seen records that another shard had written before.
+    /// Visitors whose first-seen record belongs to another shard.
     pub(crate) first_seen_elsewhere: u64,
-    /// Records kept because they could not be read.
+    /// Unreadable records that were put into quarantine.
     pub(crate) quarantined: u64,
-    /// How long the oldest of the clicks counted had been in the table.
+    /// How long the oldest of the counted clicks had been in the table.
     pub(crate) lag: Option<SignedDuration>,
-    /// The record from which on the batch has to come again.
+    /// The first record that must be delivered again.
     pub(crate) failed_from: Option<&'a str>,
 }
 
@@ -59,7 +60,7 @@ impl Aggregator {
         }
     }
 
-    /// Counts what the shard has not counted yet.
+    /// Counts the records that the shard has not counted yet.
     pub(crate) async fn count<'a>(
         &self,
         shard: &ShardCheckpoint,
@@ -94,9 +95,8 @@ impl Aggregator {
                 Err(CommitError::CheckpointMoved) => {}
                 Err(CommitError::Store(error)) if reached == checkpoint => return Err(error.into()),
                 Err(CommitError::Store(error)) => {
-                    // What the earlier chunks added is in and stays in; only the rest has to come
-                    // again.
-                    tracing::error!(%error, "a chunk of the batch was counted, the rest is left for the next delivery");
+                    // The earlier chunks are committed; only the rest must be delivered again.
+                    tracing::error!(%error, "some chunks of the batch were counted; the rest is left for the next delivery");
                     counted.failed_from = batch.first_after(reached);
                     return Ok(counted);
                 }
@@ -147,8 +147,8 @@ impl Aggregator {
         self.first_seen_records.record(&mut cache, shard.id(), checkpoint, &chunk.visits).await
     }
 
-    /// Before the checkpoint moves past them, so that a crash between the two keeps them twice
-    /// under one key and not never.
+    /// Runs before the checkpoint moves past these records. A crash between the two then writes a
+    /// record twice under one key; in the other order it would be lost.
     async fn quarantine_unreadable(
         &self,
         shard: &ShardCheckpoint,
@@ -169,8 +169,8 @@ impl Aggregator {
     }
 }
 
-/// Cancels a step at the deadline, so that the answer can still report the counted clicks. A
-/// canceled request may have taken effect; the next delivery finds out.
+/// Stops a step at the deadline, so that the reply can still report the counted chunks. A stopped
+/// request may have taken effect; the next delivery finds out.
 async fn with_deadline<T, E: From<StoreError>>(
     deadline: Instant,
     step: impl IntoFuture<Output = Result<T, E>>,

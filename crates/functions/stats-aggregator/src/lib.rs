@@ -1,9 +1,9 @@
 //! Keeps the statistics exact over a stream that delivers at least once.
 //!
-//! A batch goes through four steps. The checkpoint tells which records have been counted. The
-//! records above it are summed in chunks. First-seen records are written for each chunk's visitors.
-//! One transaction adds the chunk and moves the checkpoint. `docs/systems/clicks.md` walks through
-//! it; `domain::clicks` has the rules.
+//! A batch takes four steps. The checkpoint says which records are already counted. The records
+//! after it are added up in chunks. First-seen records are written for each chunk's visitors. One
+//! transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` explains the steps;
+//! `domain::clicks` contains the rules.
 
 mod batch;
 mod count;
@@ -23,28 +23,28 @@ pub use count::Aggregator;
 use batch::Batch;
 use count::BatchOutcome;
 
-/// The time that is reserved for the answer at the end of an invocation.
+/// The part of the invocation's time that is reserved for the reply.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 
 /// Why a batch was not counted. Lambda delivers it again.
 #[derive(Debug, thiserror::Error)]
 pub enum AggregateError {
-    /// Exactness needs to know the shard, and only mappings with a tumbling window tell it.
+    /// Exactness needs the shard's id, and the event names it only if the mapping has a tumbling
+    /// window.
     #[error(
         "the event has no shardId: the event source mapping needs a tumbling window (TumblingWindowInSeconds), \
          and ParallelizationFactor 1; nothing was counted"
     )]
     NoShard,
-    /// Not the event of a DynamoDB stream at all.
+    /// The event does not come from a DynamoDB stream.
     #[error("the event is not a batch of a DynamoDB stream: {0}")]
     NotABatch(#[from] serde_json::Error),
-    /// DynamoDB failed before anything of the batch was counted.
+    /// DynamoDB failed before any part of the batch was counted.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The checkpoint was moved by others at each try: more than one batch of the shard is under
-    /// way at a time.
+    /// The checkpoint moved at each attempt: several batches of the shard run at once.
     #[error(
-        "the checkpoint moved under every one of {0} tries: does the mapping have a ParallelizationFactor above 1?"
+        "another invocation moved the checkpoint at each of {0} attempts: does the mapping have a ParallelizationFactor above 1?"
     )]
     Contended(u32),
 }
@@ -107,7 +107,7 @@ fn report(shard: &ShardCheckpoint, event: &StreamEvent<'_>, batch: &Batch<'_>, c
     );
 }
 
-/// Words for people about a record in quarantine.
+/// Logs a quarantined record for the operator.
 fn log_quarantined(shard: &ShardCheckpoint, record: &NewQuarantinedRecord<'_>) {
     let NewQuarantinedRecord { sequence_number, reason, detail, .. } = record;
     tracing::error!(shard_id = shard.shard_id(), sequence_number, reason, detail, "a record is quarantined");

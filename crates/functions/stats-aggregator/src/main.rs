@@ -13,7 +13,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = env::required("CLICKS_TABLE")?;
     let layout = env::parsed("STAT_LAYOUT", StatLayout::default(), "sums or buffers", Some)?;
     let table = Table::new(Client::new(&aws::config().await), table);
-    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
+    // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     store::clicks::connect(&table).await?;
     let aggregator = Aggregator::new(&table, layout);
     stream::run(|event, context| handle(&aggregator, event, context.deadline(), Timestamp::now())).await

@@ -1,8 +1,8 @@
-//! Merges the sums that are buffered per shard into the statistics.
+//! Moves the sums that shards buffer to the statistics, where readers see them.
 //!
-//! A run merges the shards one after the other, because all of them update the total. Sums that it
-//! cannot merge, because the shard keeps counting or the time is up, stay in their checkpoint for
-//! the next run.
+//! A run handles one shard after the other, because all of them update the total. Sums stay in a
+//! shard's checkpoint if the checkpoint moves at each attempt, or if time runs out; the next run
+//! merges them.
 
 use std::time::Duration;
 
@@ -13,26 +13,25 @@ use store::clicks::{CommitError, Merger, UnmergedSums};
 use store::{Retry, StoreError};
 use tokio::time::Instant;
 
-/// A run begins no shard after this long: the template's timeout is a minute, and so is the
-/// schedule.
+/// No shard is begun after this time. The template's timeout and schedule are one minute.
 const RUN_TIME_MAX: Duration = Duration::from_secs(40);
 
-/// What a run has done.
+/// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Shards that have nothing left.
+    /// Shards whose sums were all merged.
     pub shards: u64,
-    /// Clicks that went from them to the statistics.
+    /// Clicks that were moved from these shards to the statistics.
     pub clicks: u64,
     /// Shards that are left for the next run.
     pub left: u64,
 }
 
-/// Why nothing could be merged. The schedule comes again.
+/// Why a run failed as a whole. The schedule starts the next one.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// The shards cannot be read.
+    /// The unmerged sums could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -43,11 +42,11 @@ impl From<MergeError> for Diagnostic {
     }
 }
 
-/// Merges what waits.
+/// Merges all buffered sums.
 ///
 /// # Errors
-/// [`MergeError`] when the shards cannot be read. What fails for one shard is counted, and keeps no
-/// other from being merged.
+/// [`MergeError`] if the unmerged sums cannot be read. A failure for one shard is counted and does
+/// not affect the other shards.
 pub async fn handle(merger: &Merger) -> Result<Report, MergeError> {
     let end = Instant::now() + RUN_TIME_MAX;
     let mut report = Report::default();
@@ -71,7 +70,7 @@ pub async fn handle(merger: &Merger) -> Result<Report, MergeError> {
     Ok(report)
 }
 
-/// Whether all that a shard keeps could be merged.
+/// Whether all sums of a shard were merged.
 async fn merge_shard(merger: &Merger, unmerged: UnmergedSums, end: Instant) -> Result<bool, StoreError> {
     let (shard, mut waiting) = (unmerged.shard.clone(), Some(unmerged));
     let mut retry = Retry::new();
@@ -83,8 +82,8 @@ async fn merge_shard(merger: &Merger, unmerged: UnmergedSums, end: Instant) -> R
             Ok(left) => left,
             Err(CommitError::CheckpointMoved) => merger.read(&shard).await?,
             Err(CommitError::Store(error)) if error.is_transient() => {
-                // The total is everybody's, and may be held; and whether it took effect is for the
-                // next look to say.
+                // All shards update the total, so the write may conflict or be throttled. Whether
+                // it took effect anyway is visible after reading the shard again.
                 if !retry.wait().await {
                     return Ok(false);
                 }

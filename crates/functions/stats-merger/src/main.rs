@@ -1,4 +1,4 @@
-//! `stats-merger`: every so often, what shards keep.
+//! `stats-merger`: merges the sums that shards buffer, once a minute.
 
 use aws_sdk_dynamodb::Client;
 use lambda_kit::{aws, env, telemetry};

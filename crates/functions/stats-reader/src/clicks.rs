@@ -1,4 +1,4 @@
-//! Clicks of a user or of a day. They show individual people: only the operator's token opens them.
+//! The clicks of a user or of a day. They show individual people, so they need the operator token.
 
 use domain::calendar::parse_date;
 use domain::{Moment, TimeRange, UserId};
@@ -10,7 +10,7 @@ use store::Direction;
 
 use crate::{Reader, store_problem};
 
-/// Clicks of a page that does not say how many.
+/// The number of clicks on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 100;
 
 /// The most clicks of a page.

@@ -1,4 +1,4 @@
-//! Reads statistics, which are public, and people's clicks, which need the operator's token.
+//! Reads statistics, which are public, and the clicks of people, which need the operator token.
 
 mod clicks;
 mod config;
@@ -17,7 +17,7 @@ use store::clicks::ClicksReader;
 pub use clicks::{LIMIT_DEFAULT, LIMIT_MAX};
 pub use config::Config;
 
-/// What the function works with.
+/// The function's dependencies.
 #[derive(Debug, Clone)]
 pub struct Reader {
     store: ClicksReader,
@@ -57,7 +57,7 @@ pub async fn handle(reader: &Reader, request: Request, now: Timestamp) -> Result
     }
 }
 
-/// What a client learns of a failed read.
+/// The problem for a failed read.
 fn store_problem(error: StoreError) -> Problem {
     problem::store_problem(&error, error.is_transient())
 }

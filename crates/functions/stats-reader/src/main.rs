@@ -13,8 +13,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let mut config = Config::from_env()?;
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), &config.table);
-    // The first request opens the connection: during init, where Lambda gives full CPU, the TLS
-    // handshakes are cheap.
+    // The first request opens the connection. Lambda gives full CPU during init, so the TLS
+    // handshakes are cheap here.
     config.date_shards = config.date_shards.max_with_stored(&table).await?;
     let (cursor_key, operator_token) = (&config.cursor_key_arn, &config.operator_token_arn);
     let reader =

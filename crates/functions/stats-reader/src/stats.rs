@@ -1,4 +1,4 @@
-//! Totals, days and months, as JSON or as CSV.
+//! Statistics of all time, days and months, as JSON or CSV.
 
 use std::fmt::Display;
 
@@ -13,10 +13,10 @@ use store::clicks::{Stat, Stats};
 
 use crate::{Reader, store_problem};
 
-/// Days of a range without `from`.
+/// The days of a range without `from`.
 const DAYS_DEFAULT: i32 = 30;
 
-/// Months of a range without `from`.
+/// The months of a range without `from`.
 const MONTHS_DEFAULT: i32 = 12;
 
 pub(crate) async fn total(reader: &Reader, request: &Request) -> Result<Reply, Problem> {
@@ -59,21 +59,21 @@ pub(crate) async fn months(reader: &Reader, request: &Request, now: Timestamp) -
     let to = request.parse_query("to", str::parse)?.unwrap_or_else(this_month);
     let from = match request.parse_query("from", str::parse)? {
         Some(from) => from,
-        None => to.plus(1 - MONTHS_DEFAULT).ok_or_else(|| invalid_parameter("to", "nothing lies before it"))?,
+        None => to.plus(1 - MONTHS_DEFAULT).ok_or_else(|| invalid_parameter("to", "there is no earlier month"))?,
     };
     let range = MonthRange::new(from, to).map_err(|error| invalid_parameter("from", error))?;
     let stats = reader.store.monthly(range).await.map_err(store_problem)?;
     list(request, "month", range.months(), &stats)
 }
 
-/// A period and its numbers; zeros where nothing is stored.
+/// A period and its numbers; zeros if nothing is stored.
 struct Row {
     period: String,
     stat: Stat,
 }
 
 impl Row {
-    /// `None` where there are numbers and they cannot be read: zeros would be a lie.
+    /// `None` if the stored numbers cannot be read: zeros would be wrong.
     fn of(period: impl Display, stats: &Stats) -> Option<Self> {
         let period = period.to_string();
         let stat = stats.by_period.get(&period).copied().unwrap_or_else(|| Some(Stat::default()))?;
@@ -89,7 +89,7 @@ impl Row {
     }
 }
 
-/// What cannot be read is left out, and told.
+/// A list of periods. Unreadable ones are left out and counted in `skipped`.
 fn list(
     request: &Request,
     period_name: &str,

@@ -1,8 +1,8 @@
-//! Watches the shop through its table's stream. It writes events into the suite's journal,
-//! announces low or exhausted stock, and releases the goods of reservations that TTL has deleted.
+//! Follows the shop table's stream: writes entries into the suite's journal, announces low and
+//! empty stock, and releases the goods of reservations that TTL deleted.
 //!
-//! The stream delivers at least once. The id of a journal entry is derived from its event, and
-//! goods are released under an idempotency marker, so a second delivery changes nothing.
+//! The stream delivers at least once. The key of a journal entry is derived from its event, and a
+//! release is guarded by an idempotency marker. So a repeated delivery changes nothing.
 
 mod journal_entries;
 mod watcher;
@@ -17,10 +17,10 @@ pub use watcher::Watcher;
 
 use watcher::BatchCounts;
 
-/// Watches one batch, given as its event's JSON.
+/// Handles one batch, given as its event's JSON.
 ///
 /// # Errors
-/// [`BatchError`]. What DynamoDB fails at is answered with the first record that has to come again.
+/// [`BatchError`]. If DynamoDB fails, the reply names the first record to deliver again.
 pub async fn handle(
     watcher: &Watcher,
     event: Box<RawValue>,

@@ -14,10 +14,11 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     telemetry::init()?;
     let (table, journal) = (env::required("SHOP_TABLE")?, env::required("JOURNAL_TABLE")?);
     let shards = env::parsed("JOURNAL_SHARDS", 4, "a number from 1 to 100", JournalShards::new)?;
-    let retention = env::parsed("JOURNAL_RETENTION", Retention::default(), "days as suite=400,default=90", Some)?;
+    let retention =
+        env::parsed("JOURNAL_RETENTION", Retention::default(), "days per stream, such as suite=400,default=90", Some)?;
     let client = Client::new(&aws::config().await);
     let (table, journal) = (Table::new(client.clone(), table), Table::new(client, journal));
-    // During init, where Lambda gives full CPU, the TLS handshake is cheap.
+    // Lambda gives full CPU during init, so the TLS handshake is cheap here.
     store::shop::connect(&table).await?;
     let journal = Journal::new(&journal, shards, retention);
     let watcher = Watcher::new(journal, Reservations::new(&table));

@@ -1,4 +1,4 @@
-//! Doing it.
+//! Handles the records of a batch.
 
 use domain::Moment;
 use domain::journal::Entry;
@@ -11,33 +11,33 @@ use store::shop::{Reservations, ShopChange, ShopImage};
 
 use crate::journal_entries;
 
-/// Watches a shop.
+/// Follows the changes of a shop.
 #[derive(Debug, Clone)]
 pub struct Watcher {
     journal: Journal,
     reservations: Reservations,
 }
 
-/// The counts of one batch.
+/// The results of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchCounts {
-    /// Entries that the journal did not have yet.
+    /// Entries that are new in the journal.
     pub(crate) journaled: u64,
-    /// Those of them that say that a stock runs low.
+    /// New entries that announce a low stock.
     pub(crate) low: u64,
-    /// Those that say that nothing is left.
+    /// New entries that announce that nothing is left.
     pub(crate) out: u64,
-    /// Reservations whose goods were given back.
+    /// Expired reservations whose goods were released.
     pub(crate) released: u64,
 }
 
 impl Watcher {
-    /// A watcher that tells the journal, and gives back to the reservations' table.
+    /// A watcher that writes entries into `journal` and releases reservations.
     pub fn new(journal: Journal, reservations: Reservations) -> Self {
         Self { journal, reservations }
     }
 
-    /// Does what a batch tells, record by record, up to the first that fails.
+    /// Handles a batch record by record, up to the first that fails.
     pub(crate) async fn watch(
         &self,
         event: &StreamEvent<'_>,
@@ -85,7 +85,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// How many entries are new: one, or none.
+    /// The number of new entries: one or none.
     async fn append_to_journal(&self, entry: &Entry, now: Timestamp) -> Result<u64, StoreError> {
         Ok(u64::from(self.journal.append(entry, now).await? == AppendOutcome::New))
     }

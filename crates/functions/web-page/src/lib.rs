@@ -1,8 +1,8 @@
-//! The pages, from the files that are packed beside the binary, and an answer for every path that
-//! is nobody's.
+//! Serves the pages from the files in the deployment package, and answers every path that no other
+//! function has.
 //!
-//! Without the CDN this serves all pages. With it, the CDN asks here for what the bucket does not
-//! have. The local stack serves the files itself, so there it only has the page for unknown
+//! Without the CDN this function serves all pages. With the CDN, it answers only for paths that the
+//! bucket does not have. The local stack serves the files itself and uses only the page for unknown
 //! addresses.
 
 use std::io::Write;
@@ -14,14 +14,14 @@ use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::{NOT_FOUND, Problem};
 use percent_encoding::percent_decode_str;
 
-/// What the browser may load; also in the template, for the CDN. The sockets have an address of
-/// their own where there is no CDN.
+/// The pages' content security policy; the template repeats it for the CDN. Without the CDN, the
+/// WebSockets have another origin, which is added.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'";
 
-/// Lambda takes 6 MB of answer, and an answer in base64 is a third longer than its bytes.
+/// The largest file. Lambda's limit for a reply is 6 MB, and base64 makes a body a third longer.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// The files, and where the game's sockets are.
+/// The pages' files, and the address of the game's WebSockets.
 #[derive(Debug, Clone)]
 pub struct Pages {
     folder: PathBuf,
@@ -29,8 +29,8 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// The files in `folder`. `sockets` is the address of the game's sockets, where that is not
-    /// `/ws`; empty where it is.
+    /// The files in `folder`. `sockets` is the address of the game's WebSockets, or empty if it is
+    /// `/ws` of the same origin.
     pub fn new(folder: PathBuf, sockets: String) -> Self {
         Self { folder, sockets }
     }
@@ -41,7 +41,7 @@ impl Pages {
         Self::new(Path::new(&package).join("page"), std::env::var("GAME_SOCKETS_URL").unwrap_or_default())
     }
 
-    /// The file of a path of the URL, when the path stays within the folder.
+    /// The file of a URL path, if the path stays within the folder.
     fn file(&self, path: &str) -> Option<PathBuf> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
         let relative = Path::new(path.trim_start_matches('/'));
@@ -49,7 +49,7 @@ impl Pages {
         (is_within && !path.contains('\0')).then(|| self.folder.join(relative))
     }
 
-    /// The policy of the pages' content. Without the CDN the sockets are another origin.
+    /// The pages' content security policy. Without the CDN the WebSockets have another origin.
     fn policy(&self) -> String {
         match self.sockets.split('/').nth(2) {
             Some(host) => format!("{POLICY}; connect-src 'self' wss://{host}"),
@@ -69,8 +69,8 @@ impl Pages {
             let meta = format!("<meta name=\"game-sockets\" content=\"{}\" />", self.sockets);
             body = page.replacen("</head>", &format!("{meta}</head>"), 1).into_bytes();
         }
-        // Files under assets carry a hash in their name and never change; everything else is asked
-        // for anew.
+        // Files under `assets` have a hash in their name and never change; browsers must revalidate
+        // all others.
         let is_fixed = file.starts_with(self.folder.join("assets"));
         let caching = if is_fixed { "public, max-age=31536000, immutable" } else { "no-cache" };
         let gzip = is_text && request.header("accept-encoding").is_some_and(|accepted| accepted.contains("gzip"));
@@ -100,8 +100,8 @@ pub fn handle(pages: &Pages, request: &Request) -> Result<Reply, Problem> {
     if !matches!(request.method(), "GET" | "HEAD") {
         return Err(NOT_FOUND.detail(request.target()));
     }
-    // Whether API Gateway passes on the slash at the end of a folder's path is its own matter: a
-    // redirect to it might never end.
+    // API Gateway may or may not keep the slash at the end of a folder's path. A redirect to the
+    // slash could therefore loop, so the index is served in both cases.
     let found = pages.file(request.path()).and_then(|file| {
         let folder = || pages.serve(request, &file.join("index.html"));
         pages.serve(request, &file).or_else(folder)
@@ -115,8 +115,8 @@ pub fn handle(pages: &Pages, request: &Request) -> Result<Reply, Problem> {
     Ok(pages.secured(Reply::new(404, "text/html; charset=utf-8", include_str!("404.html").to_owned())))
 }
 
-/// Whether a person reads the answer. A browser that follows a link asks for HTML; the CDN does not
-/// say what the browser asked for.
+/// Whether a person reads the answer. A browser that follows a link asks for HTML. The CDN does not
+/// forward what the browser asked for.
 fn is_browser(request: &Request) -> bool {
     match request.header("accept") {
         Some(accepted) => accepted.contains("html"),
@@ -131,7 +131,7 @@ fn gzipped(body: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// The type of a file by its name, and whether it is worth compressing.
+/// The media type of a file by its extension, and whether compressing it is worthwhile.
 fn content_type(file: &Path) -> (&'static str, bool) {
     match file.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
         "html" => ("text/html; charset=utf-8", true),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_cdn_the_pages_say_where_the_sockets_are() {
+    fn without_the_cdn_the_pages_contain_the_address_of_the_sockets() {
         let (_folder, pages) = pages("wss://abc.example.com/dev");
         let event = answer(&pages, &request("GET", "/game/", &[]));
         let body = pages.file("/game/index.html").map(|file| std::fs::read_to_string(file).expect("a file"));

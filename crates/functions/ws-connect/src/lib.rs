@@ -1,11 +1,12 @@
-//! Lets connections in: one that shows a ticket which no other has used, for a game and a seat that
-//! are still there.
+//! Accepts a WebSocket connection with an unused ticket for an existing game and, for a player, an
+//! existing seat.
 //!
-//! A connection is no part of its game until it says hello. So sockets that stay silent cost a game
+//! A connection joins its game only with its hello message, so silent connections cost a game
 //! nothing.
 //!
-//! Nothing is said to anybody here. Until API Gateway has this function's answer, the new
-//! connection cannot be posted to; it says hello when it can, and `ws-message` takes it from there.
+//! This function sends no message. API Gateway cannot post to the new connection before it has this
+//! function's reply. The client says hello when it is connected, and `ws-message` continues from
+//! there.
 
 use domain::game::{GameId, PlayerId, PlayerName};
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use store::StoreError;
 use store::Table;
 use store::game::{Connections, NewConnection, Role, Rooms};
 
-/// What the function works with.
+/// The function's dependencies.
 #[derive(Debug, Clone)]
 pub struct ConnectHandler {
     rooms: Rooms,
@@ -25,7 +26,7 @@ pub struct ConnectHandler {
     tickets: Tickets,
 }
 
-/// Why a connection is not let in. The client learns the status, the log the word.
+/// Why a connection is refused. The client sees the status, the log the word.
 #[derive(Debug)]
 enum ConnectRefusal {
     NoTicket,
@@ -61,7 +62,7 @@ impl ConnectRefusal {
 }
 
 impl ConnectHandler {
-    /// A handler to the games in `table`, whose tickets are signed with `ticket_key`.
+    /// A handler for the games in `table`, whose tickets are signed with `ticket_key`.
     pub fn new(table: &Table, ticket_key: SecretString) -> Self {
         Self { rooms: Rooms::new(table), connections: Connections::new(table), tickets: Tickets::new(ticket_key) }
     }
@@ -69,8 +70,7 @@ impl ConnectHandler {
     async fn connect(&self, event: &SocketEvent, now: Timestamp) -> Result<(), ConnectRefusal> {
         let ticket = self.tickets.open_ticket(event.query("ticket").ok_or(ConnectRefusal::NoTicket)?, now);
         let ticket = ticket.map_err(ConnectRefusal::Ticket)?;
-        // A valid signature means that this service made the ticket. A signed ticket that cannot be
-        // read has an old format, and is refused.
+        // Only we sign tickets, so a ticket that does not parse has an outdated format.
         let forged = || ConnectRefusal::Ticket(SignedError::Forged);
         let game_id: GameId = ticket.game_id.parse().map_err(|_| forged())?;
         let player_id: PlayerId = ticket.player_id.parse().map_err(|_| forged())?;
@@ -91,7 +91,7 @@ impl ConnectHandler {
     }
 }
 
-/// Lets one connection in, or not.
+/// Accepts or refuses one connection.
 pub async fn handle(handler: &ConnectHandler, event: SocketEvent, now: Timestamp) -> (SocketReply, &'static str) {
     match handler.connect(&event, now).await {
         Ok(()) => (SocketReply::OK, "connected"),

@@ -12,7 +12,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let (table, key_arn) = (env::required("GAME_TABLE")?, env::required("GAME_KEY_SECRET_ARN")?);
     let sdk = aws::config().await;
     let table = Table::new(Client::new(&sdk), table);
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // Lambda gives full CPU during init, so the TLS handshakes are cheap here.
     store::game::connect(&table).await?;
     let handler = ConnectHandler::new(&table, aws::secret(&sdk, &key_arn).await?);
     socket::run(|event| handle(&handler, event, Timestamp::now())).await

@@ -12,7 +12,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let table = env::required("GAME_TABLE")?;
     let sdk = aws::config().await;
     let (table, sockets) = (Table::new(Client::new(&sdk), table), ApiGateway::new(&sdk));
-    // During init, where Lambda gives full CPU, the TLS handshakes are cheap.
+    // Lambda gives full CPU during init, so the TLS handshakes are cheap here.
     store::game::connect(&table).await?;
     sockets.connect().await;
     let room = GameRoom::new(&table, sockets, random_u64);

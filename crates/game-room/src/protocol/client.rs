@@ -1,4 +1,4 @@
-//! What clients say.
+//! The messages of clients.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -22,45 +22,45 @@ use super::room::WORD_SOURCES;
 use super::shared_problem::INVALID_SETTINGS;
 use super::{MESSAGE_BYTES_MAX, PROTOCOL};
 
-/// A message whose members are valid. What the game makes of it is another matter.
+/// A message with valid fields. The rules of the game may still refuse it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientMessage {
-    /// The first one.
+    /// The first message of a connection.
     Hello,
-    /// To keep the connection.
+    /// Keeps the connection open.
     Ping,
-    /// Something for the rules to decide.
+    /// A command to the game.
     Command(Command),
-    /// Another game of the same kind.
+    /// A request for another game with the same settings.
     Rematch,
-    /// Strokes for everybody else.
+    /// A batch to relay to the other participants.
     Draw {
-        /// Of which turn.
+        /// The turn.
         turn: TurnId,
-        /// What.
+        /// The batch.
         batch: Batch,
     },
-    /// Strokes to store.
+    /// A chunk to store.
     Save {
-        /// Of which turn.
+        /// The turn.
         turn: TurnId,
-        /// Which chunk of it, from 1.
+        /// The number of the chunk in the turn, from 1.
         chunk: u16,
-        /// What.
+        /// The batches.
         batches: Vec<Batch>,
     },
-    /// Strokes that the asker has missed.
+    /// A request for stored batches.
     CatchUp {
-        /// Of which turn.
+        /// The turn.
         turn: TurnId,
-        /// The last `seq` that they have in a row.
+        /// The highest `seq` that the client has without a gap.
         after: u32,
     },
 }
 
 impl ClientMessage {
-    /// The weight of the message in its sender's budget. The budget is made for strokes, which are
-    /// frequent. Messages that are broadcast or read a drawing are rare, and weigh more.
+    /// The cost of the message in its sender's budget. Batches are frequent and cost 1. Other
+    /// messages that are sent to everybody or read a drawing are rare and cost more.
     pub fn weight(&self) -> u32 {
         match self {
             Self::Ping | Self::Draw { .. } | Self::Save { .. } | Self::Command(Command::Tick { .. }) => 1,
@@ -160,7 +160,7 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) 
     Cow::<str>::deserialize(deserializer)?.parse().map_err(Error::custom)
 }
 
-/// Parses a message, or returns its problem and the reference to the message.
+/// Reads a message. An error names the problem and echoes the message's ids.
 #[expect(clippy::result_large_err, reason = "the refusal is sent as it is")]
 pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
     let refuse = |problem: Problem, echo: Echo| RefusedMessage { problem, echo };
@@ -168,7 +168,7 @@ pub fn decode(text: &str) -> Result<(ClientMessage, Echo), RefusedMessage> {
         let problem = MESSAGE_TOO_LARGE.detail(format!("at most {MESSAGE_BYTES_MAX} bytes"));
         return Err(refuse(problem, Echo::default()));
     }
-    // An array would pass for a struct.
+    // Rejects arrays, which serde would accept for a struct.
     if !text.trim_start().starts_with('{') {
         return Err(refuse(INVALID_MESSAGE.detail("a message is a JSON object"), Echo::default()));
     }
@@ -236,7 +236,8 @@ fn fields<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Problem> {
 impl ChosenSettings {
     fn check(self) -> Result<Settings, Problem> {
         fn within<T>(name: &str, number: i64, new: impl Fn(u16) -> Result<T, OutOfBounds>) -> Result<T, Problem> {
-            // No limit is near these values, so a number that does not fit is out of bounds too.
+            // All bounds are far from 0 and `u16::MAX`, so a number that does not fit is out of
+            // bounds too.
             let number = u16::try_from(number).unwrap_or(if number < 0 { 0 } else { u16::MAX });
             new(number).map_err(|why| INVALID_SETTINGS.detail(format!("`{name}` {why}")))
         }

@@ -1,4 +1,5 @@
-//! Strokes on their way. One flat shape for all operations, which is read without a detour.
+//! Batches in JSON. All operations share one flat struct, so that serde reads them without
+//! buffering.
 
 use domain::game::drawing::{Batch, Op, Pen, Tool};
 use lambda_kit::problem::Problem;
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::{INVALID_DRAWING, INVALID_MESSAGE};
 
-/// Some operations under their number in the turn.
+/// Operations with their number in the turn.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct BatchMessage {
     pub(crate) seq: u32,

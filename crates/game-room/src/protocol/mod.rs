@@ -1,5 +1,5 @@
-//! The protocol of `docs/protocol.md`: what clients say, read and checked once, and what the
-//! functions say.
+//! The protocol of `docs/protocol.md`: the messages of clients, with their checks, and those of the
+//! functions.
 
 mod client;
 mod drawing;
@@ -16,7 +16,7 @@ pub use room::{RoomMessage, WORD_SOURCES};
 pub(crate) use server::{Ink, ServerMessage};
 pub use shared_problem::*;
 
-/// The version that is spoken here.
+/// The protocol's version.
 pub const PROTOCOL: u32 = 1;
 
 /// The largest message: one frame

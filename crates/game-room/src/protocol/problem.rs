@@ -1,21 +1,21 @@
-//! Why a message had no effect.
+//! Problems: why a message had no effect.
 
 use domain::game::Refusal;
 use lambda_kit::problem::Problem;
 use serde::Deserialize;
 
-/// What of a message is told back, so that its sender knows which one it was. Read on its own: the
-/// rest may be unreadable.
+/// The parts of a message that an error repeats, so that the sender can identify the message. They
+/// are parsed separately, because the rest may be invalid.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Echo {
-    /// The action.
+    /// The requested action.
     #[serde(default, deserialize_with = "short_text")]
     pub action: Option<String>,
     /// The message's own id.
     #[serde(default, deserialize_with = "short_text")]
     pub id: Option<String>,
-    /// The turn it was about.
+    /// The turn of the message.
     #[serde(default, deserialize_with = "short_text")]
     pub turn_id: Option<String>,
 }
@@ -23,13 +23,13 @@ pub struct Echo {
 /// A message that had no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedMessage {
-    /// Why.
+    /// The reason.
     pub problem: Problem,
-    /// Which message.
+    /// The parts of the message that are sent back.
     pub echo: Echo,
 }
 
-/// No name or id of the protocol is longer; nobody gets back a flood of their own.
+/// Longer than every name and id of the protocol. Stops the server from sending a huge text back.
 const ECHO_CHARS_MAX: usize = 64;
 
 fn short_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -41,26 +41,26 @@ fn short_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Optio
 pub const INVALID_MESSAGE: Problem = Problem::new(400, "invalid-message", "The message cannot be read");
 /// The message is larger than a frame may be.
 pub const MESSAGE_TOO_LARGE: Problem = Problem::new(413, "message-too-large", "The message is too large");
-/// There is no such action.
+/// The action is unknown.
 pub const UNKNOWN_ACTION: Problem = Problem::new(400, "unknown-action", "There is no such action");
-/// The client speaks another version.
+/// The client uses another version of the protocol.
 pub const WRONG_PROTOCOL: Problem =
     Problem::new(400, "wrong-protocol", "Another version of the protocol is spoken here");
-/// Something was said before hello.
+/// The connection sent another message before hello.
 pub const HELLO_FIRST: Problem = Problem::new(409, "hello-first", "Say hello first");
-/// The text cannot be said.
+/// The text is not valid for the chat.
 pub const INVALID_TEXT: Problem = Problem::new(400, "invalid-text", "The text cannot be said");
-/// The word cannot be drawn.
+/// The word is not valid.
 pub const INVALID_WORD: Problem = Problem::new(400, "invalid-word", "The word cannot be drawn");
 /// The drawing is not valid.
 pub const INVALID_DRAWING: Problem = Problem::new(400, "invalid-drawing", "The drawing is not valid");
-/// The asker may not draw now.
+/// The sender may not draw now.
 pub const NOT_DRAWING: Problem = Problem::new(403, "not-drawing", "It is not yours to draw now");
-/// The drawing is not to be seen.
+/// The turn has no drawing that may be seen.
 pub const NO_DRAWING: Problem = Problem::new(409, "no-drawing", "There is no drawing of that turn yet");
-/// Too many messages.
+/// There were too many messages.
 pub const SLOW_DOWN: Problem = Problem::new(429, "slow-down", "Slow down: some messages were dropped");
-/// What the rules have against a message.
+/// The problem for a command that the rules refused.
 pub(crate) fn refusal_problem(refusal: Refusal) -> Problem {
     if let Refusal::TooFast(_) = refusal {
         return Problem::new(429, refusal.problem(), "That was too fast, and did not count").detail(refusal);

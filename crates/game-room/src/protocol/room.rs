@@ -1,4 +1,4 @@
-//! The room in JSON, made of a view, which holds no more than its viewer may see.
+//! The room in JSON. It is built from a view, which holds only what its viewer may see.
 
 use domain::game::{
     Award, AwardReason, OptionView, PlayerView, Settings, Solver, Standing, TurnView, View, WordSource,
@@ -110,7 +110,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl RoomMessage {
-    /// What of a view goes to a browser, and how many look on.
+    /// Builds the message from a view and the number of spectators.
     pub fn new(view: View, spectators: usize) -> Self {
         let Settings { time_limit, round_count, player_count, hints, words, language } = view.settings;
         Self {
@@ -139,7 +139,7 @@ impl RoomMessage {
     }
 }
 
-/// Where a game's words come from, and how the protocol and the API spell it.
+/// The sources of a game's words, with their names in the protocol and the API.
 pub const WORD_SOURCES: [(WordSource, &str); 3] =
     [(WordSource::BuiltIn, "built-in"), (WordSource::Custom, "custom"), (WordSource::Both, "both")];
 

@@ -1,4 +1,4 @@
-//! What the functions say.
+//! The messages of the functions.
 
 use bytes::Bytes;
 use domain::game::drawing::Batch;
@@ -15,81 +15,81 @@ use super::{BatchMessage, PROTOCOL};
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum ServerMessage<'a> {
-    /// To who said hello.
+    /// The answer to hello.
     Welcome {
-        /// The version that is spoken.
+        /// The version of the protocol.
         protocol: u32,
-        /// Who that is.
+        /// The receiver's id and role.
         you: You,
-        /// The view of the room.
+        /// The room as the receiver sees it.
         room: RoomMessage,
     },
     /// The room has changed.
     Room {
-        /// The receiver's view.
+        /// The room as the receiver sees it.
         room: RoomMessage,
     },
-    /// Strokes.
+    /// Batches of a drawing.
     Ink {
-        /// Of which turn.
+        /// The turn.
         turn_id: String,
-        /// As the drawer sent them.
+        /// The batches as the drawer sent them.
         batches: Ink<'a>,
-        /// In the answer to a catch-up: the highest `seq` that is stored.
+        /// In the answer to a catch-up: the highest stored `seq`.
         #[serde(skip_serializing_if = "Option::is_none")]
         saved: Option<u32>,
-        /// In the answer to a catch-up: whether more follows.
+        /// In the answer to a catch-up: whether this is the last part.
         #[serde(skip_serializing_if = "Option::is_none")]
         last: Option<bool>,
     },
-    /// The lines.
+    /// Chat lines.
     Chat {
-        /// Oldest first.
+        /// The lines, oldest first.
         lines: Vec<LineMessage>,
     },
-    /// To a guesser alone.
+    /// Tells a guesser that the guess is near the answer.
     Near {
-        /// Of their message.
+        /// The id of the guesser's message.
         id: String,
-        /// The text.
+        /// The text of the guess.
         text: String,
     },
-    /// To who ticked early.
+    /// The answer to a tick that came too early.
     Wait {
-        /// Of the room.
+        /// The version of the room.
         version: u64,
-        /// How long; nothing, when time brings nothing.
+        /// The time to wait; absent if time alone changes nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         next_ms: Option<u64>,
     },
-    /// To a ping.
+    /// The answer to a ping.
     Pong,
-    /// There is another game to go to.
+    /// There is a next game.
     Rematch {
-        /// Which.
+        /// The id of the next game.
         game_id: String,
     },
-    /// Another connection of the same player has taken this one's place.
+    /// Another connection of the same participant has replaced this one.
     Replaced,
-    /// They were voted out.
+    /// The receiver was voted out.
     Kicked,
-    /// The sent message had no effect.
+    /// The receiver's message had no effect.
     Error {
-        /// Why.
+        /// The problem.
         error: ErrorMessage,
-        /// The word.
+        /// The action of the message.
         #[serde(skip_serializing_if = "Option::is_none")]
         action: Option<String>,
-        /// Its id, if it had one.
+        /// The id of the message, if it had one.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Its turn, if it had one.
+        /// The turn of the message, if it had one.
         #[serde(skip_serializing_if = "Option::is_none")]
         turn_id: Option<String>,
     },
 }
 
-/// Whom a welcome is for.
+/// The receiver of a welcome.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct You {
@@ -97,13 +97,13 @@ pub(crate) struct You {
     role: Role,
 }
 
-/// Batches as they are relayed, or as they are stored.
+/// Batches, either relayed or stored.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Ink<'a> {
-    /// Fresh from the drawer.
+    /// A batch from the drawer.
     Live([BatchMessage; 1]),
-    /// Out of the table, where they lie as JSON.
+    /// Batches from the table, where they are stored as JSON.
     Stored(&'a RawValue),
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct LineMessage {
     kind: &'static str,
 }
 
-/// A problem, as the HTTP API's.
+/// A problem in the form that the HTTP API uses.
 #[derive(Debug, Serialize)]
 pub(crate) struct ErrorMessage {
     r#type: String,
@@ -128,7 +128,7 @@ pub(crate) struct ErrorMessage {
 }
 
 impl ServerMessage<'_> {
-    /// The message as it goes out.
+    /// The message in JSON.
     pub fn encode(&self) -> Bytes {
         match serde_json::to_vec(self) {
             Ok(json) => json.into(),
@@ -139,34 +139,34 @@ impl ServerMessage<'_> {
         }
     }
 
-    /// A welcome.
+    /// The answer to hello.
     pub fn welcome(player_id: PlayerId, role: Role, room: RoomMessage) -> Self {
         Self::Welcome { protocol: PROTOCOL, you: You { player_id: player_id.to_string(), role }, room }
     }
 
-    /// Some lines, oldest first.
+    /// Chat lines, oldest first.
     pub fn chat<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
         Self::Chat { lines: lines.into_iter().map(LineMessage::from).collect() }
     }
 
-    /// A notice to a guesser.
+    /// Tells a guesser that the guess is near the answer.
     pub fn near(id: LineId, text: &impl ToString) -> Self {
         Self::Near { id: id.to_string(), text: text.to_string() }
     }
 
-    /// How long to wait with the next tick, which a room that time does not change does not need.
+    /// The time to wait before the next tick; `None` if time alone does not change the room.
     pub fn wait(version: u64, next_ms: Option<u64>) -> Self {
         Self::Wait { version, next_ms }
     }
 
-    /// Another game.
+    /// Announces the next game.
     pub fn rematch(game: GameId) -> Self {
         Self::Rematch { game_id: game.to_string() }
     }
 }
 
 impl ServerMessage<'_> {
-    /// A batch on its way from the drawer to everybody else.
+    /// A batch that is relayed from the drawer.
     pub fn ink(turn_id: TurnId, batch: &Batch) -> Self {
         let batches = Ink::Live([batch.into()]);
         Self::Ink { turn_id: turn_id.to_string(), batches, saved: None, last: None }

@@ -29,7 +29,8 @@ pub(crate) const CLICK_PREFIX_END: &str = "CLICK$";
 pub const RESERVED_PREFIXES: [&str; 6] =
     ["STAT#", "FIRSTSEEN#", "FIRSTSEENHASH#", "CHECKPOINT#", "QUARANTINE#", "LAYOUT#"];
 
-/// [A partition key has at most 2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
+/// [A partition key has at most 2,048
+/// bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
 const PARTITION_KEY_BYTES_MAX: usize = 2_048;
 
 pub(crate) fn key(partition: impl Into<String>, sort: impl Into<String>) -> Item {

@@ -6,7 +6,7 @@
 //!
 //! The order matters. A click that was counted at that moment is in the table when the table is
 //! read. A click that is in the table and was not counted is in the stream or in the quarantine.
-//! The full argument is in `docs/decisions/0007-recounting-beside-the-stream.md`.
+//! The full argument is in `docs/decisions/0007-a-recount-excludes-pending-clicks.md`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;

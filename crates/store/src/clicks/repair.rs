@@ -3,7 +3,8 @@
 //! Counting does not change the error of a statistic, so its correction may be added at any time.
 //! It must not be added twice. All repairs therefore share one checkpoint. Each of their
 //! transactions moves it, on the condition that it is still where it was when the error was
-//! measured. The full argument is in `docs/decisions/0008-repairing-beside-the-stream.md`.
+//! measured. The full argument is in
+//! `docs/decisions/0008-repairs-have-a-checkpoint-of-their-own.md`.
 
 use backon::Retryable;
 use domain::clicks::{Correction, FirstSeen, SequenceNumber, corrections};

@@ -18,7 +18,8 @@ use crate::{StoreError, patient_backoff};
 const SNAPSHOT_TRIES_MAX: usize = 50;
 const SNAPSHOT_PAUSE: Duration = Duration::from_millis(37);
 
-/// [The most items of one transactional read](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
+/// [The most items of one transactional
+/// read](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
 const MOVING_MAX: usize = 100;
 
 /// The checkpoints and the statistics of one moment.

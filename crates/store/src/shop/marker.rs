@@ -28,8 +28,8 @@ pub(super) struct IdempotencyMarker {
 }
 
 impl IdempotencyMarker {
-    /// The write of the marker, together with the change of the product. `row` is the sort key of the
-    /// item with the result of the request.
+    /// The write of the marker, together with the change of the product. `row` is the sort key of
+    /// the item with the result of the request.
     pub(super) fn write(&self, product_id: &ProductId, row: &str, now: Moment) -> Write {
         let mut item = key(product(product_id), &self.sort);
         item.extend([

@@ -1,5 +1,5 @@
-//! What a bot guesses: any word of the built-in list of the game's language that the mask allows.
-//! It is bad at it first, and better with each letter that opens.
+//! The guesses of a bot: any word of the built-in list of the game's language that fits the mask.
+//! Guesses get better with each letter that is revealed.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use domain::game::words::built_in;
 use domain::game::{CLOSED_LETTER, Language};
 use fastrand::Rng;
 
-/// A word that fits and was not said yet; `None` when there is none.
+/// A word that fits and was not guessed yet; `None` if there is none.
 pub(crate) fn guess(language: Language, mask: &str, said: &HashSet<String>, rng: &mut Rng) -> Option<String> {
     let fitting = built_in(language)
         .iter()
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guess_fits_the_mask_and_comes_once() {
+    fn a_guess_fits_the_mask_and_is_not_repeated() {
         let mut rng = Rng::with_seed(1);
         let mut said = HashSet::new();
         while let Some(word) = guess(Language::Japanese, "＿ん＿", &said, &mut rng) {

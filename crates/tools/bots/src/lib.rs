@@ -1,8 +1,8 @@
-//! Bots that play the drawing game as people do: over HTTP and a real socket, knowing no more than
-//! a browser is told.
+//! Bots that play the drawing game as people do: over HTTP and a real WebSocket, with the same
+//! information as a browser.
 //!
-//! `player` decides and has no I/O; [`play`] is its eyes and hands, and comes back when a
-//! connection ends.
+//! `player` makes the decisions and does no I/O. [`play`] connects it to a socket, and reconnects
+//! if the connection ends.
 
 mod guessing;
 mod options;
@@ -18,5 +18,5 @@ pub use player::Ending;
 pub use protocol::Standing;
 pub use server::{Seat, Server, ServerError, Socket};
 
-/// Names for bots, of the sea. None has a letter that a word to guess could have.
+/// Names for bots. No word to guess contains any of these characters.
 pub const NAMES: [&str; 10] = ["渚", "汐", "凪", "岬", "澪", "湊", "珊瑚", "波", "灯台", "潮"];

@@ -1,4 +1,4 @@
-//! How a bot plays: how fast, and whether it listens to what drawers whisper.
+//! How a bot plays: its speed, and whether drawers share their words with it.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -8,58 +8,58 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// Who a bot is, and how it plays.
+/// The name and behaviour of a bot.
 #[derive(Debug, Clone)]
 pub struct BotOptions {
     /// Its name, 1 to 10 characters.
     pub name: String,
-    /// The seed of its drawings and guesses.
+    /// The seed for its drawings and guesses.
     pub seed: u64,
-    /// How fast.
+    /// How fast it plays.
     pub pace: Pace,
-    /// With how many connected players it starts the game, should it be the host.
+    /// With how many connected players it starts the game, if it is the host.
     pub start_with: usize,
-    /// Where drawers tell the others their word, for games that shall not take long.
+    /// Shares each drawer's word with the other bots, for games that should be short.
     pub shared_answers: Option<SharedAnswers>,
-    /// Gets what the bot hears and says.
+    /// Receives all messages of the bot, in both directions.
     pub transcript: Option<UnboundedSender<BotMessage>>,
 }
 
-/// A message of a bot's connection, as it went over the wire.
+/// A message of a bot's connection, as sent over the wire.
 #[derive(Debug, Clone)]
 pub enum BotMessage {
-    /// The server said it.
+    /// From the server.
     Received(Utf8Bytes),
-    /// The bot said it.
+    /// From the bot.
     Sent(Value),
 }
 
 /// How fast a bot plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
-    /// Before it gets ready, starts, chooses; ms.
+    /// The pause before it gets ready, starts a game or chooses a word, in ms.
     pub think_ms: RangeInclusive<u64>,
-    /// Before each guess, ms.
+    /// The pause before each guess, in ms.
     pub guess_ms: RangeInclusive<u64>,
-    /// Between two batches of a drawing, ms; the protocol wants 150 to 200.
+    /// The interval between two batches of a drawing, in ms; the protocol wants 150 to 200.
     pub batch_ms: u64,
-    /// How long it stays at a finished table, in case somebody wants another game; ms.
+    /// How long it stays in a finished game, in case somebody wants a rematch, in ms.
     pub linger_ms: u64,
 }
 
 impl Pace {
-    /// As people do.
+    /// The speed of people.
     pub fn human() -> Self {
         Self { think_ms: 1_500..=5_000, guess_ms: 3_000..=10_000, batch_ms: 175, linger_ms: 120_000 }
     }
 
-    /// Without a pause but those of a drawing, which the protocol asks for.
+    /// Without pauses, except those between batches, which the protocol requires.
     pub fn fast() -> Self {
         Self { think_ms: 0..=0, guess_ms: 0..=0, batch_ms: 150, linger_ms: 0 }
     }
 }
 
-/// The words of each turn, from drawer to guessers behind the server's back.
+/// The word of each turn, passed from the drawer to the guessers without the server.
 #[derive(Debug, Clone, Default)]
 pub struct SharedAnswers(Arc<Mutex<HashMap<String, String>>>);
 

@@ -1,23 +1,24 @@
-//! Pictures: a few shapes by chance, cut into what a hand draws in one batch's time.
+//! Random pictures of a few shapes, split into batches of the size that a person draws in one
+//! batch's time.
 
 use std::f64::consts::TAU;
 
 use domain::game::drawing::{COLORS, Op, Pen, Tool};
 use fastrand::Rng;
 
-/// Points of a batch: what a hand leaves in some 175 ms.
+/// The points of a batch: about as many as a hand draws in 175 ms.
 const POINTS_OF_A_BATCH: usize = 8;
-/// Strokes of a picture.
+/// The number of strokes of a picture.
 const STROKES: std::ops::RangeInclusive<u32> = 3..=6;
 const PRESSURE: i32 = 50;
 
-/// A picture's batches, in their order.
+/// A picture's batches, in order.
 pub(crate) fn picture(rng: &mut Rng) -> Vec<Vec<Op>> {
     (1..=rng.u32(STROKES)).flat_map(|id| stroke(id, rng)).collect()
 }
 
 fn stroke(id: u32, rng: &mut Rng) -> Vec<Vec<Op>> {
-    // Colour 0 is the paper's.
+    // Colour 0 is the paper's colour.
     let pen = Pen { color: rng.u8(1..COLORS), width: rng.u8(4..=24), tool: Tool::Pen };
     let points = shape(rng);
     let batches = points.chunks(POINTS_OF_A_BATCH);
@@ -35,7 +36,7 @@ fn shape(rng: &mut Rng) -> Vec<(i32, i32)> {
     let (size, turn) = (f64::from(rng.u16(60..320)), rng.f64() * TAU);
     let along = |steps: u16, at: &dyn Fn(f64) -> (f64, f64)| {
         let points = (0..=steps).map(|step| at(f64::from(step) / f64::from(steps)));
-        // Everything lies within 400 of the centre, which is far from every bound of 32 bits.
+        // All offsets are at most 400, far below the bounds of 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         points.map(|(dx, dy)| ((x + dx) as i32, (y + dy) as i32)).collect::<Vec<_>>()
     };
@@ -50,7 +51,7 @@ fn shape(rng: &mut Rng) -> Vec<(i32, i32)> {
     }
 }
 
-/// The first point, and then the differences.
+/// Encodes the points: the first one, then the differences.
 fn flat(points: &[(i32, i32)]) -> Vec<i32> {
     let first = points.first().map(|(x, y)| [*x, *y, PRESSURE]);
     let rest = points.windows(2).map(|pair| [pair[1].0 - pair[0].0, pair[1].1 - pair[0].1, 0]);
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_takes_every_picture_and_each_stroke_begins_and_ends_once() {
+    fn the_server_accepts_every_picture_and_each_stroke_begins_and_ends_once() {
         for seed in 0..500 {
             let batches = picture(&mut Rng::with_seed(seed));
             let (mut begun, mut ended) = (0, 0);
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_draws_the_same() {
+    fn the_same_seed_draws_the_same_picture() {
         let picture = |seed| picture(&mut Rng::with_seed(seed));
         assert_eq!(picture(3), picture(3));
         assert_ne!(picture(3), picture(4));

@@ -1,5 +1,5 @@
-//! Runs a bot on a socket: passes messages between the server and the player, and reconnects when
-//! the connection ends.
+//! Connects a bot to a socket: passes messages in both directions, and reconnects if the connection
+//! ends.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use crate::player::{Ending, Player};
 use crate::protocol::{ServerMessage, hello};
 use crate::server::{Seat, Server, ServerError, Socket};
 
-/// How often a bot comes back into one game before it gives up.
+/// How often a bot reconnects to one game before it gives up.
 const RESUMES_MAX: u32 = 50;
 
-/// The pause before the first try to come back; each one in vain doubles it.
+/// The pause before the first reconnection; each further failure doubles it.
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 
-/// How long anything may take to be sent.
+/// The time limit for sending a message.
 const SEND_MAX: Duration = Duration::from_secs(10);
 
-/// A server that says nothing for so long, with a ping on its way, is gone.
+/// A connection without any message for this long is dead: a ping would have been answered.
 const SILENCE_MAX: Duration = Duration::from_secs(5 * 60);
 
 /// How long a hello may stay without an answer.
@@ -36,19 +36,19 @@ const WELCOME_MAX: Duration = Duration::from_secs(10);
 /// Why a bot gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
-    /// The server does not let it in.
+    /// The server does not accept the bot.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// It had to come back too often.
+    /// The connection ended too often.
     #[error("the connection ended {RESUMES_MAX} times")]
     Connection,
 }
 
-/// Plays until the game is over, the bot is out of it, or `stop` is cancelled. `seat` comes from
-/// [`Server::create_game`] or [`Server::join_game`].
+/// Plays until the game is over, the bot is out of the game, or `stop` is cancelled. `seat` comes
+/// from [`Server::create_game`] or [`Server::join_game`].
 ///
 /// # Errors
-/// When the bot cannot get in, or not stay.
+/// If the bot cannot join or cannot stay connected.
 pub async fn play(
     server: &Server,
     game: GameId,
@@ -97,7 +97,7 @@ struct Bot {
 }
 
 impl Bot {
-    /// Plays over one connection; `None` when it ends before the game does.
+    /// Plays over one connection; `None` if it ends before the game does.
     async fn play_connection(&mut self, mut socket: Socket, stop: &CancellationToken) -> Option<Ending> {
         self.player.on_connect();
         self.send(&mut socket, hello()).await?;
@@ -132,12 +132,12 @@ impl Bot {
         }
     }
 
-    /// `None` when the hello was refused, as by a table that asks for patience: it is said again
-    /// over a new connection.
+    /// Handles one message; `None` if the hello was refused, for example because the room is busy.
+    /// Then the bot says hello again over a new connection.
     fn hear(&mut self, text: Utf8Bytes) -> Option<()> {
         let heard = serde_json::from_str(&text).unwrap_or(ServerMessage::Other);
         if let Some(transcript) = &self.transcript {
-            // Nobody may be listening any more.
+            // The receiver may be gone.
             let _ = transcript.send(BotMessage::Received(text));
         }
         if matches!(&heard, ServerMessage::Error { action: Some(action) } if action == "hello") {
@@ -155,8 +155,8 @@ impl Bot {
         sent.ok()?.ok()
     }
 
-    /// Says goodbye, and waits a little for the answer: an end without one looks like a lost
-    /// network.
+    /// Closes the connection, and waits a little for the answer: without it, the server would
+    /// assume a lost network.
     async fn close(&self, mut socket: Socket) {
         let goodbye = async {
             let _ = socket.close(None).await;

@@ -1,5 +1,5 @@
-//! The decisions of a bot, without I/O: it receives messages, knows the time of its next action,
-//! and returns the messages to send.
+//! Decides what a bot does, without I/O: it receives messages, knows when it next wants to act, and
+//! returns the messages to send.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -14,39 +14,39 @@ use crate::options::{BotOptions, Pace, SharedAnswers};
 use crate::picture::picture;
 use crate::protocol::{Room, ServerMessage, Standing, Turn, batch, choose, draw, save, say, tick};
 
-/// How much later than the player before it a client ticks.
+/// Each player's client ticks this much later than the client of the player before, in ms.
 const PLACE_MS: u64 = 120;
-/// A tick or its answer may be lost: it is said again after this, then after twice as long, and so
-/// on.
+/// A tick or its answer may be lost, so it is sent again after this time, then after twice as long,
+/// and so on.
 const TICK_AGAIN: Duration = Duration::from_secs(2);
 const TICK_AGAIN_MAX: Duration = Duration::from_secs(30);
-/// The delay before an action without effect is retried.
+/// An action without effect is repeated after this time.
 const AGAIN: Duration = Duration::from_secs(2);
-/// The least time between two guesses, far below what counts as a flood.
+/// The least time between two guesses; far from the rate limit.
 const GUESS_PAUSE: Duration = Duration::from_millis(250);
 /// API Gateway ends a connection after 10 minutes without a message.
 const PING: Duration = Duration::from_secs(4 * 60);
-/// Batches of a chunk: about a second's.
+/// The batches of a saved chunk: about a second of drawing.
 const BATCHES_OF_A_SAVE: usize = 6;
-/// Wrong guesses before a bot uses the shared answer.
+/// The number of wrong guesses before a bot uses the shared answers.
 const WRONG_GUESSES: usize = 1;
 
 /// How a game ended for a bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It is over.
+    /// The game is over.
     Finished(Vec<Standing>),
-    /// It is over, and goes on in this game.
+    /// The game is over and continues in this game.
     Rematch(String),
-    /// The bot was told to stop.
+    /// The bot was stopped.
     Left,
-    /// It was voted out.
+    /// The bot was voted out.
     Kicked,
-    /// Another connection has its seat.
+    /// Another connection took its seat.
     Replaced,
 }
 
-/// What a bot has in mind, by the turn where it is about one.
+/// The next action of a bot, with the turn that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum BotAction {
     GetReady,
@@ -56,7 +56,7 @@ enum BotAction {
     GoHome,
 }
 
-/// A turn's drawing on its way to the others and into the table.
+/// The progress of a turn's drawing: sending it to the others, and saving it.
 #[derive(Debug)]
 struct DrawingProgress {
     turn_id: String,
@@ -66,7 +66,7 @@ struct DrawingProgress {
     chunk: u16,
     next_at: Instant,
     last_save: Option<Value>,
-    /// Whether the last chunk may not have arrived.
+    /// Whether the last chunk may have been lost.
     is_unsure: bool,
     is_told: bool,
 }
@@ -92,7 +92,7 @@ pub(crate) struct Player {
     tick: Option<(Instant, Duration)>,
     action: Option<(BotAction, Instant)>,
     drawing: Option<DrawingProgress>,
-    /// The turn, and the guesses made in it.
+    /// The turn, and the words guessed in it.
     said: (String, HashSet<String>),
     ping_at: Instant,
     ending: Option<Ending>,
@@ -117,7 +117,7 @@ impl Player {
         }
     }
 
-    /// A new connection: nothing may be said but hello until a welcome comes.
+    /// A new connection: only hello may be sent before the welcome.
     pub fn on_connect(&mut self) {
         self.is_welcome = false;
     }
@@ -134,7 +134,7 @@ impl Player {
         match heard {
             ServerMessage::Welcome { room } => {
                 self.is_welcome = true;
-                // The last saved chunk may be lost. The server stores a repeated chunk once.
+                // The last chunk may have been lost; a chunk that arrives twice is stored once.
                 if let Some(drawing) = &mut self.drawing {
                     drawing.is_unsure = drawing.last_save.is_some();
                 }
@@ -153,7 +153,7 @@ impl Player {
         }
     }
 
-    /// The next time at which [`act`](Self::act) has something to say.
+    /// The next time at which [`act`](Self::act) returns messages.
     pub fn due(&self) -> Instant {
         if !self.is_welcome {
             return self.ping_at;
@@ -163,7 +163,7 @@ impl Player {
         [tick, action, self.drawing_at()].into_iter().flatten().fold(self.ping_at, Instant::min)
     }
 
-    /// The messages that are due now.
+    /// The messages to send now.
     pub fn act(&mut self, now: Instant) -> Vec<Value> {
         let mut messages = Vec::new();
         if self.ping_at <= now {
@@ -183,7 +183,7 @@ impl Player {
             && at <= now
         {
             let said = self.perform(&action);
-            // A word that was whispered is right, so all it takes is time.
+            // A shared word is right, so it needs no pause before a next guess.
             let is_guessing =
                 matches!(action, BotAction::Guess(_)) && (self.shared_answers.is_none() || said.is_none());
             let pause = if is_guessing { self.pause(&action).max(GUESS_PAUSE) } else { AGAIN };
@@ -284,8 +284,8 @@ impl Player {
         Some(word)
     }
 
-    /// A drawer picks a drawing while choosing the word. After a reconnect in the middle of a
-    /// drawing, it leaves the drawing as it is.
+    /// A drawer begins a drawing while choosing. A bot that reconnects to a turn whose drawing was
+    /// begun over another connection leaves it unchanged.
     fn start_drawing(&mut self, now: Instant) {
         let Some(turn) = self.turn().filter(|turn| turn.drawer_id == self.id && turn.phase == "choosing") else {
             return;
@@ -310,7 +310,7 @@ impl Player {
         self.room.as_ref()?.turn.as_ref()
     }
 
-    /// When there is something to do about the drawing of the running turn.
+    /// When the next batch or chunk of the running turn's drawing is due.
     fn drawing_at(&self) -> Option<Instant> {
         let (drawing, turn) = (self.drawing.as_ref()?, self.turn()?);
         let has_ink = !drawing.unsaved.is_empty() || drawing.is_unsure;

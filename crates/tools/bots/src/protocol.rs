@@ -1,5 +1,5 @@
-//! The part of the protocol (`docs/protocol.md`) that a bot needs: the messages it reads, and those
-//! it sends.
+//! The part of the protocol (`docs/protocol.md`) that a bot needs: the messages that it reads and
+//! sends.
 
 use domain::game::Language;
 use domain::game::drawing::{Op, Tool};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// The version that is spoken.
+/// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// What the server says.
+/// A message of the server.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum ServerMessage {
@@ -32,7 +32,7 @@ pub(crate) enum ServerMessage {
     Error {
         action: Option<String>,
     },
-    /// Ink and chat: a bot has no eyes, and does not read what others guess.
+    /// Drawing and chat messages, which a bot ignores.
     #[serde(other)]
     Other,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Room {
     pub rematch: Option<String>,
 }
 
-/// A server that names no language plays in Japanese.
+/// Without a language, the game is in Japanese.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Settings {
     #[serde(default)]
@@ -95,17 +95,17 @@ pub(crate) struct Solver {
     pub player_id: String,
 }
 
-/// How a player did in a finished game.
+/// A player's result in a finished game.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
-    /// Who.
+    /// The player's id.
     pub player_id: String,
-    /// Their name.
+    /// The player's name.
     pub name: String,
-    /// Their points.
+    /// The player's points.
     pub score: u32,
-    /// From 1; equal scores share a rank.
+    /// From 1; players with equal scores share a rank.
     pub rank: u8,
 }
 

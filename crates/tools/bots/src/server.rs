@@ -1,4 +1,4 @@
-//! Where games are: the HTTP API, and the sockets behind it.
+//! The game server: the HTTP API and its WebSockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{WebSocketStream, client_async};
 use tower::ServiceExt;
 
-/// How long a request or a handshake may take: API Gateway gives up on one after 29 s.
+/// The time limit of a request or handshake. API Gateway's own limit is 29 s.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
 
 /// The largest answer that is read. A room with a ticket has some kilobytes.
@@ -31,40 +31,40 @@ const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// A connection to a game.
 pub type Socket = WebSocketStream<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>;
 
-/// A place in a game, and what opens a socket to it.
+/// A seat in a game, with the ticket for a WebSocket.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seat {
     /// The game.
     pub game_id: String,
-    /// Who sits there.
+    /// The player's id.
     pub player_id: String,
-    /// The player token, valid in every game.
+    /// Identifies the player in all games.
     pub player_token: String,
-    /// Opens one socket, within 60 seconds.
+    /// Opens one WebSocket within 60 seconds.
     pub ticket: String,
 }
 
-/// Why the server did not do it.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// An address is none.
-    #[error("{0} is no address")]
+    /// An address is not valid.
+    #[error("{0} is not an address")]
     Address(String),
-    /// Nobody answers, or not in time.
+    /// The server does not answer, or not in time.
     #[error("{0}")]
     Unreachable(String),
-    /// It refuses.
+    /// The server refused the request.
     #[error("{status}: {title} ({kind})")]
     Refused {
-        /// HTTP's status.
+        /// The HTTP status.
         status: StatusCode,
-        /// The end of the problem's type, such as `game-full`.
+        /// The last part of the problem's type, such as `game-full`.
         kind: String,
-        /// The problem in words.
+        /// The problem's title.
         title: String,
     },
-    /// The answer does not match the documentation.
+    /// The answer does not have the documented format.
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
 }
@@ -80,7 +80,7 @@ impl ServerError {
     }
 }
 
-/// A server of games. Clones share its connections.
+/// A game server. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Server {
     http: String,
@@ -90,11 +90,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is where its sockets are; a
-    /// local stack tells it by itself, and the page of a deployed one has them under `/ws`.
+    /// The server at `http`, such as `http://127.0.0.1:3000`. `sockets` is the address of its
+    /// WebSockets. Without it, a local stack reports the address, and for a deployed stack it is
+    /// `/ws` beside the page.
     ///
     /// # Errors
-    /// When it does not answer, or does not know where its sockets are.
+    /// If the server does not answer, or reports no address of WebSockets.
     pub async fn at(http: &str, sockets: Option<&str>) -> Result<Self, ServerError> {
         let connector = connector()?;
         let client = Client::builder(TokioExecutor::new()).build(connector.clone());
@@ -105,9 +106,11 @@ impl Server {
             None => match server.request::<Value>(Method::GET, "/_local/health", None, None).await {
                 Ok(health) => {
                     let sockets = health["addresses"]["sockets"].as_str().map(str::to_owned);
-                    sockets.ok_or_else(|| ServerError::Unreadable("it names no address of sockets".to_owned()))?
+                    sockets.ok_or_else(|| {
+                        ServerError::Unreadable("the server reports no address of WebSockets".to_owned())
+                    })?
                 }
-                // A deployed stack has no such route, and its page has the sockets beside it.
+                // A deployed stack has no such route; its WebSockets are at `/ws` beside the page.
                 Err(ServerError::Refused { .. } | ServerError::Unreadable(_)) => {
                     format!("{}/ws", server.http.replacen("http", "ws", 1))
                 }
@@ -117,36 +120,36 @@ impl Server {
         Ok(server)
     }
 
-    /// The page of a game, for people.
+    /// The link to a game's page.
     pub fn link(&self, game_id: &str) -> String {
         format!("{}/game/?game={game_id}", self.http)
     }
 
-    /// Makes a game: `wanted` is the body of `POST /games`.
+    /// Creates a game; `wanted` is the body of `POST /games`.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// The server's refusal.
     pub async fn create_game(&self, wanted: &Value) -> Result<Seat, ServerError> {
         self.request(Method::POST, "/games", None, Some(wanted)).await
     }
 
-    /// Takes a seat, or with the token of a seated player a new ticket for it.
+    /// Takes a seat. With the token of a player who has a seat, gets a new ticket for it.
     ///
     /// # Errors
-    /// What the server says against it.
+    /// The server's refusal.
     pub async fn join_game(&self, game_id: GameId, name: &str, token: Option<&str>) -> Result<Seat, ServerError> {
         let path = format!("/games/{game_id}/players");
         self.request(Method::POST, &path, token, Some(&json!({"name": name}))).await
     }
 
-    /// Opens a socket with a ticket.
+    /// Opens a WebSocket with a ticket.
     ///
     /// # Errors
-    /// When the server refuses the ticket, or is not there.
+    /// If the server refuses the ticket, or is not reachable.
     pub async fn connect(&self, ticket: &str) -> Result<Socket, ServerError> {
         let url = format!("{}?ticket={ticket}", self.sockets);
         let request = url.as_str().into_client_request().map_err(|_| ServerError::Address(self.sockets.clone()))?;
-        // The connector knows the schemes of HTTP, over which every socket begins.
+        // The connector accepts only HTTP schemes, so the address of the socket is rewritten.
         let over: Uri =
             url.replacen("ws", "http", 1).parse().map_err(|_| ServerError::Address(self.sockets.clone()))?;
         let connect = async {
@@ -182,7 +185,7 @@ impl Server {
         let request = request.map_err(|_| no_address(&self.http))?;
         let exchange = async {
             let answer = self.client.request(request).await.map_err(|error| {
-                // The client's own words name neither the address nor the reason.
+                // The client's own error text contains neither the address nor the reason.
                 let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
                 ServerError::Unreachable(format!("{} does not answer: {reason}", self.http))
             })?;
@@ -209,8 +212,8 @@ fn no_address(text: &str) -> ServerError {
     ServerError::Address(text.to_owned())
 }
 
-/// One for both schemes and for sockets, so that TLS is set up in one place. A machine without root
-/// certificates can still speak to itself.
+/// One connector for HTTP, HTTPS and WebSockets, so that TLS is set up in one place. A machine
+/// without root certificates can still reach a local server.
 fn connector() -> Result<HttpsConnector<HttpConnector>, ServerError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,4 +1,4 @@
-//! `tidemark bots`: company for a lonely visitor, and whole games without anybody.
+//! `tidemark bots`: bots that join a visitor's game, or play whole games by themselves.
 
 use anyhow::{Context, Result, bail, ensure};
 use bots::{BotOptions, Ending, NAMES, Pace, Seat, Server, play};
@@ -10,51 +10,50 @@ use tokio_util::sync::CancellationToken;
 
 use crate::CommandOutcome;
 
-/// How many games in a row the bots go along with; at some point, they want their supper.
+/// How many rematches the bots join; then they stop.
 const REMATCHES_MAX: usize = 100;
 
-/// The game, and the bots to add.
+/// The game to join, and the bots.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The game's id, or the link to its page, which says where it is. Without it, the bots make a
-    /// game and print its link.
+    /// The game's id, or the link to its page, which also names the server. Without it, the bots
+    /// create a game and print its link.
     #[arg(long, value_name = "LINK", value_parser = game_link)]
     game: Option<GameLink>,
-    /// How many bots.
+    /// The number of bots.
     #[arg(long, default_value = "3", value_parser = clap::value_parser!(u8).range(1..=10))]
     players: u8,
-    /// With how many players a game of the bots' own starts; one more than there are bots, when
-    /// nothing is said: they wait for you.
+    /// The number of players with which a game of the bots starts. By default one more than there
+    /// are bots: they wait for you.
     #[arg(long, conflicts_with = "game", value_parser = clap::value_parser!(u8).range(2..=10))]
     start_with: Option<u8>,
-    /// What the words of a game of the bots' own are written in: ja or en. In another game they
-    /// play in its language.
+    /// The language of a game that the bots create: ja or en. In another game they use its
+    /// language.
     #[arg(long, value_name = "CODE", default_value = "ja", conflicts_with = "game", value_parser = language)]
     language: Language,
-    /// Where the game's pages and its API are: the link's host, or this machine, when nothing is
-    /// said.
+    /// The address of the game's page and API. By default the link's host, or this machine.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Where its sockets are, if the server does not tell: `GameSocketsUrl` of a deployed stack
-    /// without a page.
+    /// The address of the WebSockets, if the server does not report it: `GameSocketsUrl` of a
+    /// deployed stack without a page.
     #[arg(long, value_name = "URL")]
     ws: Option<String>,
-    /// The chance that the bots have; the same seed draws and guesses the same.
+    /// The seed of the bots' random choices; the same seed draws and guesses the same.
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Where games are when nobody says.
+/// The default server.
 const THIS_MACHINE: &str = "http://127.0.0.1:3000";
 
-/// A game, and where it is, if the link says so.
+/// A game, and its server if the link names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GameLink {
     id: GameId,
     server: Option<String>,
 }
 
-/// An id, or anything that has `game=<id>` in its query.
+/// Parses an id, or any text with `game=<id>` in its query.
 fn game_link(text: &str) -> Result<GameLink, String> {
     let id = text.split_once("game=").map_or(text, |(_, rest)| rest.split(['&', '#']).next().unwrap_or_default());
     let id = id.parse().map_err(|_| "must be a game's id, or the link to its page".to_owned())?;
@@ -72,7 +71,7 @@ fn language(code: &str) -> Result<Language, String> {
 /// The command.
 ///
 /// # Errors
-/// When the server does not let the bots in, or one of them cannot stay.
+/// If the server refuses the bots, or one of them cannot stay connected.
 pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let Arguments { game, players, start_with, language, server, ws, seed } = arguments;
     let (game, link_server) = game.map(|link| (link.id, link.server)).unzip();
@@ -102,7 +101,7 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
             shared_answers: None,
             transcript: None,
         };
-        // The first one makes the game, if there is none.
+        // The first bot creates the game, if none was given.
         let its_game = match (game, bots.first()) {
             (Some(game), _) => Some(game),
             (None, Some(host)) => Some(host.game()?),
@@ -115,7 +114,7 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
                 server.create_game(&json!({"name": name, "settings": settings})).await
             }
         };
-        bots.push(Bot { options, seat: seat.with_context(|| format!("{name} does not get in"))? });
+        bots.push(Bot { options, seat: seat.with_context(|| format!("{name} cannot join"))? });
     }
     let Some(first) = bots.first() else { bail!("no bots") };
     println!("{}", server.link(&first.seat.game_id));
@@ -147,17 +146,17 @@ struct Bot {
 
 impl Bot {
     fn game(&self) -> Result<GameId> {
-        self.seat.game_id.parse().context("the server names no game")
+        self.seat.game_id.parse().context("the server returned no game id")
     }
 
-    /// Plays, and goes along when somebody wants another game.
+    /// Plays, and joins the rematch if there is one.
     async fn play_on(mut self, server: Server, stop: CancellationToken) -> Result<Ending> {
         for _ in 0..REMATCHES_MAX {
             let (game, name, token) = (self.game()?, self.options.name.clone(), self.seat.player_token.clone());
             let ending = play(&server, game, self.seat, self.options.clone(), stop.clone()).await;
             match ending.with_context(|| name.clone())? {
                 Ending::Rematch(next) => {
-                    let next = next.parse().context("the server names no game")?;
+                    let next = next.parse().context("the server returned no game id")?;
                     self.seat = server.join_game(next, &name, Some(&token)).await.with_context(|| name)?;
                 }
                 ending => return Ok(ending),
@@ -172,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_game_is_named_by_its_id_or_its_link_which_says_where_it_is() {
+    fn a_game_is_given_by_its_id_or_by_its_link_which_names_the_server() {
         let id = "0199c0de-0000-7000-8000-000000000001";
         for (text, server) in [
             (id.to_owned(), None),

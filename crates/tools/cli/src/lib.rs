@@ -1,6 +1,6 @@
-//! The commands of `tidemark`, as a library that tests can drive.
+//! The commands of `tidemark`, as a library that tests can call.
 //!
-//! Results go to standard output, as text or with `--json`; everything else to standard error.
+//! Results go to standard output, as text or with `--json`; everything else goes to standard error.
 
 pub mod bots;
 pub mod import;
@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use store::StoreError;
 use store::clicks::{RecountError, RepairError};
 
-/// The tools of Tidemark's operator, and company for the game.
+/// Tools for the operator of Tidemark, and bots for the game.
 #[derive(Debug, Parser)]
 #[command(name = "tidemark", version)]
 pub struct Command {
@@ -24,26 +24,26 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Adds the clicks up again, shows where the statistics differ, and repairs them on request:
-    /// exit code 0 when nothing differs any more, 1 when something does, 2 when it cannot tell.
+    /// Recounts the clicks, shows where the statistics differ, and repairs them on request. Exit
+    /// code 0: nothing differs any more; 1: something differs; 2: an error.
     Recount(recount::Arguments),
-    /// Shows the records that could not be read, and counts their clicks once they can be.
+    /// Shows the records that could not be read, and counts their clicks once they can be read.
     Quarantine(quarantine::Arguments),
-    /// Loads the shop's and the journal's time series from CSV, each line once: exit code 0 when
-    /// all lines are in, 1 when some are bad, 2 when it cannot go on.
+    /// Loads the shop's and the journal's time series from CSV, each line once. Exit code 0: all
+    /// lines are loaded; 1: some are bad; 2: an error.
     Import(import::Arguments),
-    /// Plays the drawing game: company for a lonely visitor.
+    /// Runs bots that play the drawing game with a visitor or by themselves.
     Bots(bots::Arguments),
 }
 
-/// Which table, and where.
+/// The table and its address.
 #[derive(Debug, Clone, Args)]
 pub struct TableArguments {
     /// The clicks table.
     #[arg(long, env = "CLICKS_TABLE", default_value = "qit-db-local")]
     pub table: String,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
-    /// environment lacks are made up for it.
+    /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
+    /// region are replaced by dummy values.
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
     /// Prints JSON.
@@ -51,20 +51,20 @@ pub struct TableArguments {
     pub json: bool,
 }
 
-/// How a command ended that could do its work.
+/// How a command ended that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// Nothing to worry about.
+    /// Nothing needs attention.
     Success,
     /// Statistics differ from their clicks.
     Differences,
-    /// Records that were to be redriven still cannot be read.
+    /// Records to redrive still cannot be read.
     Unreadable,
-    /// Lines of a file cannot be loaded.
+    /// Lines of a file could not be loaded.
     Rejected,
 }
 
-/// Does what a command line says.
+/// Runs a command line.
 pub async fn run(command: Command) -> Result<CommandOutcome> {
     let outcome = match command.subcommand {
         Subcommands::Recount(arguments) => recount::run(arguments).await,
@@ -75,9 +75,9 @@ pub async fn run(command: Command) -> Result<CommandOutcome> {
     outcome.map_err(|error| if is_unanswered(&error) { anyhow!("{error:#}\n{UNANSWERED}") } else { error })
 }
 
-/// Where to look when DynamoDB does not answer.
-const UNANSWERED: &str = "DynamoDB does not answer. The local stack's is at --endpoint http://127.0.0.1:8000, unless `make run` says \
-    otherwise; without --endpoint, AWS is asked with the credentials and the region of the environment.";
+/// The hint for a DynamoDB that does not answer.
+const UNANSWERED: &str = "DynamoDB does not answer. For the local stack, pass --endpoint http://127.0.0.1:8000, or the address that `make run` \
+    prints. Without --endpoint, AWS is used with the credentials and the region of the environment.";
 
 /// Whether a request to DynamoDB got no answer.
 fn is_unanswered(error: &anyhow::Error) -> bool {
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_reaches_nobody_says_where_to_look_and_nothing_of_its_insides() {
+    async fn an_unreachable_dynamodb_gives_a_hint_and_no_internal_error_text() {
         for flags in [&["recount", "--all", "--yes"][..], &["quarantine", "list"]] {
-            // Nothing listens at the port that is for discarding.
+            // Nothing listens on the discard port.
             let flags = [&["tidemark"], flags, &["--endpoint", "http://127.0.0.1:9"]].concat();
             let error = run(Command::try_parse_from(flags).expect("flags")).await.expect_err("nobody is there");
             let told = format!("{error:#}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redrive_wants_ids_or_all() {
+    fn a_redrive_needs_ids_or_all() {
         let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "quarantine", "redrive"], flags].concat());
         assert!(parse(&["--all"]).is_ok());
         assert!(parse(&["--id", "a", "--id", "b"]).is_ok());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recount_wants_exactly_one_scope() {
+    fn a_recount_needs_exactly_one_scope() {
         let parse = |flags: &[&str]| Command::try_parse_from([&["tidemark", "recount"], flags].concat());
         assert!(parse(&["--all"]).is_ok());
         assert!(parse(&["--day", "2025-10-02"]).is_ok());

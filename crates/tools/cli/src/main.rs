@@ -1,4 +1,4 @@
-//! `tidemark`: what an operator of the suite does by hand.
+//! `tidemark`: the command line tool for the operator of the suite.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `tidemark quarantine`: the records that could not be read, why, and what becomes of them.
+//! `tidemark quarantine`: lists, shows, redrives and dismisses the records that could not be read.
 
 use std::io::Write;
 
@@ -11,18 +11,18 @@ use store::clicks::{Quarantine, QuarantinedRecord, RedriveOutcome, Redriver};
 use crate::terminal::{self, confirm, progress_bar};
 use crate::{CommandOutcome, TableArguments};
 
-/// The most pages that a listing reads: at a megabyte each, a lot of records for one pair of eyes.
+/// The most pages that a listing reads, each of a megabyte.
 const PAGES_MAX: usize = 1_000;
 
-/// What redriving a record writes beside its note, at most: a first-seen record, and in the
-/// transaction two units for a shard checkpoint and for each of three statistics, which have one
-/// more in the index.
+/// The most write units of redriving a record, besides its note: a first-seen record, and in the
+/// transaction two units for the shard checkpoint and two for each of three statistics, plus one
+/// more for each statistic in the index.
 const REDRIVE_WRITE_UNITS: u64 = 1 + 2 + 3 * 3;
 
-/// Its requests read the click, its shard checkpoint, and a first-seen record.
+/// The read units of redriving a record: the click, its shard checkpoint, and a first-seen record.
 const REDRIVE_READ_UNITS: u64 = 3;
 
-/// What to show or do.
+/// The command and its table.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -31,37 +31,39 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum QuarantineCommand {
-    /// All of them, a line each.
+    /// Lists all records, one line each.
     List {
         #[command(flatten)]
         table: TableArguments,
     },
-    /// One of them, whole.
+    /// Shows one record in full.
     Show {
-        /// As the list names it.
+        /// The record's id in the list.
         id: String,
         #[command(flatten)]
         table: TableArguments,
     },
-    /// Counts their clicks as they lie in the table now, each once, however often and from wherever
-    /// it is called. What still cannot be read stays: exit code 1.
+    /// Counts the clicks of records, as they are in the table now. Each click is counted once, even
+    /// if the command runs again or in several places. Records that still cannot be read stay in
+    /// quarantine: exit code 1.
     #[command(group = clap::ArgGroup::new("which").required(true).args(["ids", "all"]))]
     Redrive {
-        /// One of them, as the list names it; may be given several times.
+        /// A record's id in the list; may be given several times.
         #[arg(long = "id", value_name = "ID")]
         ids: Vec<String>,
-        /// All that wait.
+        /// Redrives all waiting records.
         #[arg(long)]
         all: bool,
-        /// Does not ask before it begins.
+        /// Does not ask for confirmation.
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
         table: TableArguments,
     },
-    /// Says of one that its click is not to be counted: it was put anew and counted, or it is none.
+    /// Marks a record whose click is not to be counted, because it was stored again and counted, or
+    /// is not a click.
     Dismiss {
-        /// As the list names it.
+        /// The record's id in the list.
         id: String,
         #[command(flatten)]
         table: TableArguments,
@@ -122,7 +124,8 @@ async fn redrive(
     let mut outcome = CommandOutcome::Success;
     for kept in records {
         let redriven = redriver.redrive(kept, Timestamp::now()).await;
-        let redriven = redriven.with_context(|| format!("{}; begun again, it goes on from there", kept.id))?;
+        let redriven =
+            redriven.with_context(|| format!("{}; run the command again to continue from there", kept.id))?;
         if matches!(redriven, RedriveOutcome::Unreadable(..)) {
             outcome = CommandOutcome::Unreadable;
         }
@@ -134,7 +137,7 @@ async fn redrive(
 }
 
 fn redrive_cost(records: &[QuarantinedRecord]) -> String {
-    // A note on a record costs what the whole record weighs, twice in a transaction.
+    // A note rewrites the whole record, so it costs the record's size, twice in a transaction.
     let notes = records.iter().map(|kept| 2 * (1 + kept.record.len() as u64 / 1024)).sum::<u64>();
     let count = records.len() as u64;
     let (read_units, write_units) = (count * REDRIVE_READ_UNITS, count * REDRIVE_WRITE_UNITS + notes);
@@ -172,14 +175,14 @@ async fn get_all(quarantine: &Quarantine, ids: &[String]) -> Result<Vec<Quaranti
     Ok(all)
 }
 
-/// Everything in quarantine that nobody has dealt with.
+/// All records in quarantine that wait for a decision.
 pub async fn waiting(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
     let mut all = list(quarantine).await?;
     all.retain(|kept| kept.ending.is_none());
     Ok(all)
 }
 
-/// Everything in quarantine.
+/// All records in quarantine.
 pub async fn list(quarantine: &Quarantine) -> Result<Vec<QuarantinedRecord>> {
     let mut all = Vec::new();
     let mut after: Option<String> = None;
@@ -208,7 +211,7 @@ fn show(out: &mut impl Write, kept: &QuarantinedRecord) -> Result<()> {
     for (name, value) in lines {
         writeln!(out, "{name:<12} {value}")?;
     }
-    // A record that was cut, or is not JSON, is shown unchanged.
+    // A record that was cut, or was not JSON, is shown as text.
     let record = serde_json::from_str::<serde_json::Value>(&kept.record);
     let record = record.and_then(|record| serde_json::to_string_pretty(&record));
     writeln!(out, "{}", record.as_ref().unwrap_or(&kept.record))?;

@@ -1,5 +1,4 @@
-//! `tidemark recount`: the statistics beside what their clicks add up to, and made equal on
-//! request.
+//! `tidemark recount`: compares the statistics with their clicks, and repairs them on request.
 
 use std::io::Write;
 
@@ -18,18 +17,18 @@ use store::clicks::{
 use crate::terminal::{confirm, count, progress_bar};
 use crate::{CommandOutcome, TableArguments};
 
-/// How often a repair that another one overtakes is measured and begun again.
+/// How often a repair is measured and started again because of a concurrent repair.
 const REPAIRS_MAX: usize = 5;
 
-/// Of one statistic, with its row in the index: two units in a transaction, one for the index.
+/// The write units of one statistic: two for the item in a transaction, one for the index.
 const STAT_WRITE_UNITS: u64 = 3;
 
 /// [A strongly consistent read
 /// unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html);
-/// an eventually consistent one reads twice as much.
+/// an eventually consistent read gets twice as much.
 const READ_UNIT_BYTES: u64 = 4 * 1024;
 
-/// [The most that one request
+/// [The most bytes that one request
 /// reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 const PAGE_BYTES: u64 = 1024 * 1024;
 
@@ -37,10 +36,11 @@ const PAGE_BYTES: u64 = 1024 * 1024;
 /// reads](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
 const FIRST_SEEN_RECORDS_PER_REQUEST: u64 = 100;
 
-/// The size of a click's item where the table does not tell, as with one younger than six hours.
+/// The assumed size of a click's item if the table does not report one, which is so for about six
+/// hours after its creation.
 const ITEM_BYTES: u64 = 250;
 
-/// What to recount.
+/// The statistics to recount.
 #[derive(Debug, Args)]
 #[group(id = "scope", required = true, multiple = false, args = ["day", "month", "all"])]
 pub struct Arguments {
@@ -50,22 +50,21 @@ pub struct Arguments {
     /// A month and each of its days: `2025-10`.
     #[arg(long)]
     month: Option<YearMonth>,
-    /// Every day, every month and the total. Reads the whole table.
+    /// All days, all months and the total. Reads the whole table.
     #[arg(long)]
     all: bool,
-    /// Repairs differences while clicks keep arriving: adds missing counts, and writes the
-    /// first-seen records of visitors whose next click would count them again.
+    /// Repairs the differences while clicks keep arriving: adds missing counts, and writes missing
+    /// first-seen records of visitors, whose next click would count them again.
     #[arg(long)]
     repair: bool,
-    /// Also subtracts where a statistic is higher than its clicks. Expired and deleted clicks stay
-    /// counted on purpose, so use this only for statistics that were written by mistake.
+    /// Also subtracts if a statistic is higher than its clicks. Use it only for values that were
+    /// written by mistake: clicks that expired or were deleted rightly stay counted.
     #[arg(long, requires = "repair")]
     subtract: bool,
-    /// Does not ask before it reads, nor before it writes.
+    /// Does not ask for confirmation before reading or writing.
     #[arg(long)]
     yes: bool,
-    /// The table's `CLICK_DATE_SHARDS`, or the most that other writers than the suite's ever spread
-    /// a day over.
+    /// The table's `CLICK_DATE_SHARDS`, or the highest number that other writers have ever used.
     #[arg(long, env = "CLICK_DATE_SHARDS", value_parser = date_shards)]
     date_shards: Option<DateShards>,
     #[command(flatten)]
@@ -87,7 +86,7 @@ impl Arguments {
     }
 }
 
-/// What reading the clicks and their visitors' first-seen records once will take, about.
+/// The estimated cost of reading the clicks and first-seen records once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecountCost {
     /// Items to read.
@@ -99,8 +98,8 @@ pub struct RecountCost {
 }
 
 impl RecountCost {
-    /// `stored` is what the statistics of the scope's days say: at least as many clicks as there
-    /// are items, and as many visitors as there are first-seen records.
+    /// `stored` are the stored sums of the scope's days: at least as many clicks as there are
+    /// items, and as many visitors as there are first-seen records.
     pub fn estimate(scope: RecountScope, size: TableSize, stored: Sums, date_shards: DateShards) -> Self {
         let item_bytes = size.size_bytes.checked_div(size.items).unwrap_or(ITEM_BYTES);
         match scope.days() {
@@ -122,12 +121,12 @@ impl RecountCost {
     }
 }
 
-/// What a repair will write, at most.
+/// The most that a repair will write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepairCost {
     /// Statistics to correct.
     pub statistics: u64,
-    /// Visitors to mark.
+    /// First-seen records to write.
     pub first_seen_records: u64,
     /// Write units.
     pub write_units: u64,
@@ -142,7 +141,7 @@ impl RepairCost {
         Self {
             statistics,
             first_seen_records,
-            // The shard checkpoint takes two in each transaction.
+            // The shard checkpoint takes two units in each transaction.
             write_units: statistics * STAT_WRITE_UNITS + 2 * transactions + first_seen_records,
             requests: transactions + first_seen_records,
         }
@@ -154,12 +153,12 @@ impl RepairCost {
 pub struct Report {
     /// The last measurement.
     pub measured: Measurement,
-    /// The repair; empty unless one was requested.
+    /// The repair of it; empty unless a repair was requested.
     pub repaired: RepairReport,
 }
 
 impl Report {
-    /// Whether statistics differ from their clicks after the repair.
+    /// Whether statistics still differ from their clicks after the repair.
     pub fn outcome(&self) -> CommandOutcome {
         let is_right = |difference: &Difference| {
             let mut corrections = self.repaired.corrections.iter();
@@ -174,7 +173,7 @@ impl Report {
         }
     }
 
-    /// What `--json` prints.
+    /// The output of `--json`.
     pub fn json(&self) -> serde_json::Value {
         let Self { measured, repaired } = self;
         let differences = measured.differences.iter().map(|difference| {
@@ -201,8 +200,8 @@ impl Report {
         })
     }
 
-    /// Whether something is left that says more than its clicks: a repair leaves it so unless it is
-    /// told otherwise.
+    /// Whether a statistic remains higher than its clicks; a repair lowers it only with
+    /// `--subtract`.
     fn has_excess(&self) -> bool {
         let lowered = |difference: &Difference| {
             self.repaired.corrections.iter().any(|correction| correction.period == difference.period)
@@ -233,8 +232,8 @@ impl Report {
         }
         writeln!(
             out,
-            "{}, {} repaired; {} read, {pending} of them on their way, {quarantined} in quarantine, {} unreadable; {} without a first-seen record, \
-             {} marked; {:.1} read units, {}",
+            "{}, {} repaired; {} read, {pending} of them pending, {quarantined} in quarantine, {} unreadable; {} without a first-seen record, \
+             {} records written; {:.1} read units, {}",
             count(differences.len() as u64, "difference"),
             self.repaired.corrections.len(),
             count(*clicks, "click"),
@@ -247,12 +246,12 @@ impl Report {
         if self.has_excess() {
             writeln!(
                 out,
-                "Where more is stored than recounted, clicks have expired or were deleted, which is right, or somebody has written by \
-                 mistake: `--repair --subtract` takes that away."
+                "If more is stored than recounted, then clicks have expired or were deleted, which is right, or a value was written by \
+                 mistake, which `--repair --subtract` corrects."
             )?;
         }
         if *quarantined > 0 {
-            writeln!(out, "What is in quarantine and can be read now is counted by `tidemark quarantine redrive`.")?;
+            writeln!(out, "`tidemark quarantine redrive` counts the records in quarantine that can be read now.")?;
         }
         Ok(())
     }
@@ -272,11 +271,11 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
 
 async fn report(arguments: &Arguments) -> Result<Report> {
     let (scope, table) = (arguments.scope(), &arguments.table.table);
-    // A day is read from its partitions of the index. With too few of them the clicks of the others
-    // would pass for never made, and be taken away.
+    // The clicks of a day are read from its index partitions. With too few partitions, the clicks
+    // of the others would seem to be missing, and would be subtracted.
     if arguments.subtract && scope.days().is_some() && arguments.date_shards.is_none() {
         bail!(
-            "--subtract with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the most that it ever was"
+            "--subtract with a day or a month needs --date-shards: the table's CLICK_DATE_SHARDS, or the highest value that it ever had"
         );
     }
     let config = store::endpoint::config(arguments.table.endpoint.as_deref()).await;
@@ -309,7 +308,7 @@ async fn report(arguments: &Arguments) -> Result<Report> {
             let RepairCost { statistics, first_seen_records, write_units, requests } =
                 RepairCost::estimate(&planned, &measured);
             let cost = format!(
-                "{} to correct, {} to mark: {}, {}.",
+                "{} to correct, {} without a first-seen record: {}, {}.",
                 count(statistics, "statistic"),
                 count(first_seen_records, "visitor"),
                 count(write_units, "write unit"),
@@ -321,16 +320,16 @@ async fn report(arguments: &Arguments) -> Result<Report> {
             Ok(repaired) => return Ok(Report { measured, repaired }),
             Err(RepairError::ConcurrentRepair) => {
                 eprintln!(
-                    "The statistics were repaired by somebody else meanwhile, or by this command: a reply got lost. They are measured again."
+                    "The statistics were repaired meanwhile by another command, or by this one if a reply was lost. Measuring again."
                 );
             }
             Err(error) => {
                 return Err(error)
-                    .context("the repair ended early; what it did is right, and begun again it does the rest");
+                    .context("the repair stopped early; its changes are valid, and running it again does the rest");
             }
         }
     }
-    bail!("{REPAIRS_MAX} repairs were overtaken by others")
+    bail!("{REPAIRS_MAX} repairs met concurrent repairs")
 }
 
 /// The sums over the days of a scope.
@@ -377,14 +376,14 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn everything_costs_what_the_table_weighs() {
+    fn a_recount_of_everything_costs_the_size_of_the_table() {
         let size = TableSize { items: 1_000_000, size_bytes: 300_000_000 };
         let cost = RecountCost::estimate(RecountScope::All, size, Sums::default(), DateShards::default());
         assert_eq!(cost, RecountCost { items: 1_000_000, read_units: 73_243, requests: 287 });
     }
 
     #[test]
-    fn a_day_costs_what_its_clicks_weigh_a_unit_for_each_visitor_and_a_request_for_each_of_its_partitions() {
+    fn a_day_costs_its_clicks_and_visitors_and_a_request_for_each_partition() {
         let size = TableSize { items: 10, size_bytes: 2_000 };
         let shards = DateShards::new(4).expect("in range");
         let stored = Sums { clicks: 100_000, unique_users: 450 };

@@ -1,17 +1,18 @@
-//! Whoever sits at the terminal: told what something costs, asked, and shown how far it is.
+//! Interaction with the user at the terminal: cost, confirmation, and progress.
 
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Tells the cost and asks, when there is somebody to ask; an error when the answer is no.
+/// Prints the cost and asks for confirmation. An error if the answer is no, or if nobody can
+/// answer.
 pub(crate) fn confirm(cost: &str, otherwise: &str) -> Result<()> {
     let mut error = std::io::stderr();
-    write!(error, "{cost} Go on? [y/N] ")?;
+    write!(error, "{cost} Continue? [y/N] ")?;
     error.flush()?;
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to answer; --yes goes on without asking");
+        bail!("standard input is not a terminal; pass --yes to continue without confirmation");
     }
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
@@ -21,28 +22,28 @@ pub(crate) fn confirm(cost: &str, otherwise: &str) -> Result<()> {
     Ok(())
 }
 
-/// A number of things, spelled as people do: `1 line`, `2 lines`.
+/// A number of things: `1 line`, `2 lines`.
 pub(crate) fn count(number: impl Into<u64>, thing: &str) -> String {
     let number = number.into();
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// On standard error, and only where that is a terminal.
+/// A progress bar on standard error; shown only if that is a terminal.
 pub(crate) fn progress_bar(items: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/~{len} items, {msg} ({elapsed})");
     let bar = ProgressBar::with_draw_target(Some(items), ProgressDrawTarget::stderr());
-    // The template is a constant; should it not parse, the bar looks plain.
+    // The template is a constant; if it did not parse, the bar would have the default style.
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
 }
 
-/// The same by bytes of a file.
+/// The same for the bytes of a file.
 pub(crate) fn byte_bar(bytes: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} ({elapsed}, {eta} left)");
     let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    // As above.
+    // See above.
     match style {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

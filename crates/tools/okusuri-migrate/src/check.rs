@@ -1,5 +1,5 @@
-//! `okusuri-migrate check`: compares the table with the items in both directions, and each lookup
-//! item with its target.
+//! `okusuri-migrate check`: compares the table with the items in both directions, and each marker
+//! with the item that it marks.
 
 mod markers;
 
@@ -23,53 +23,55 @@ use markers::MarkerPairs;
 /// The name of the file with each difference.
 const DIFFERENCES: &str = "differences.jsonl";
 
-/// How many differences are in the report too.
+/// The number of differences that the report names.
 const NAMED_MAX: usize = 100;
 
-/// How many differing items are kept to tell which of their attributes differ.
+/// The number of differing items that are kept in memory, to find out which attributes differ.
 const KEPT_MAX: usize = 10_000;
 
-/// Which run, and which table.
+/// The run, and the table to check.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: RunFolderArgument,
     #[command(flatten)]
     table: TargetTable,
-    /// Takes it for a difference too when somebody else has written to the table: before the
-    /// cutover, nobody should have.
+    /// Also reports items that others have written as differences: before the cutover, nobody
+    /// should write to the table.
     #[arg(long)]
     strict: bool,
-    /// Segments of the table that are read at a time.
+    /// The number of table segments that are read at once.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
 }
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// What an item should be, by the hash of its key.
+/// The expected state of an item; found by the hash of its key.
 #[derive(Debug, Clone, Copy)]
 struct ExpectedItem {
     hash: u128,
     version: i64,
-    /// From then on TTL may have removed it.
+    /// After this time TTL may have deleted the item.
     expires_at: i64,
 }
 
-/// The differences found.
+/// The results of the scan.
 #[derive(Debug, Default)]
 struct ScanResult {
-    /// As expected.
+    /// Items as expected.
     same: u64,
-    /// Written since by the application, or migrated of a later state of its row.
+    /// Items that the application wrote since, or that were migrated from a later state of their
+    /// row.
     newer: u64,
-    /// Made by the application.
+    /// Items that the application created.
     own: u64,
-    /// Gone, but they had expired.
+    /// Expired items that are gone.
     expired: u64,
-    /// Items with the version and times of the migration, but other content than was loaded.
+    /// Items with the version and the times of the migration, but with other content than was
+    /// loaded.
     changed: Vec<(u128, String, Attributes)>,
-    /// Of a migration, but not of this one.
+    /// Items of another migration.
     extra: Vec<String>,
 }
 
@@ -147,7 +149,7 @@ fn each(run: &Run, items: &Items, mut take: impl FnMut(Attributes)) -> Result<()
     Ok(())
 }
 
-/// Reads a segment of the table, consistently.
+/// Reads a segment of the table, with consistent reads.
 async fn scan(table: &Table, segment: i32, segments: i32, mut take: impl FnMut(Attributes)) -> Result<(), Failure> {
     let mut start = None;
     loop {
@@ -187,8 +189,8 @@ fn differences(
     all.extend(found.extra.iter().map(|name| Difference::new("extra", name.clone())));
     if !missing.is_empty() || !found.changed.is_empty() {
         let changed: HashMap<_, _> = found.changed.iter().map(|(key, name, item)| (*key, (name, item))).collect();
-        // Missing items are known only by their hash, and the expected content of changed items is
-        // in the files.
+        // A missing item is known only by its hash, and the expected side of a changed item is only
+        // in the files, so the files are read again.
         each(run, items, |attributes| {
             let (partition, sort) = key_of(&attributes);
             let key = key_hash(partition, sort);
@@ -227,7 +229,7 @@ fn report(
     lines.finish()?;
     let ScanResult { same, newer, own, expired, .. } = found;
     let mut text = format!(
-        "{table}: {same} items are the same, {newer} newer, {own} the application's own, {expired} have expired; {markers} markers were looked at"
+        "{table}: {same} items are equal, {newer} newer, {own} created by the application, {expired} expired; {markers} markers were checked"
     );
     for (kind, count) in &counts {
         text.push_str(&format!("\n{kind}: {count}"));
@@ -237,7 +239,7 @@ fn report(
         text.push_str(&format!("\n  {kind} {item} {attributes}"));
     }
     if differences.len() > NAMED_MAX {
-        text.push_str(&format!("\n  and more, all in {DIFFERENCES}"));
+        text.push_str(&format!("\n  more are in {DIFFERENCES}"));
     }
     let is_touched = strict && newer + own > 0;
     let json = json!({

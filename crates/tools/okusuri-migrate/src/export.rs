@@ -1,4 +1,4 @@
-//! `okusuri-migrate export`: the source's tables as they are in one moment.
+//! `okusuri-migrate export`: copies the source's tables in one snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -16,54 +16,53 @@ use crate::source::{Columns, Server, Table, check_schema, connect, source_failur
 use crate::terminal::progress_bar;
 use crate::{Failure, FailureKind, PhaseOutcome, Report};
 
-/// The name of the manifest in the run's folder: the export counts once it is there.
+/// The name of the manifest in the run's folder. An export is complete once its manifest exists.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Which tables, and where to.
+/// The run, and the source.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: RunFolderArgument,
     #[command(flatten)]
     server: Server,
-    /// A column of which nothing here knows, and which is left behind: `user.nickname`. May be
+    /// A column that this tool does not know and that is not exported: `user.nickname`. May be
     /// given several times.
     #[arg(long = "ignore-column", value_name = "TABLE.COLUMN")]
     ignored: Vec<String>,
-    /// Exports once more into a run that has an export; the items made from that export must be
-    /// made again.
+    /// Exports again into a run that already has an export; the later phases must run again, too.
     #[arg(long)]
     again: bool,
-    /// Looks at the schema and counts the rows; writes nothing.
+    /// Checks the schema and counts the rows; writes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// The exported tables.
+/// The manifest of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// The server's clock when its transaction began: all rows are as they were then.
+    /// The server's time at the start of the transaction: all rows are as they were then.
     pub taken_at: Timestamp,
-    /// Which transactions it saw, as `txid_current_snapshot()` says.
+    /// The visible transactions, from `txid_current_snapshot()`.
     pub snapshot: String,
-    /// Where the write-ahead log was.
+    /// The position of the write-ahead log.
     pub lsn: String,
     /// `version()`
     pub server_version: String,
-    /// The schema that has the tables.
+    /// The schema of the tables.
     pub schema: String,
-    /// The columns as they were found.
+    /// The columns that were found.
     pub columns: Columns,
-    /// Columns that were left behind on request.
+    /// Columns that were not exported, on request.
     pub ignored_columns: BTreeSet<String>,
-    /// Tables of the schema of which nothing here knows.
+    /// Tables of the schema that this tool does not know.
     pub tables_left_behind: Vec<String>,
-    /// Rows and hash of each file.
+    /// The number of rows and the hash of each file.
     pub tables: BTreeMap<Table, FileDigest>,
 }
 
-/// The file of a table.
+/// The export file of a table.
 pub fn file(table: Table) -> String {
     format!("export/{table}.jsonl")
 }
@@ -79,9 +78,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     check_not_dual(&run)?;
     let manifest = match run.read(MANIFEST)? {
         Some(_) if !again && run.has_report("export") => {
-            return Err(FailureKind::RunExists.because("the run has an export; --again takes another one"));
+            return Err(FailureKind::RunExists.because("the run already has an export; --again exports again"));
         }
-        // It was done, and killed over its report.
+        // The export was complete, and the process was killed before the report.
         Some(manifest) if !again => manifest,
         _ => export(&run, &mut connect(&server).await?, &server.schema, ignored).await?,
     };
@@ -102,7 +101,7 @@ async fn dry_run_report(server: &Server, ignored: &BTreeSet<String>) -> Result<R
 }
 
 async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<String>) -> Result<Manifest, Failure> {
-    // From here on there is no export until there is a whole one.
+    // From here on the run has no export until a new one is complete.
     run.remove(MANIFEST)?;
     run.remove_report("export")?;
     run.fresh_folder("export")?;
@@ -123,7 +122,9 @@ async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<
         let written = lines.finish()?;
         if written.lines != rows {
             let lines = written.lines;
-            return Err(FailureKind::SourceUnreadable.because(format!("{table} has {rows} rows, and gave {lines}")));
+            return Err(
+                FailureKind::SourceUnreadable.because(format!("{table} has {rows} rows, but {lines} were read"))
+            );
         }
         manifest.tables.insert(table, written);
     }
@@ -132,7 +133,7 @@ async fn export(run: &Run, client: &mut Client, schema: &str, ignored: BTreeSet<
     Ok(manifest)
 }
 
-/// Begins the one transaction that all is read in.
+/// Starts the transaction in which everything is read.
 async fn snapshot<'c>(
     client: &'c mut Client,
     schema: &str,
@@ -142,9 +143,9 @@ async fn snapshot<'c>(
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(source_failure)?;
     let names = Table::ALL.map(|table| qualified(schema, table)).join(", ");
-    // The lock comes before the snapshot, which the first query takes: what rewrites a table, such
-    // as TRUNCATE or ALTER TABLE, would otherwise leave it empty in our eyes. And a policy that
-    // hides rows is an error rather than a gap.
+    // The lock is taken before the first query takes the snapshot. Otherwise a statement that
+    // rewrites a table, such as TRUNCATE or ALTER TABLE, could leave it empty in the snapshot.
+    // Without row security, a policy that hides rows causes an error instead of missing rows.
     let begin = format!("LOCK TABLE {names} IN ACCESS SHARE MODE; SET LOCAL row_security TO off");
     transaction.batch_execute(&begin).await.map_err(source_failure)?;
     let (columns, tables_left_behind) = check_schema(&transaction, schema, ignored).await?;
@@ -178,7 +179,7 @@ async fn count(transaction: &Transaction<'_>, schema: &str, table: Table) -> Res
     u64::try_from(rows).map_err(|error| FailureKind::SourceUnreadable.because(error))
 }
 
-/// Each row as JSON, in an order that no locale changes.
+/// Selects each row as JSON, in an order that no locale changes.
 fn select(schema: &str, table: Table) -> String {
     let columns = table.columns().iter().map(|column| quoted(column.0)).collect::<Vec<_>>().join(", ");
     let from = qualified(schema, table);
@@ -201,8 +202,8 @@ fn report(manifest: &Manifest, rows: impl Iterator<Item = (Table, u64)>, dry_run
         text.push_str(&format!("\n  {table}: {rows}"));
     }
     for (what, names) in [
-        ("columns left behind", Vec::from_iter(manifest.ignored_columns.iter().cloned())),
-        ("tables left behind", manifest.tables_left_behind.clone()),
+        ("columns not exported", Vec::from_iter(manifest.ignored_columns.iter().cloned())),
+        ("tables not exported", manifest.tables_left_behind.clone()),
     ] {
         if !names.is_empty() {
             text.push_str(&format!("\n{what}: {}", names.join(", ")));
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_quoted_whatever_they_are() {
+    fn names_with_quotes_are_quoted() {
         assert_eq!(qualified("pub\"lic", Table::User), r#""pub""lic"."user""#);
     }
 }

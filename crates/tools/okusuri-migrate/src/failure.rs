@@ -1,46 +1,47 @@
-//! Why a phase could not be done, with a type that stays the same.
+//! Why a phase failed, with a stable type.
 
 use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-/// What a program can tell failures apart by.
+/// The type of a failure, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// `source-unreachable`: PostgreSQL does not let us in.
+    /// `source-unreachable`: PostgreSQL refuses the connection or cannot be reached.
     SourceUnreachable,
-    /// `source-gone`: PostgreSQL was there, and no longer is; begun again, an export starts anew.
+    /// `source-gone`: the connection to PostgreSQL was lost; an export starts from the beginning
+    /// when it is run again.
     SourceGone,
-    /// `source-unreadable`: PostgreSQL refused a query, or answered what cannot be.
+    /// `source-unreadable`: PostgreSQL refused a query, or gave an unexpected answer.
     SourceUnreadable,
     /// `schema-missing-table`
     MissingTable,
     /// `schema-missing-column`
     MissingColumn,
-    /// `schema-extra-column`: there is a column of which this tool knows nothing, and which would
-    /// be lost.
+    /// `schema-extra-column`: this tool does not know a column, whose data would be lost.
     ExtraColumn,
-    /// `schema-column-type`: a column holds something else than expected.
+    /// `schema-column-type`: a column has an unexpected type.
     ColumnType,
     /// `run-folder`: a file of the run cannot be read or written.
     RunFolder,
     /// `run-busy`: another process works in this folder.
     RunBusy,
-    /// `run-exists`: the phase has been done; `--again` does it once more.
+    /// `run-exists`: the phase was done already; `--again` repeats it.
     RunExists,
-    /// `run-incomplete`: the phase before has not been done.
+    /// `run-incomplete`: an earlier phase was not done.
     RunIncomplete,
-    /// `run-changed`: a file is not what its manifest says.
+    /// `run-changed`: a file differs from its manifest.
     RunChanged,
-    /// `option`: the options contradict the run, or lack something.
+    /// `option`: an option contradicts the run, or is missing.
     Options,
-    /// `table-unreachable`: DynamoDB did not answer, however often it was asked.
+    /// `table-unreachable`: DynamoDB did not answer, despite retries.
     TableUnreachable,
-    /// `table-refused`: DynamoDB refused a request: a missing table, a missing permission.
+    /// `table-refused`: DynamoDB refused a request, for example because of a missing table or
+    /// permission.
     TableRefused,
-    /// `table-not-empty`: the table has items already, and nobody said that it may.
+    /// `table-not-empty`: the table already has items, and the options do not allow that.
     TableNotEmpty,
-    /// `cutover`: a step of the cutover that is not possible now.
+    /// `cutover`: this step of the cutover is not possible now.
     Cutover,
 }
 
@@ -74,13 +75,13 @@ impl FailureKind {
     }
 }
 
-/// Why a phase could not be done.
+/// Why a phase failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {detail}", kind.as_str())]
 pub struct Failure {
-    /// What a program acts on.
+    /// The type, for programs.
     pub kind: FailureKind,
-    /// What a person reads.
+    /// The explanation, for people.
     pub detail: String,
 }
 

@@ -1,11 +1,11 @@
-//! Okusuri's move from PostgreSQL to DynamoDB, in phases that can each be killed and begun again.
+//! Moves Okusuri from PostgreSQL to DynamoDB, in phases that can each be killed and run again.
 //!
-//! A run lives in a folder, `--run`: the exported rows, the items, the rejected rows with their
-//! reasons, the progress of the load, and a report of each phase. Results go to standard output, as
-//! text or with `--json`; everything else to standard error.
+//! A run has a folder, `--run`, with the export, the items, the rejected rows and their reasons,
+//! the progress of the load, and a report of each phase. Results go to standard output, as text or
+//! with `--json`; everything else goes to standard error.
 //!
-//! Exit codes: 0 when all is well, 1 when the phase is done but its report wants to be read (rows
-//! rejected, items that differ), 2 when it could not be done.
+//! Exit codes: 0 for success; 1 if the phase is done but its report needs review (rejected rows,
+//! differing items); 2 if it failed.
 
 pub mod check;
 pub mod cutover;
@@ -26,84 +26,83 @@ use serde_json::Value;
 
 pub use failure::{Failure, FailureKind};
 
-/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, cutover; and back
-/// again from each of these with rollback.
+/// Moves Okusuri from PostgreSQL to DynamoDB: export, transform, load, check, cutover; rollback
+/// returns from each of these.
 ///
-/// Exit code 0 when all is well, 1 when the phase is done but its report wants to be read, 2 when
-/// it could not be done.
+/// Exit code 0: success; 1: the phase is done, but its report needs review; 2: it failed.
 #[derive(Debug, Parser)]
 #[command(name = "okusuri-migrate", version)]
 pub struct Command {
     #[command(subcommand)]
     phase: PhaseCommand,
-    /// Prints the report as JSON; an error too.
+    /// Prints the report, or the error, as JSON.
     #[arg(long, global = true)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum PhaseCommand {
-    /// Copies the tables into the run's folder, as they are in one moment.
+    /// Copies the tables into the run's folder, in one snapshot.
     Export(export::Arguments),
-    /// Makes items of the rows, always the same of the same, and tells which rows it rejects.
+    /// Transforms the rows into items, deterministically, and reports the rejected rows.
     Transform(transform::Arguments),
-    /// Puts the items into the table; never over anything newer.
+    /// Writes the items into the table; never overwrites a newer item.
     Load(load::Arguments),
-    /// Compares the table with the items in both directions, and the lookup items with their
-    /// targets.
+    /// Compares the table with the items in both directions, and the markers with the items that
+    /// they mark.
     Check(check::Arguments),
-    /// Moves the live application over, step by step.
+    /// Moves the live application to DynamoDB, in phases.
     Cutover(cutover::Arguments),
-    /// Goes back to PostgreSQL, from wherever the run is.
+    /// Returns to PostgreSQL, from any state of the run.
     Rollback(rollback::Arguments),
-    /// Tells how far a run is.
+    /// Shows how far a run is.
     Status(status::Arguments),
 }
 
-/// Which table, and where.
+/// The table and its address.
 #[derive(Debug, Clone, Args)]
 pub struct TargetTable {
     /// Okusuri's table.
     #[arg(long, env = "OKUSURI_TABLE", default_value = "okusuri-table")]
     pub table: String,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
-    /// environment lacks are made up for it.
+    /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
+    /// region are replaced by dummy values.
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
 }
 
 impl TargetTable {
-    /// The table where it is.
+    /// Connects to the table.
     pub async fn open(&self) -> store::Table {
         let client = aws_sdk_dynamodb::Client::new(&store::endpoint::config(self.endpoint.as_deref()).await);
         store::Table::new(client, &self.table)
     }
 }
 
-/// How a phase ended that could do its work.
+/// How a phase ended that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseOutcome {
-    /// Nothing to worry about.
+    /// Nothing needs attention.
     Done,
-    /// Done, and there is something to look at.
+    /// Done, but the report needs review.
     NeedsReview,
 }
 
-/// What a phase tells in the end.
+/// The report of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// How it ended.
     pub outcome: PhaseOutcome,
-    /// For programs; also kept in the run's folder as `report-<phase>.json`.
+    /// For programs; also stored in the run's folder as `report-<phase>.json`.
     pub json: Value,
     /// For people.
     pub text: String,
 }
 
-/// Does what a command line says, and prints its report.
+/// Runs a command line, and prints its report.
 ///
 /// # Errors
-/// If the phase failed. Its work until then is kept, and it can be started again.
+/// If the phase failed. Its work so far is kept, and it can be run again.
 pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
     let json = command.json;
     let report = run_quietly(command).await?;
@@ -112,10 +111,10 @@ pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
     Ok(report.outcome)
 }
 
-/// The same without a word.
+/// The same without output.
 ///
 /// # Errors
-/// As above.
+/// See [`run`].
 pub async fn run_quietly(command: Command) -> Result<Report, Failure> {
     match command.phase {
         PhaseCommand::Export(arguments) => export::run(arguments).await,

@@ -1,4 +1,4 @@
-//! `okusuri-migrate load`: the items go into the table, and never over anything newer.
+//! `okusuri-migrate load`: writes the items into the table, and never overwrites a newer item.
 
 mod rate_limiter;
 mod writer;
@@ -22,56 +22,57 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 use rate_limiter::{RateLimiter, write_units};
 use writer::{PutOutcome, Writer};
 
-/// The name of the file of how far a load is.
+/// The name of the file with the progress of a load.
 pub const PROGRESS: &str = "load.json";
 
 /// How often the progress is written. After a kill, the items since then are written again, which
 /// changes nothing.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// How many keys of items that somebody newer holds are named in the report.
+/// The number of keys that the report names, of items that are newer in the table.
 const NAMED_MAX: usize = 100;
 
-/// Which run, and where to.
+/// The run, and the table.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: RunFolderArgument,
     #[command(flatten)]
     table: TargetTable,
-    /// Loads into a table that has items already: of an earlier load, or of an application that is
-    /// live on it. Newer items there stay.
+    /// Loads into a table that already has items, of an earlier load or of a live application.
+    /// Newer items in the table stay.
     #[arg(long)]
     into_existing: bool,
-    /// Write units a second at most, those of the indexes not counted. An on-demand table that is
-    /// new takes 4,000.
+    /// The most write units a second, without those of the indexes. A new on-demand table takes
+    /// 4,000.
     #[arg(long, value_name = "UNITS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// Requests at a time, each of up to 25 items.
+    /// The number of requests at once, each with up to 25 items.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
-    /// Prints the cost without writing anything.
+    /// Prints the estimated cost; writes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// How far a load is.
+/// The progress of a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Progress {
-    /// The table it goes to.
+    /// The target table.
     table: String,
-    /// The files it is of.
+    /// The items' files.
     files: BTreeMap<String, FileDigest>,
-    /// Lines of each file that are loaded, from its beginning.
+    /// The number of loaded lines of each file, from its beginning.
     loaded: BTreeMap<String, u64>,
-    /// Items that were not there.
+    /// Items that were new.
     new: u64,
-    /// Items that were there as they are, or older.
+    /// Items that were in the table already, equal or older.
     known: u64,
-    /// Items that were there, and newer: the application wrote them, or a later export.
+    /// Items that were newer in the table: written by the application, or loaded from a later
+    /// export.
     kept: u64,
-    /// The first keys of those.
+    /// The first keys of these newer items.
     kept_keys: Vec<String>,
 }
 
@@ -90,7 +91,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     }
     if !is_empty && begun.is_none() && !into_existing {
         return Err(FailureKind::TableNotEmpty.because(format!(
-            "the table {} has items; --into-existing loads beside them, and leaves those that are newer",
+            "the table {} has items; --into-existing loads beside them and keeps newer ones",
             table.table
         )));
     }
@@ -99,7 +100,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         files: items.files.clone(),
         ..Progress::default()
     });
-    // Before the first item: a load that has begun may find a table that is not empty.
+    // Written before the first item, so that the table may have items when an interrupted load is
+    // run again.
     run.write(PROGRESS, &progress)?;
     let start = Instant::now();
     let before = progress.loaded.values().sum::<u64>();
@@ -109,7 +111,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let loader = Loader { run: &run, writer, limiter: RateLimiter::new(rate), bar, progress: Mutex::new(progress) };
     let outcome = loader.load(&items, parallel).await;
     loader.bar.finish_and_clear();
-    // Also after a stop, so that finished work is not repeated.
+    // Also after a failure, so that the finished work is not repeated.
     let progress = loader.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     run.write(PROGRESS, &progress)?;
     outcome?;
@@ -144,7 +146,7 @@ fn dry_run_report(
     let seconds = units / u64::from(rate);
     let is_there = if is_empty { "empty" } else { "not empty" };
     let text = format!(
-        "{count} items, {loaded} of them loaded, at most {units} write units and as many again for the index of types, {seconds} s at this rate; the table is {is_there}"
+        "{count} items, {loaded} of them loaded; at most {units} write units, and as many again for the index of types; {seconds} s at this rate; the table is {is_there}"
     );
     let json = json!({
         "phase": "load",
@@ -166,7 +168,7 @@ struct Loader<'l> {
     progress: Mutex<Progress>,
 }
 
-/// Some lines of a file, one behind the other.
+/// Consecutive lines of a file.
 struct Chunk {
     file: String,
     lines: u64,
@@ -174,7 +176,8 @@ struct Chunk {
 }
 
 impl Loader<'_> {
-    /// Each worker takes one file at a time, so the loaded part of a file is always its beginning.
+    /// Each worker takes one file at a time, so that the loaded lines of a file are always its
+    /// beginning.
     async fn load(&self, items: &Items, parallel: u8) -> Result<(), Failure> {
         let files: Vec<_> = items.files.iter().collect();
         let next = Mutex::new(files.into_iter());
@@ -246,7 +249,7 @@ impl Loader<'_> {
 fn report(progress: &Progress, now: u64, took: Duration) -> Report {
     let Progress { table, new, known, kept, kept_keys, .. } = progress;
     let mut text = format!(
-        "{} items are in {table}: {new} new, {known} known, and {kept} that were newer there stay",
+        "{} items are in {table}: {new} new, {known} known, and {kept} newer ones were kept",
         new + known + kept
     );
     if !kept_keys.is_empty() {

@@ -1,4 +1,4 @@
-//! `okusuri-migrate`: from PostgreSQL to DynamoDB.
+//! `okusuri-migrate`: migrates Okusuri from PostgreSQL to DynamoDB.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! `okusuri-migrate rollback`: back to PostgreSQL alone, from wherever a run is.
+//! `okusuri-migrate rollback`: returns to PostgreSQL alone, from any state of a run.
 //!
-//! Three steps in this order, each of which can be killed and started again. PostgreSQL gets the
-//! missing changes and becomes the owner of every user. The cutover's tables and triggers are
-//! dropped. The migration's items are removed from the table, except items that were changed since.
+//! It has three steps, each of which may be killed and run again. PostgreSQL becomes the owner of
+//! every user, and receives the changes that it lacks. The cutover is removed from PostgreSQL. The
+//! migration's items are removed from the table, unless another writer has changed them since.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,13 +22,13 @@ use crate::terminal::progress_bar;
 use crate::transform::{AS_OF, TransformArguments, VERSION};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
-/// How many items are removed side by side in each segment of the table.
+/// The number of items that are removed at once in each segment of the table.
 const REMOVED_AT_ONCE: usize = 16;
 
-/// How many of the items that stay are named.
+/// The number of kept items that the report names.
 const NAMED_MAX: usize = 100;
 
-/// Which run.
+/// The run, and both databases.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -39,21 +39,21 @@ pub struct Arguments {
     table: TargetTable,
     #[command(flatten)]
     transform: TransformArguments,
-    /// Leaves the items in the table, out of date as they will be.
+    /// Keeps the items in the table, although they will be outdated.
     #[arg(long)]
     keep_items: bool,
-    /// How many users are moved side by side.
+    /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// Segments of the table that are read at a time.
+    /// The number of table segments that are read at once.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     segments: u8,
-    /// Prints the steps without changing anything.
+    /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// What became of the table's items.
+/// The results for the table's items.
 #[derive(Debug, Default)]
 struct Counts {
     removed: AtomicU64,
@@ -63,7 +63,7 @@ struct Counts {
     named: std::sync::Mutex<Vec<String>>,
 }
 
-/// What a pass over the table removes.
+/// The items that a pass over the table removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RemovalPass {
     Cutover,
@@ -80,7 +80,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     run_state::check_rollback_allowed(&run, plan.as_ref())?;
     if plan.as_ref().is_some_and(|plan| plan.phase == Phase::Finished) {
         return Err(
-            FailureKind::Cutover.because("the cutover is finished: PostgreSQL has not been told of anything since")
+            FailureKind::Cutover.because("the cutover is finished, and PostgreSQL has received no changes since")
         );
     }
     let (mut users, mut told) = (0, 0);
@@ -96,8 +96,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let counts = Counts::default();
     let bar = progress_bar(0, "items");
     let segments = i32::from(arguments.segments);
-    // The cutover's own items go first. After that, a writer that was paused during the rollback
-    // can no longer replicate its change.
+    // Removes the cutover's own items first. Then a writer that was suspended for a long time
+    // cannot replicate an old change any more.
     for what in [RemovalPass::Cutover, RemovalPass::Items] {
         bar.set_position(0);
         let cleared = (0..segments).map(|segment| {
@@ -114,19 +114,19 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Brings everybody back, and ends the cutover in PostgreSQL.
+/// Moves all users back, and removes the cutover from PostgreSQL.
 async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usize) -> Result<(u64, u64), Failure> {
     sides.begin_rollback().await?;
     let users = sides.move_users(|_| Side::Postgres, parallel).await?;
-    // RemovalPass PostgreSQL has not been told, it needs; what DynamoDB has not, nobody will ask
-    // it.
+    // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
+    // that it lacks do not matter.
     let told = sides.replicate_all_to_postgres(parallel).await?;
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
     sides.end_rollback().await?;
     Ok((users, told))
 }
 
-/// Scans a segment of the table and removes the migration's items.
+/// Removes the migration's items of one segment of the table.
 async fn clear(
     table: &Table,
     arguments: &Arguments,
@@ -203,7 +203,8 @@ async fn remove(table: &Table, arguments: &Arguments, item: &Attributes, counts:
         return Ok(());
     }
     let request = table.delete_item(key(item));
-    // Somebody may have written it since it was read: then it is not the migration's any more.
+    // If another writer has changed the item since it was read, it no longer belongs to the
+    // migration.
     let request = request
         .condition_expression("#version = :version AND (attribute_not_exists(#as_of) OR #as_of = UpdatedAt)")
         .expression_attribute_names("#version", VERSION)
@@ -235,12 +236,12 @@ fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, told: u64, co
         "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
     });
     let mut text = format!(
-        "{users} users {is} back in PostgreSQL, which was told {told} changes. {removed} items of the migration {is} {}.",
+        "{users} users {is} back in PostgreSQL, which received {told} changes. {removed} items of the migration {is} {}.",
         if kept { "kept" } else { "removed" }
     );
     if changed > 0 {
         text.push_str(&format!(
-            " {changed} that somebody has written since stay, the first of them {}.",
+            " {changed} items that were changed since are kept, the first of them {}.",
             named.join(", ")
         ));
     }

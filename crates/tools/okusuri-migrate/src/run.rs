@@ -1,17 +1,17 @@
-//! A run's folder: what each phase leaves for the next, written so that it is there whole or not at
-//! all.
+//! A run's folder: the files that each phase leaves for the next. Each file is either complete or
+//! absent.
 //!
 //! | file | by | what |
 //! |---|---|---|
-//! | `manifest.json` | export | the snapshot, the schema, and rows and hash of each file of `export/` |
-//! | `export/<table>.jsonl` | export | a row a line, as `row_to_json` gives it |
-//! | `items.json` | transform | its options, the export it is of, and items and hash of each file of `items/` |
-//! | `items/<nn>.jsonl` | transform | an item a line, as DynamoDB spells them in JSON, sorted by key |
-//! | `rejects.jsonl` | transform | each row, or item of a row, that is not carried over, and why |
+//! | `manifest.json` | export | the snapshot, the schema, and the rows and hash of each file of `export/` |
+//! | `export/<table>.jsonl` | export | one row per line, from `row_to_json` |
+//! | `items.json` | transform | its options, its export, and the items and hash of each file of `items/` |
+//! | `items/<nn>.jsonl` | transform | one item per line, in DynamoDB's JSON, sorted by key |
+//! | `rejects.jsonl` | transform | each row, or item of a row, that is not migrated, and why |
 //! | `load.json` | load | how far each file of `items/` is loaded |
-//! | `report-<phase>.json` | all | what the phase told in the end |
+//! | `report-<phase>.json` | all | the phase's report |
 //!
-//! It holds personal data and tokens: only its owner may look into it.
+//! The folder holds personal data and tokens, so only its owner may access it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -24,19 +24,20 @@ use sha2::{Digest, Sha256};
 
 use crate::{Failure, FailureKind, Report};
 
-/// Where a run lies.
+/// The folder of a run.
 #[derive(Debug, Clone, Args)]
 pub struct RunFolderArgument {
-    /// The folder of the run. It will hold personal data: put it where that may be.
+    /// The folder of the run. It will hold personal data, so choose a place that is allowed for
+    /// that.
     #[arg(long, value_name = "FOLDER")]
     pub run: PathBuf,
 }
 
-/// A run's folder; one that was opened rather than looked into, nobody else works in.
+/// A run's folder. If it was opened with a lock, no other process works in it.
 #[derive(Debug)]
 pub struct Run {
     folder: PathBuf,
-    /// Held until the process ends, however it ends.
+    /// Held until the process ends.
     lock: Option<File>,
 }
 
@@ -47,17 +48,17 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // To close the file is not enough: a program that is just being started from here holds it
-        // too, until it has become that program.
+        // Closing the file is not enough: a child process that is just being started still has the
+        // file open until it executes its program.
         drop(self.lock.as_ref().map(File::unlock));
     }
 }
 
 impl Run {
-    /// Opens a run, or begins one.
+    /// Opens a run, or creates one.
     ///
     /// # Errors
-    /// `run-folder`, and `run-busy` when another process has it.
+    /// `run-folder`, and `run-busy` if another process has the lock.
     pub fn open(folder: &RunFolderArgument) -> Result<Self, Failure> {
         let folder = folder.run.clone();
         create_folder(&folder)?;
@@ -72,17 +73,17 @@ impl Run {
         }
     }
 
-    /// Looks into a run, whoever works in it.
+    /// Opens a run for reading, without the lock.
     pub fn open_unlocked(folder: &RunFolderArgument) -> Self {
         Self { folder: folder.run.clone(), lock: None }
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Makes a folder in it, empty.
+    /// Creates an empty subfolder.
     ///
     /// # Errors
     /// `run-folder`.
@@ -96,10 +97,10 @@ impl Run {
         Ok(path)
     }
 
-    /// A file of JSON; none when there is no such file.
+    /// A file of JSON; `None` if there is no such file.
     ///
     /// # Errors
-    /// `run-folder` if it cannot be read, `run-changed` if its content was changed.
+    /// `run-folder` if it cannot be read, `run-changed` if its content is not valid.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path(name);
         let text = match std::fs::read(&path) {
@@ -111,7 +112,7 @@ impl Run {
         value.map(Some).map_err(|error| FailureKind::RunChanged.because(format!("{}: {error}", path.display())))
     }
 
-    /// Writes a file of JSON: whole, and on the disk, before it has its name.
+    /// Writes a file of JSON. The file gets its name only when it is complete and on disk.
     ///
     /// # Errors
     /// `run-folder`.
@@ -122,18 +123,18 @@ impl Run {
         self.rename(&format!("{name}.new"), name)
     }
 
-    /// Gives a file or folder its name.
+    /// Renames a file or folder.
     ///
     /// # Errors
     /// `run-folder`.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
         let (from, to) = (self.path(from), self.path(to));
         std::fs::rename(&from, &to).map_err(failed(&from))?;
-        // The name itself has to be on the disk too.
+        // The new name must be on disk, too.
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(failed(&self.folder))
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     ///
     /// # Errors
     /// `run-folder`.
@@ -145,7 +146,7 @@ impl Run {
         }
     }
 
-    /// Keeps the report of a phase.
+    /// Stores the report of a phase.
     ///
     /// # Errors
     /// `run-folder`.
@@ -153,12 +154,12 @@ impl Run {
         self.write(&report_file(phase), &report.json)
     }
 
-    /// Whether a phase has told how it ended.
+    /// Whether a phase has stored its report.
     pub fn has_report(&self, phase: &str) -> bool {
         self.path(&report_file(phase)).exists()
     }
 
-    /// Removes the report of a phase that begins anew.
+    /// Removes the report of a phase that starts again.
     ///
     /// # Errors
     /// `run-folder`.
@@ -192,16 +193,16 @@ fn create_folder(path: &Path) -> Result<(), Failure> {
     builder.create(path).map_err(failed(path))
 }
 
-/// The size and the hash of a finished file.
+/// The digest of a finished file of lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct FileDigest {
-    /// Lines.
+    /// The number of lines.
     pub lines: u64,
-    /// SHA-256 of all of it, lower-case hexadecimal.
+    /// SHA-256 of the whole file, in lower-case hexadecimal.
     pub sha256: String,
 }
 
-/// A file that is written line by line, and hashed on the way.
+/// Writes a file line by line, and computes its hash.
 #[derive(Debug)]
 pub struct LineWriter {
     path: PathBuf,
@@ -211,7 +212,7 @@ pub struct LineWriter {
 }
 
 impl LineWriter {
-    /// Begins a file; one that is there is overwritten.
+    /// Creates a file, or overwrites an existing one.
     ///
     /// # Errors
     /// `run-folder`.
@@ -233,7 +234,7 @@ impl LineWriter {
         Ok(())
     }
 
-    /// Sees to it that all is on the disk.
+    /// Makes sure that all data is on disk.
     ///
     /// # Errors
     /// `run-folder`.
@@ -243,7 +244,7 @@ impl LineWriter {
     }
 }
 
-/// The lines of a finished file, which at its end has to be what its manifest says.
+/// Reads the lines of a finished file; at the end the file must match its digest.
 #[derive(Debug)]
 pub struct LineReader {
     path: PathBuf,
@@ -255,7 +256,7 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// Opens it.
+    /// Opens the file.
     ///
     /// # Errors
     /// `run-folder`.
@@ -265,15 +266,16 @@ impl LineReader {
         Ok(Self { path, file, hash: Sha256::new(), lines: 0, written: written.clone(), buffer: Vec::new() })
     }
 
-    /// The next line, without its end.
+    /// The next line, without the line end.
     ///
     /// # Errors
-    /// `run-folder`; `run-changed` when the file ends and is not the one that was written.
+    /// `run-folder`; `run-changed` if the file ends and does not match its digest.
     pub fn next_line(&mut self) -> Result<Option<&str>, Failure> {
         use std::io::BufRead;
         self.buffer.clear();
-        let changed =
-            |path: &Path| FailureKind::RunChanged.because(format!("{} is not what was written", path.display()));
+        let changed = |path: &Path| {
+            FailureKind::RunChanged.because(format!("{} was changed since it was written", path.display()))
+        };
         if self.file.read_until(b'\n', &mut self.buffer).map_err(failed(&self.path))? == 0 {
             let read = FileDigest { lines: self.lines, sha256: hex(&self.hash.finalize_reset()) };
             return if read == self.written { Ok(None) } else { Err(changed(&self.path)) };
@@ -296,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_one_processes_at_a_time_and_its_owners_only() {
+    fn a_folder_is_open_to_one_process_and_to_its_owner_only() {
         let temp = tempfile::tempdir().unwrap();
         let folder = RunFolderArgument { run: temp.path().join("run") };
         let run = Run::open(&folder).unwrap();
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_has_touched_is_not_believed() {
+    fn a_changed_file_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lines");
         let mut lines = LineWriter::create(path.clone()).unwrap();

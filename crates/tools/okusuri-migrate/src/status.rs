@@ -1,4 +1,4 @@
-//! `okusuri-migrate status`: how far a run is.
+//! `okusuri-migrate status`: shows how far a run is.
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -7,10 +7,10 @@ use crate::load::PROGRESS;
 use crate::run::{Run, RunFolderArgument};
 use crate::{Failure, PhaseOutcome, Report};
 
-/// The phases, in their order.
+/// The phases, in order.
 const PHASES: [&str; 6] = ["export", "transform", "load", "check", "cutover", "rollback"];
 
-/// Which run.
+/// The run.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -34,8 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(Report { outcome: PhaseOutcome::Done, json: Value::Object(json), text: text.join("\n") })
 }
 
-/// How far a phase is. A cutover has a report from its first step on, and tells with it where it
-/// stands.
+/// The state of a phase. A cutover has a report from its first step on, which includes its phase.
 fn state(phase: &str, report: Option<&Value>) -> String {
     match report {
         None => "-".to_owned(),

@@ -248,7 +248,7 @@ fn providers_reach_sam_as_the_json_that_they_are() {
         let refusal = account.deploy(&[("PARAMETERS", &format!("OkusuriProviders={mangled} {url}"))]);
         refused(&refusal, "OkusuriProviders is not a JSON array");
     }
-    refused(&account.deploy(&[("PARAMETERS", "AlarmEmail")]), "begins with a name, not with 'AlarmEmail'");
+    refused(&account.deploy(&[("PARAMETERS", "AlarmEmail")]), "It begins with 'AlarmEmail', which has no name");
 
     // The page's address is asked for once.
     account.set("parameters", "OkusuriPublicUrl\thttps://okusuri.example.org\n");

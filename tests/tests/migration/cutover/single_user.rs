@@ -1,4 +1,4 @@
-//! One user, one write after the other: what the storms of writes come upon too seldom.
+//! One user and one write at a time, for cases that random concurrent writes rarely reach.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use okusuri_migrate::cutover::ownership::bucket;
@@ -57,7 +57,7 @@ fn account(user: &str) -> Row {
     })
 }
 
-/// A cutover of a source with a few users, as far as dual writes. Also gives its id.
+/// A cutover of a source with a few users, up to dual writes. Also returns its id.
 async fn dual(migration: &mut Migration) -> String {
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
@@ -67,7 +67,7 @@ async fn dual(migration: &mut Migration) -> String {
     run_of(migration).await
 }
 
-/// The same, and our user is there and is written in DynamoDB.
+/// The same, with a user who has been moved to DynamoDB.
 async fn moved(seed: u64) -> (Migration, Writer) {
     let mut migration = Migration::new(seed, 4).await.unwrap();
     let run = dual(&mut migration).await;
@@ -77,14 +77,15 @@ async fn moved(seed: u64) -> (Migration, Writer) {
     (migration, writer)
 }
 
-/// In capture nobody tells: as if each writer were killed right after its write.
-async fn tell(migration: &mut Migration, is_told: bool) {
-    let phase = if is_told { "percent" } else { "capture" };
+/// Switches replication by writers on or off. In capture, no writer replicates, as if each were
+/// killed right after its write.
+async fn set_replication(migration: &mut Migration, is_on: bool) {
+    let phase = if is_on { "percent" } else { "capture" };
     let client = migration.postgres.client().await.unwrap();
     client.execute("UPDATE tidemark_migration.plan SET phase = $1", &[&phase]).await.unwrap();
 }
 
-/// The ids of the user's sessions in PostgreSQL, and how many items those in DynamoDB have.
+/// The ids of the user's sessions in PostgreSQL, and the number of their items in DynamoDB.
 async fn sessions(migration: &mut Migration) -> (Vec<String>, usize) {
     let client = migration.postgres.client().await.unwrap();
     let rows = client.query(r#"SELECT id FROM session WHERE "userId" = $1 ORDER BY id"#, &[&USER]).await.unwrap();
@@ -96,7 +97,7 @@ async fn sessions(migration: &mut Migration) -> (Vec<String>, usize) {
     (rows.iter().map(|row| row.get(0)).collect(), items.count())
 }
 
-/// The user's ownership in DynamoDB, and how many changes it has.
+/// The key of the user's ownership record in DynamoDB, and its version.
 async fn ownership(migration: &mut Migration) -> (String, u64) {
     let run = run_of(migration).await;
     let ownership = format!("MIGRATION#{run}#OWNERSHIP#{USER}");
@@ -105,7 +106,7 @@ async fn ownership(migration: &mut Migration) -> (String, u64) {
     (ownership, version)
 }
 
-/// Nothing waits, and both sides say the same.
+/// Checks that no change is pending, and that both sides are equal.
 async fn assert_level(migration: &Migration) {
     assert_eq!(migration.phase("cutover", &["--to", "100%", "--compare"]).await.unwrap(), PhaseOutcome::Done);
     let report = migration.json("report-cutover.json").unwrap();
@@ -113,17 +114,17 @@ async fn assert_level(migration: &Migration) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_delete_that_is_repeated_before_it_was_told_is_one_delete() {
+async fn a_delete_that_is_repeated_before_it_is_replicated_counts_once() {
     let (mut migration, writer) = moved(31).await;
     writer.put(&session("one")).await.unwrap();
     assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 2));
-    tell(&mut migration, false).await;
+    set_replication(&mut migration, false).await;
     assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
     assert_eq!(sessions(&mut migration).await, (vec!["one".to_owned()], 0));
     let changes = ownership(&mut migration).await;
     assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
     assert_eq!(ownership(&mut migration).await, changes);
-    tell(&mut migration, true).await;
+    set_replication(&mut migration, true).await;
     assert_eq!(sessions(&mut migration).await, (vec![], 0));
     writer.put(&session("two")).await.unwrap();
     assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
@@ -131,9 +132,9 @@ async fn a_delete_that_is_repeated_before_it_was_told_is_one_delete() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_change_of_no_row_at_all_is_told_like_any_other() {
+async fn a_change_without_any_row_is_replicated_like_any_other() {
     let (mut migration, writer) = moved(32).await;
-    // What a delete that came twice used to leave behind.
+    // A state that a repeated delete caused in an earlier version.
     let run = run_of(&mut migration).await;
     let (ownership, version) = ownership(&mut migration).await;
     let (shard, next) = (bucket(USER) % 16, version + 1);
@@ -151,30 +152,30 @@ async fn a_change_of_no_row_at_all_is_told_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_delete_of_what_postgresql_has_not_been_told_is_no_delete_of_nothing() {
+async fn a_row_that_is_not_replicated_yet_can_be_deleted() {
     let (mut migration, writer) = moved(33).await;
-    tell(&mut migration, false).await;
+    set_replication(&mut migration, false).await;
     assert_eq!(writer.put(&session("one")).await.unwrap(), Side::Dynamo);
     assert_eq!(sessions(&mut migration).await, (vec![], 2));
     assert_eq!(writer.delete(&session("one")).await.unwrap(), Side::Dynamo);
-    tell(&mut migration, true).await;
+    set_replication(&mut migration, true).await;
     writer.put(&session("two")).await.unwrap();
     assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
     assert_level(&migration).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_deleted_row_had_can_be_had_before_postgresql_is_told() {
+async fn a_unique_value_of_a_deleted_row_is_free_before_the_delete_is_replicated() {
     let (mut migration, writer) = moved(39).await;
     let with_token = |id: &str| match session(id) {
         Row::Session(row) => Row::Session(Session { token: Some("the token".to_owned()), ..row }),
         other => other,
     };
     writer.put(&with_token("one")).await.unwrap();
-    tell(&mut migration, false).await;
+    set_replication(&mut migration, false).await;
     writer.delete(&with_token("one")).await.unwrap();
     assert_eq!(writer.put(&with_token("two")).await.unwrap(), Side::Dynamo);
-    tell(&mut migration, true).await;
+    set_replication(&mut migration, true).await;
     assert_level(&migration).await;
     assert_eq!(sessions(&mut migration).await, (vec!["two".to_owned()], 2));
 }
@@ -184,7 +185,7 @@ async fn a_moved_user_with_a_large_picture_can_change_their_name() {
     let (mut migration, writer) = moved(34).await;
     let picture = |times: usize| Some("data:image/png;base64,".to_owned() + &"QUJD".repeat(times));
     let of_user = r#"SELECT name, length(image) FROM "user" WHERE id = $1"#;
-    // 255 KB, and more than an item has room for.
+    // 255 KB each, and one picture that is too large for an item.
     for (name, times, side) in
         [("one", 87_000, Side::Dynamo), ("two", 87_000, Side::Dynamo), ("three", 120_000, Side::Postgres)]
     {
@@ -210,7 +211,7 @@ fn log() -> Row {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_shadow_that_does_not_answer_takes_no_read_with_it() {
+async fn a_failing_shadow_read_does_not_affect_the_read() {
     let mut migration = Migration::new(35, 4).await.unwrap();
     let run = dual(&mut migration).await;
     let sides = sides(&migration, &run).await;
@@ -233,7 +234,7 @@ async fn a_shadow_that_does_not_answer_takes_no_read_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_has_moved_is_read_without_postgresql() {
+async fn a_moved_user_is_read_without_postgresql() {
     let (mut migration, writer) = moved(36).await;
     writer.put(&log()).await.unwrap();
     let run = run_of(&mut migration).await;
@@ -245,12 +246,12 @@ async fn who_has_moved_is_read_without_postgresql() {
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'okusuri' AND pid <> pg_backend_pid()";
     client.execute(end, &[]).await.unwrap();
     assert_eq!(reader.logs(USER).await.unwrap(), logs);
-    // A user who has not moved must not appear as one without logs.
+    // A user who has not moved must not seem to have no logs.
     assert_eq!(reader.logs("newcomer").await.unwrap_err().kind, okusuri_migrate::FailureKind::SourceGone);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_expired_and_a_login_of_two_users_are_no_differences() {
+async fn expired_items_and_a_login_of_two_users_are_no_differences() {
     let mut migration = Migration::new(37, 4).await.unwrap();
     let client = migration.postgres.client().await.unwrap();
     let rows = r#"INSERT INTO "user" (id, "emailVerified") VALUES ('ann', true), ('ben', true), ('cem', true);
@@ -260,10 +261,10 @@ async fn what_expired_and_a_login_of_two_users_are_no_differences() {
             VALUES ('over', 'over', 'ann', '2025-06-01'), ('valid', 'valid', 'ann', '2099-01-01')"#;
     client.batch_execute(rows).await.unwrap();
     let run = dual(&mut migration).await;
-    // An export of a time when the one session was still good: TTL has removed it since.
+    // The export is from a time when one session was still valid; TTL has removed it since.
     let as_of = "2025-01-01T00:00:00Z".parse().unwrap();
     let sides = sides_as_of(&migration, migration.postgres.url(), &run, as_of).await;
-    // One more, while both sides are written.
+    // Another login, written during dual writes.
     Writer::new(sides.clone()).put(&account("cem")).await.unwrap();
     for user in ["ann", "ben", "cem"] {
         assert_eq!(sides.compare(user).await.unwrap(), Some(vec![]), "{user}");
@@ -277,7 +278,7 @@ async fn what_expired_and_a_login_of_two_users_are_no_differences() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_login_is_there_only_while_its_user_has_proved_to_have_the_address() {
+async fn a_login_exists_only_while_the_address_of_its_user_is_verified() {
     let (mut migration, writer) = moved(39).await;
     let run = run_of(&mut migration).await;
     let sides = sides(&migration, &run).await;
@@ -302,7 +303,7 @@ async fn a_login_is_there_only_while_its_user_has_proved_to_have_the_address() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_application_has_a_role_of_its_own() {
+async fn the_application_may_have_its_own_role() {
     let (mut migration, _) = moved(38).await;
     let run = run_of(&mut migration).await;
     let client = migration.postgres.client().await.unwrap();
@@ -314,7 +315,7 @@ async fn the_application_has_a_role_of_its_own() {
     let (writer, reader) = (Writer::new(sides.clone()), Reader::new(sides));
     reader.logs("newcomer").await.unwrap_err();
     let postgres = Postgres::new(migration.postgres.client().await.unwrap(), "public");
-    // Once more does no harm.
+    // Granting twice is no error.
     for _ in 0..2 {
         postgres.grant("the application").await.unwrap();
     }
@@ -325,14 +326,14 @@ async fn the_application_has_a_role_of_its_own() {
         }
         assert_eq!(reader.logs(USER).await.unwrap().len(), 1);
         assert_eq!(writer.delete(&session(to)).await.unwrap(), side);
-        // All that was told, the writer told.
+        // The writer itself replicated all changes.
         assert_eq!(sessions(&mut migration).await, (vec![], 0));
     }
-    // A deleted user is restored by the writer.
+    // A deletion of a whole user is done in PostgreSQL, so the writer moves the user back.
     let gone = profile("gone", None);
     assert_eq!(writer.delete(&gone).await.unwrap(), Side::Postgres);
     assert_level(&migration).await;
-    // What the cutover's functions may do is nobody else's.
+    // No other role may call the cutover's functions.
     client
         .batch_execute("CREATE ROLE stranger; GRANT USAGE ON SCHEMA tidemark_migration TO stranger; SET ROLE stranger")
         .await

@@ -1,4 +1,4 @@
-//! Sources that are not just what better-auth's generator makes.
+//! Sources that differ from the tables that better-auth's generator creates.
 
 use okusuri_migrate::cutover::{Reader, Side, Writer};
 use okusuri_migrate::source::{MedicationLog, NotificationSetting, Row, Session, Time, User};
@@ -11,7 +11,7 @@ use super::*;
 const USER: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const SESSION: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-/// A source with these tables, and an empty table to go to.
+/// A source with these tables, and an empty target table.
 async fn source(schema: &str) -> Migration {
     let mut postgres = tidemark_tests::Postgres::start().await.unwrap();
     postgres.client().await.unwrap().batch_execute(schema).await.unwrap();
@@ -74,7 +74,7 @@ fn setting(subscription: &Value, is_enabled: bool) -> Row {
     })
 }
 
-/// A user goes all the way there and back, and is changed at each step on whichever side it is.
+/// A user moves to DynamoDB and back, and is changed at each step on the side that owns the user.
 async fn there_and_back(mut migration: Migration, subscription: &Value) {
     migration.phase("cutover", &["--to", "capture"]).await.unwrap();
     for name in ["export", "transform", "load"] {
@@ -89,7 +89,7 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
         for (n, row) in [profile(to), session(), log(true), setting(subscription, true)].iter().enumerate() {
             assert_eq!(writer.put(row).await.unwrap(), side, "{to}: {n}");
         }
-        // Each row is there already.
+        // Each row exists already.
         for row in [profile("again"), log(false), setting(subscription, false)] {
             assert_eq!(writer.put(&row).await.unwrap(), side);
         }
@@ -104,7 +104,7 @@ async fn there_and_back(mut migration: Migration, subscription: &Value) {
         let found: (&str, i64, bool) = (found.get(0), found.get(1), found.get(2));
         assert_eq!((found, &json), (("again", 0, false), subscription), "{to}");
     }
-    // Somebody who writes to PostgreSQL alone.
+    // Another process writes directly to PostgreSQL.
     let client = migration.postgres.client().await.unwrap();
     client
         .batch_execute("UPDATE medication_logs SET has_bleeding = true; DELETE FROM notification_settings")
@@ -141,13 +141,13 @@ async fn ids_may_be_uuids() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn ids_may_be_made_by_the_column_itself() {
+async fn ids_may_be_generated_by_the_column() {
     let schema = SCHEMA.replace("id bigserial", "id bigint GENERATED ALWAYS AS IDENTITY");
     there_and_back(source(&schema).await, &Value::String(push().to_string())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_table_may_be_in_partitions_that_each_id_is_in_one_of() {
+async fn a_table_may_be_partitioned_if_ids_are_unique() {
     let of_logs = SCHEMA.find("CREATE TABLE medication_logs").unwrap();
     let (before, logs) = SCHEMA.split_at(of_logs);
     let partitions = |by: &str, primary: &str| {
@@ -163,8 +163,8 @@ async fn a_table_may_be_in_partitions_that_each_id_is_in_one_of() {
         + "CREATE TABLE logs_0 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 0);
            CREATE TABLE logs_1 PARTITION OF medication_logs FOR VALUES WITH (MODULUS 2, REMAINDER 1);";
     there_and_back(source(&by_id).await, &Value::String(push().to_string())).await;
-    // By time, two rows may have one id, and none is written by it: that is told before anything
-    // begins.
+    // With partitions by time, two rows may have the same id, so the cutover is refused before it
+    // starts.
     let mut by_time = source(&partitions("RANGE (created_at)", "id, created_at")).await;
     let refused = by_time.phase("cutover", &["--to", "capture"]).await.unwrap_err();
     assert!(refused.detail.contains("medication_logs\" has no unique index"), "{refused:?}");

@@ -1,9 +1,9 @@
-//! What push services answer, and what becomes of a browser by it.
+//! The answers of push services, and their effect on subscriptions.
 
 use super::*;
 
 #[tokio::test]
-async fn a_push_service_that_calls_a_browser_gone_is_not_asked_again() {
+async fn an_ended_subscription_gets_no_further_messages() {
     for status in [404, 410] {
         let scene = Scene::new().await;
         let ann = scene.user("ann", "Asia/Tokyo").await;
@@ -17,7 +17,7 @@ async fn a_push_service_that_calls_a_browser_gone_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_the_old_keys() {
+async fn a_renewed_subscription_is_not_disabled_by_an_answer_about_the_old_keys() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let old = scene.device(&ann).await;
@@ -25,14 +25,14 @@ async fn a_browser_that_subscribes_anew_is_not_switched_off_by_an_answer_about_t
     assert!(!scene.notifications.subscribe(&scene.profile(&ann).await, &anew).await.unwrap());
     scene.notifications.gone(&old, "410", at(EVENING)).await.unwrap();
     assert!(scene.device(&ann).await.is_enabled);
-    // And one that was forgotten meanwhile stays so.
+    // A subscription that was removed meanwhile stays removed.
     scene.notifications.unsubscribe(&ann, &old.endpoint).await.unwrap();
     scene.notifications.reached(&anew, at(EVENING)).await.unwrap();
     assert_eq!(scene.notifications.of(&ann).await.unwrap().subscriptions, []);
 }
 
 #[tokio::test]
-async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
+async fn settings_of_a_user_who_is_deleted_meanwhile_are_not_stored() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let (device, profile) = (scene.device(&ann).await, scene.profile(&ann).await);
@@ -49,7 +49,7 @@ async fn what_a_user_sets_who_is_deleted_meanwhile_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_push_service_that_cannot_now_is_asked_again_a_little_later_and_not_for_ever() {
+async fn an_unavailable_push_service_is_retried_a_limited_number_of_times() {
     let scene = Scene::new().await;
     for id in ["soon", "late", "broken", "mended"] {
         scene.user(id, "Asia/Tokyo").await;
@@ -69,7 +69,7 @@ async fn a_push_service_that_cannot_now_is_asked_again_a_little_later_and_not_fo
 }
 
 #[tokio::test]
-async fn a_push_service_that_hangs_holds_nobody_else_up_and_is_not_asked_twice() {
+async fn a_push_service_that_hangs_delays_no_other_user_and_is_not_retried() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     put(&scene.db.client, &scene.service.subscription("ann", "ann-phone", at(EVENING))).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_push_service_that_hangs_holds_nobody_else_up_and_is_not_asked_twice()
 }
 
 #[tokio::test]
-async fn a_browser_that_refuses_for_a_fortnight_is_switched_off_and_one_that_recovers_is_not() {
+async fn a_browser_that_fails_for_two_weeks_is_disabled_and_one_that_recovers_is_not() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     for day in 0..13 {
@@ -106,7 +106,7 @@ async fn a_browser_that_refuses_for_a_fortnight_is_switched_off_and_one_that_rec
 }
 
 #[tokio::test]
-async fn a_private_endpoint_that_lies_in_the_table_is_not_written_to() {
+async fn a_stored_private_endpoint_gets_no_message() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let other = PushService::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Which users are reminded, when, and how often.
+//! Tests which users are reminded, when, and how often.
 
 use super::*;
 
@@ -20,7 +20,7 @@ async fn a_user_is_reminded_in_the_evening_of_each_day_and_not_before() {
 }
 
 #[tokio::test]
-async fn each_is_reminded_by_the_users_own_clock() {
+async fn each_user_is_reminded_in_their_own_time_zone() {
     let scene = Scene::new().await;
     for (id, zone) in [
         ("adelaide", "Australia/Adelaide"),
@@ -32,7 +32,7 @@ async fn each_is_reminded_by_the_users_own_clock() {
     ] {
         scene.user(id, zone).await;
     }
-    // From the morning of Tokyo's 22nd on, each at 22:00 of their own day.
+    // Starting in the morning of the 22nd in Tokyo, each user at 22:00 of their own day.
     let expected = [
         ("2026-11-22T03:00:00Z", was("new-york", "2026-11-21")),
         ("2026-11-22T08:00:00Z", was("honolulu", "2026-11-21")),
@@ -58,13 +58,13 @@ async fn each_is_reminded_by_the_users_own_clock() {
 }
 
 #[tokio::test]
-async fn whoever_has_logged_the_day_is_not_reminded() {
+async fn a_user_who_has_logged_the_day_is_not_reminded() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     put(&scene.db.client, &log(&ann, "2026-11-22")).await.unwrap();
     let bob = scene.user("bob", "Asia/Tokyo").await;
     put(&scene.db.client, &log(&bob, "2026-11-21")).await.unwrap();
-    // Bleeding alone does not say that the medication was taken.
+    // A log of bleeding alone does not mean that the medication was taken.
     let carol = scene.user("carol", "Asia/Tokyo").await;
     let bleeding = MedicationLog { has_bleeding: true, is_taken: false, ..log(&carol, "2026-11-22") };
     put(&scene.db.client, &bleeding).await.unwrap();
@@ -78,7 +78,7 @@ async fn whoever_has_logged_the_day_is_not_reminded() {
 }
 
 #[tokio::test]
-async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
+async fn a_resting_user_is_not_reminded() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let logs = Logs::new(&scene.db.table(Database::OKUSURI));
@@ -95,7 +95,7 @@ async fn whoever_rests_is_not_reminded_until_the_rest_is_over() {
 }
 
 #[tokio::test]
-async fn instances_that_run_at_once_remind_each_user_once() {
+async fn concurrent_instances_remind_each_user_once() {
     let scene = Scene::new().await;
     for number in 0..20 {
         scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
@@ -111,12 +111,12 @@ async fn instances_that_run_at_once_remind_each_user_once() {
 }
 
 #[tokio::test]
-async fn an_instance_that_dies_anywhere_reminds_nobody_twice() {
+async fn a_killed_instance_reminds_nobody_twice() {
     let scene = Scene::new().await;
     for number in 0..20 {
         scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
     }
-    // Cut off after so many milliseconds, wherever it is then.
+    // Cancelled after some milliseconds, at whatever step the run is then.
     for time in [1, 3, 6, 10, 15, 25] {
         drop(tokio::time::timeout(Duration::from_millis(time), handle(&scene.reminding, at(EVENING))).await);
     }
@@ -133,10 +133,11 @@ async fn an_instance_that_dies_anywhere_reminds_nobody_twice() {
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_is_lost_is_not_given_twice() {
+async fn a_claim_with_a_lost_answer_sends_no_second_reminder() {
     let scene = Scene::new().await;
     scene.user("ann", "Asia/Tokyo").await;
-    // The client tries again by itself, and finds the claim taken: by itself, which it cannot know.
+    // The SDK retries the request, and finds the reminder claimed: by its own first attempt, which
+    // it cannot know.
     scene.fail("UpdateItem", Chance { next: 1, probability: 0.0 });
     let report = scene.run(EVENING).await;
     assert_eq!((report.reminded, report.handled_elsewhere), (0, 1));
@@ -147,22 +148,22 @@ async fn a_claim_whose_answer_is_lost_is_not_given_twice() {
 }
 
 #[tokio::test]
-async fn runs_that_did_not_take_place_are_caught_up_for_two_hours() {
+async fn missed_runs_are_caught_up_for_two_hours() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     assert_eq!(scene.run("2026-11-22T15:00:00Z").await.reminded, 1);
-    // After midnight it is still about the evening before.
+    // After midnight, the reminder is still about the evening before.
     assert_eq!(scene.reminded(), [was("ann", "2026-11-22")]);
     assert_eq!(scene.run("2026-11-23T15:00:01Z").await, Report { skipped: 1, ..Report::default() });
     assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-24T13:00:00Z")));
-    // Days later, at another hour.
+    // Days later, and at another hour.
     assert_eq!(scene.run("2026-11-29T04:00:00Z").await, Report { skipped: 1, ..Report::default() });
     assert_eq!(scene.reminder(&ann).await.due_at, Some(at("2026-11-29T13:00:00Z")));
     assert_eq!(scene.reminded().len(), 1);
 }
 
 #[tokio::test]
-async fn who_puts_the_time_off_after_the_reminder_has_had_the_days_and_a_later_time_counts_from_then() {
+async fn a_later_time_set_after_the_reminder_takes_effect_on_the_next_day() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     let set = async |time: &str, now: &str| {
@@ -177,11 +178,11 @@ async fn who_puts_the_time_off_after_the_reminder_has_had_the_days_and_a_later_t
 }
 
 #[tokio::test]
-async fn a_day_that_is_lived_twice_over_the_date_line_has_one_reminder() {
+async fn a_day_repeated_across_the_date_line_has_one_reminder() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     scene.run(EVENING).await;
-    // To Honolulu, where it is the morning of the same day.
+    // She travels to Honolulu, where it is the morning of the same day.
     let honolulu = TimeZone::get("Pacific/Honolulu").unwrap();
     user(&scene.db.client, "ann", "Pacific/Honolulu").await.unwrap();
     scene.reminders.follow(&ann, &honolulu, at("2026-11-22T18:00:00Z")).await.unwrap();
@@ -192,7 +193,7 @@ async fn a_day_that_is_lived_twice_over_the_date_line_has_one_reminder() {
 }
 
 #[tokio::test]
-async fn a_reminder_that_was_left_behind_in_another_zone_follows_its_user() {
+async fn a_reminder_with_an_outdated_time_zone_is_updated() {
     let scene = Scene::new().await;
     let ann = scene.user("ann", "Asia/Tokyo").await;
     user(&scene.db.client, "ann", "Europe/Berlin").await.unwrap();
@@ -204,7 +205,7 @@ async fn a_reminder_that_was_left_behind_in_another_zone_follows_its_user() {
 }
 
 #[tokio::test]
-async fn who_is_switched_off_who_is_going_and_who_has_gone_hear_nothing() {
+async fn users_who_are_disabled_being_deleted_or_deleted_get_no_reminder() {
     let scene = Scene::new().await;
     let off = scene.user("off", "Asia/Tokyo").await;
     let change = ReminderChange { is_enabled: Some(false), time: None };
@@ -231,7 +232,7 @@ async fn who_is_switched_off_who_is_going_and_who_has_gone_hear_nothing() {
 }
 
 #[tokio::test]
-async fn a_reminder_that_cannot_be_read_holds_nobody_up_and_does_not_come_again() {
+async fn an_unreadable_reminder_delays_no_other_user_and_leaves_the_due_index() {
     let scene = Scene::new().await;
     let bad = scene.user("bad", "Asia/Tokyo").await;
     scene.user("good", "Asia/Tokyo").await;

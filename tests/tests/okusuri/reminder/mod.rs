@@ -53,8 +53,7 @@ impl Scene {
         }
     }
 
-    /// A user with a browser of the same name, with reminders enabled in the morning of
-    /// [`EVENING`].
+    /// A user with a browser of the same name, who enabled reminders in the morning of [`EVENING`].
     async fn user(&self, id: &str, zone: &str) -> UserId {
         let user = user(&self.db.client, id, zone).await.unwrap();
         self.switch_on(&user, zone, at("2026-11-22T00:00:00Z")).await;
@@ -71,7 +70,7 @@ impl Scene {
         handle(&self.reminding, at(now)).await.unwrap()
     }
 
-    /// The users who have received a message so far, with its day.
+    /// The users who have received a message so far, with the day of the reminder.
     fn reminded(&self) -> Vec<(String, String)> {
         let received = self.service.received().unwrap();
         received.into_iter().map(|one| (one.browser, one.content["date"].as_str().unwrap().to_owned())).collect()

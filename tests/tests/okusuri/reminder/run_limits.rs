@@ -1,9 +1,9 @@
-//! More due users than a run handles.
+//! More due users than the limit of a run.
 
 use super::*;
 
 #[tokio::test]
-async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
+async fn the_next_run_handles_the_users_beyond_a_runs_limits() {
     let scene = Scene::new().await;
     for number in 0..50 {
         scene.user(&format!("user-{number}"), "Asia/Tokyo").await;
@@ -27,7 +27,7 @@ async fn what_is_beyond_a_runs_bounds_goes_on_in_the_next_without_loss() {
 }
 
 #[tokio::test]
-async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_stays_due() {
+async fn of_ten_thousand_due_users_a_run_handles_its_share_and_the_rest_stays_due() {
     let scene = Scene::new().await;
     let (pattern, _) = scene.reminders.with_profile(&scene.user("user-0", "Asia/Tokyo").await).await.unwrap();
     let pattern = pattern.unwrap();
@@ -46,7 +46,7 @@ async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_
         assert!(request.send().await.unwrap().unprocessed_items.unwrap_or_default().is_empty());
     }
     let reminding = scene.reminding.clone().within(RunLimits { users_max: 600, ..RunLimits::default() });
-    // Most have no profile: a deleted user is only removed from the index.
+    // Most users have no profile: a deleted user is only removed from the due index.
     for (runs, minutes) in [(1, 0), (2, 5)] {
         let report = handle(&reminding, at(EVENING) + SignedDuration::from_mins(minutes)).await.unwrap();
         assert_eq!((report.reminded + report.skipped, report.has_more), (600, true));
@@ -54,7 +54,7 @@ async fn of_ten_thousand_who_are_due_at_once_a_run_takes_its_share_and_the_rest_
     }
 }
 
-/// The part of the index in which [`EVENING`] lies.
+/// The partition of the due index that contains [`EVENING`].
 fn due_partition(shard: i32) -> String {
     format!("DUE#13#{shard}")
 }

@@ -1,13 +1,13 @@
-//! Codes, and the addresses that they are mailed to.
+//! Sign-in codes, and the addresses that they are mailed to.
 
 use super::*;
 
 #[tokio::test]
-async fn a_code_opens_once_and_the_second_time_is_like_no_code_at_all() {
+async fn a_code_is_accepted_once_and_then_is_like_no_code() {
     let service = Service::start().await;
     let (email, code) = (email("ann"), code("123456"));
     service.codes.issue(&email, &code, now()).await.unwrap();
-    // Twice at once: both are right, and one comes in.
+    // Used twice at once: both checks succeed, but only one signs in.
     let right = join_all([0, 1].map(|_| service.codes.check(&email, &code, now()))).await;
     let ids = ["ann-1", "ann-2"].map(new_user);
     let sessions = [service.new_session(), service.new_session()];
@@ -24,7 +24,7 @@ async fn a_code_opens_once_and_the_second_time_is_like_no_code_at_all() {
 }
 
 #[tokio::test]
-async fn of_many_guesses_at_once_five_are_looked_at() {
+async fn of_many_concurrent_guesses_five_are_checked() {
     let service = Service::start().await;
     let email = email("ann");
     service.codes.issue(&email, &code("000000"), now()).await.unwrap();
@@ -32,12 +32,12 @@ async fn of_many_guesses_at_once_five_are_looked_at() {
     let outcomes = join_all(guesses.iter().map(|guess| service.codes.check(&email, guess, now()))).await;
     let wrong = outcomes.iter().filter(|outcome| matches!(outcome, Err(CheckError::Wrong { .. }))).count();
     assert!((1..=5).contains(&wrong), "{outcomes:?}");
-    // The rest of the five tries.
+    // The remaining attempts of the five.
     for _ in wrong..5 {
         let outcome = service.codes.check(&email, &guesses[0], now()).await;
         assert!(matches!(outcome, Err(CheckError::Wrong { .. })), "{outcome:?}");
     }
-    // Now not even the right one, and no other is sent.
+    // Now even the right code is refused, and no new code is sent.
     let until = now() + seconds(3_600);
     let right = service.codes.check(&email, &code("000000"), now()).await;
     assert!(matches!(right, Err(CheckError::Locked(Locked(at))) if at == until), "{right:?}");
@@ -48,7 +48,7 @@ async fn of_many_guesses_at_once_five_are_looked_at() {
 }
 
 #[tokio::test]
-async fn a_code_is_good_until_it_expires_or_another_is_sent() {
+async fn a_code_is_valid_until_it_expires_or_another_is_sent() {
     let service = Service::start().await;
     let email = email("ann");
     service.codes.issue(&email, &code("111111"), now()).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_code_is_good_until_it_expires_or_another_is_sent() {
     let late = service.codes.check(&email, &code("222222"), now() + seconds(660)).await;
     assert!(matches!(late, Err(CheckError::Expired)), "{late:?}");
     service.codes.check(&email, &code("222222"), now() + seconds(659)).await.unwrap();
-    // Of two that are asked for at once, one is sent.
+    // Of two codes that are requested at once, one is sent.
     let bob = self::email("bob");
     let codes = ["333333", "444444"].map(code);
     let sent = join_all(codes.each_ref().map(|code| service.codes.issue(&bob, code, now()))).await;
@@ -68,7 +68,7 @@ async fn a_code_is_good_until_it_expires_or_another_is_sent() {
 }
 
 #[tokio::test]
-async fn a_code_of_one_address_is_none_of_another() {
+async fn a_code_is_valid_for_its_own_address_only() {
     let service = Service::start().await;
     service.codes.issue(&email("ann"), &code("123456"), now()).await.unwrap();
     let outcome = service.codes.check(&email("bob"), &code("123456"), now()).await;
@@ -79,7 +79,7 @@ async fn a_code_of_one_address_is_none_of_another() {
 }
 
 #[tokio::test]
-async fn an_address_is_one_user_however_it_is_spelled() {
+async fn all_spellings_of_an_address_are_one_user() {
     let service = Service::start().await;
     let (_, first) = service.enter("ann", now()).await;
     let (_, second) = service.enter("ANN", now() + seconds(60)).await;
@@ -89,7 +89,7 @@ async fn an_address_is_one_user_however_it_is_spelled() {
 }
 
 #[tokio::test]
-async fn nobody_learns_from_a_guess_whether_a_code_is_under_way() {
+async fn a_guess_does_not_reveal_whether_a_code_is_active() {
     let service = Service::start().await;
     let addresses = ["known", "expired", "nobody"].map(email);
     service.codes.issue(&addresses[0], &code("000000"), now() + seconds(3_600)).await.unwrap();
@@ -108,7 +108,7 @@ async fn nobody_learns_from_a_guess_whether_a_code_is_under_way() {
 }
 
 #[tokio::test]
-async fn a_mailbox_has_one_limit_whatever_the_tag() {
+async fn a_mailbox_has_one_limit_for_all_its_tags() {
     let service = Service::start().await;
     let mut sent = 0;
     for minute in 0..60 {
@@ -119,7 +119,7 @@ async fn a_mailbox_has_one_limit_whatever_the_tag() {
         }
     }
     assert_eq!(sent, 5);
-    // The code of one tag opens no other.
+    // The code of one tag is not valid for another tag.
     service.codes.issue(&email("bob+1"), &code("123456"), now()).await.unwrap();
     let other = service.codes.check(&email("bob+2"), &code("123456"), now()).await;
     assert!(matches!(other, Err(CheckError::Wrong { .. })), "{other:?}");
@@ -127,7 +127,7 @@ async fn a_mailbox_has_one_limit_whatever_the_tag() {
 }
 
 #[tokio::test]
-async fn a_source_and_the_service_send_so_many_codes_an_hour_and_no_more() {
+async fn a_source_and_the_service_have_hourly_limits_of_codes() {
     let service = Service::start().await;
     let limits = CodeLimits::new(&service.db.table(Database::OKUSURI));
     let source = |address: &str| Source::of(Some(address.parse().unwrap())).unwrap();

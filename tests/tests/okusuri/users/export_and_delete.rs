@@ -1,8 +1,8 @@
-//! All data of a user: the export and the deletion.
+//! The export and the deletion of all data of a user.
 
 use super::*;
 
-/// Gives a user one item of each kind, and this many logs.
+/// Gives a user items of every kind, and `days` logs.
 async fn fill(service: &Service, id: &UserId, days: i64) {
     let begin: jiff::civil::Date = "2015-01-01".parse().unwrap();
     let put = |day: i64| {
@@ -38,25 +38,25 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
     service.enter("ann", now() + seconds(60)).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
     fill(&service, &id, 2_000).await;
-    // A code is under way.
+    // A code is active.
     service.codes.issue(&email("ann"), &code("123456"), now() + seconds(120)).await.unwrap();
     assert_eq!(service.items().await.len(), before.len() + 2_000 + 10);
 
     let delete = async |at| service.everything.delete(&id, at, || true).await;
-    // It dies at different places: among the items, at the markers, and at the end.
+    // The deletion fails at different places: among the items, at the markers, and at the end.
     for (operation, failures) in [("BatchWriteItem", 50), ("TransactWriteItems", 50), ("Query", 50)] {
         service.fail(operation, failures);
         assert!(delete(now()).await.is_err(), "{operation}");
         service.fail(operation, 0);
     }
-    // And time is up.
+    // The time limit is reached.
     assert_eq!(service.everything.delete(&id, now(), || false).await.unwrap(), DeleteProgress::Unfinished);
-    // Nobody is signed in, but whoever asked for it may ask again.
+    // The sessions no longer sign in, but the user may continue the deletion with them.
     assert!(!service.is_signed_in(&token, now()).await);
     assert!(service.sessions.of_token_even_deleting(&token, now()).await.unwrap().is_some());
     let again = Sessions::new(&service.db.table(Database::OKUSURI));
     assert!(again.list(&bob.user, now()).await.unwrap().len() == 1);
-    // Or comes in by code, and is told that it has to end first.
+    // A sign-in with a code is refused until the deletion is finished.
     let right = service.codes.check(&email("ann"), &code("123456"), now() + seconds(120)).await.unwrap();
     let (_, session) = service.new_session();
     let entered = service.sign_ins.with_code(&right, &new_user("ann-again"), &session, now()).await;
@@ -67,11 +67,11 @@ async fn of_two_thousand_items_nothing_is_left_wherever_the_deletion_died() {
 }
 
 #[tokio::test]
-async fn nothing_of_others_goes_with_a_user_not_even_the_address_that_has_become_somebody_elses() {
+async fn deleting_a_user_keeps_items_of_others_even_an_address_that_another_user_has_now() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
-    // Another user has the address by now, as after a migration with duplicates.
+    // Another user has the address by now, as after a migration with duplicate addresses.
     let marker = service.db.client.update_item().table_name(Database::OKUSURI);
     let marker = marker.key("PK", AttributeValue::S("EMAIL#ann@example.com".to_owned()));
     let marker = marker.key("SK", AttributeValue::S("EMAIL".to_owned())).update_expression("SET UserId = :other");
@@ -83,7 +83,7 @@ async fn nothing_of_others_goes_with_a_user_not_even_the_address_that_has_become
 }
 
 #[tokio::test]
-async fn everything_of_a_user_is_taken_along_page_by_page_without_what_opens_anything() {
+async fn an_export_contains_all_data_of_a_user_without_tokens_in_pages() {
     let service = Service::start().await;
     let (token, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();
@@ -112,7 +112,7 @@ async fn everything_of_a_user_is_taken_along_page_by_page_without_what_opens_any
 }
 
 #[tokio::test]
-async fn a_picture_is_kept_beside_the_profile_and_goes_again() {
+async fn a_picture_is_stored_beside_the_profile_and_can_be_removed() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let id = UserId::new(&ann.user.user_id).unwrap();

@@ -1,9 +1,9 @@
-//! Logins elsewhere: whose they are.
+//! Logins at OpenID providers, and the users that they belong to.
 
 use super::*;
 
 #[tokio::test]
-async fn whoever_proves_to_have_the_mailbox_puts_out_who_only_claimed_it() {
+async fn verifying_an_address_signs_out_a_user_who_only_claimed_it() {
     let service = Service::start().await;
     let (token, entered) = service.enter("ann", now()).await;
     service.unverify(&entered.user).await;
@@ -12,14 +12,14 @@ async fn whoever_proves_to_have_the_mailbox_puts_out_who_only_claimed_it() {
     assert!(entered.user.email_verified && !entered.is_new);
     assert!(service.is_signed_in(&new, at).await);
     assert!(!service.is_signed_in(&token, at).await);
-    // Once it is proved, it is proved.
+    // Later sign-ins do not remove anything again.
     let (newest, _) = service.enter("ann", at + seconds(60)).await;
     assert!(
         service.is_signed_in(&new, at + seconds(60)).await && service.is_signed_in(&newest, at + seconds(60)).await
     );
 }
 
-/// A browser that gets a user's reminders.
+/// A browser with a user's push subscription.
 fn browser(user: &User, number: usize) -> PushSubscription {
     PushSubscription {
         user_id: user.user_id.clone(),
@@ -37,13 +37,13 @@ fn browser(user: &User, number: usize) -> PushSubscription {
 }
 
 #[tokio::test]
-async fn what_was_linked_before_the_first_code_goes_with_it() {
+async fn the_first_code_removes_grants_made_before_it() {
     let service = Service::start().await;
     let (_, entered) = service.enter("ann", now()).await;
     let before = service.items().await;
     service.unverify(&entered.user).await;
     let user = service.user(&entered.user.user_id).await;
-    // More than one transaction allows.
+    // More logins than fit one transaction.
     for number in 0..45 {
         let login = login(&format!("subject-{number}"), None);
         assert_eq!(service.sign_ins.link(&user, &login, &service.vault, now()).await.unwrap(), LinkOutcome::Yes);
@@ -54,7 +54,7 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     }
     let id = UserId::new(&user.user_id).unwrap();
     notifications.set(&id, Platform::Web, true, now()).await.unwrap();
-    // The stranger's clock is ahead: a session of later than the code.
+    // The stranger's clock is ahead: this session is newer than the code.
     let (session, new) = (service.new_session(), new_user("nobody"));
     let later = now() + seconds(3_600);
     let of_login =
@@ -69,19 +69,19 @@ async fn what_was_linked_before_the_first_code_goes_with_it() {
     let mut expected: BTreeSet<_> = before.into_iter().filter(|key| !key.contains("SESSION#")).collect();
     expected.insert(format!("USER#{id} NOTIFICATION#web"));
     assert_eq!(left, expected);
-    // What the stranger still holds adds nothing: the profile as it was read before.
+    // The stranger cannot add anything with an outdated profile.
     let late = service.sign_ins.link(&user, &login("late", None), &service.vault, at).await.unwrap();
     assert_eq!(late, LinkOutcome::NoUser);
     let late = notifications.subscribe(&user, &browser(&user, 9)).await;
     assert!(matches!(late, Err(WriteError::NoUser)), "{late:?}");
-    // The user's own stays, from now on also over the next code.
+    // The user's own logins stay, also after later codes.
     service.sign_ins.link(&entered.user, &login("own", None), &service.vault, at).await.unwrap();
     service.enter("ann", at + seconds(60)).await;
     assert_eq!(service.sign_ins.logins(&id).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn what_is_linked_in_the_moment_of_the_first_code_does_not_stay() {
+async fn a_login_linked_during_the_first_code_does_not_stay() {
     let service = Service::start().await;
     for round in 0..12 {
         let name = format!("ann-{round}");
@@ -110,7 +110,7 @@ async fn what_is_linked_in_the_moment_of_the_first_code_does_not_stay() {
 }
 
 #[tokio::test]
-async fn the_name_and_the_picture_of_before_the_first_code_go_with_it() {
+async fn the_first_code_removes_the_earlier_name_and_picture() {
     let service = Service::start().await;
     let (_, entered) = service.enter("ann", now()).await;
     let id = UserId::new(&entered.user.user_id).unwrap();
@@ -129,10 +129,10 @@ async fn the_name_and_the_picture_of_before_the_first_code_go_with_it() {
     assert_eq!(bare(&entered.user), (None, None));
     assert_eq!(bare(&service.user(id.as_str()).await), (None, None));
     assert_eq!(service.users.image(&id).await.unwrap(), None);
-    // A request that the stranger had sent before writes nothing after it.
+    // A request that the stranger sent earlier writes nothing afterwards.
     assert_eq!(set(&stranger).await, (None, None));
     assert_eq!(service.users.image(&id).await.unwrap(), None);
-    // The user's own stay over the next code.
+    // The user's own name and picture stay after later codes.
     let own = set(&entered.user).await;
     assert!(own.0.is_some() && own.1.is_some());
     let (_, entered) = service.enter("ann", now() + seconds(120)).await;
@@ -140,7 +140,7 @@ async fn the_name_and_the_picture_of_before_the_first_code_go_with_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_login_is_a_new_user_and_a_known_one_the_same() {
+async fn an_unknown_login_makes_a_new_user_and_a_known_one_signs_in_the_same() {
     let service = Service::start().await;
     let enter = async |id: &str, login: &Login| {
         let (token, session) = service.new_session();
@@ -152,9 +152,10 @@ async fn an_unknown_login_is_a_new_user_and_a_known_one_the_same() {
     let (_, second) = enter("other", &with_email).await.unwrap();
     assert_eq!((first.is_new, second.is_new, &*second.user.user_id), (true, false, "ann"));
     assert!(service.is_signed_in(&token, now()).await);
-    // The address counts: the same person comes in by code.
+    // The address decides: a code signs in the same user.
     assert_eq!(service.enter("ann", now()).await.1.user.user_id, "ann");
-    // But not the other way round: the owner of the address at a provider may be another person.
+    // The opposite does not hold: a login whose address belongs to a user must not sign in as that
+    // user.
     let other = enter("bob", &login("subject-2", Some(email("ann")))).await;
     assert!(matches!(other, Err(LoginError::NotLinked)), "{other:?}");
     let (_, nobody) = enter("bob", &login("subject-2", None)).await.unwrap();
@@ -169,9 +170,9 @@ async fn an_unknown_login_is_a_new_user_and_a_known_one_the_same() {
 }
 
 #[tokio::test]
-async fn two_who_come_with_one_new_login_at_once_are_one_user() {
+async fn concurrent_sign_ins_with_one_new_login_make_one_user() {
     let service = Service::start().await;
-    // Some of them come between another one's two reads, of the login and of the address.
+    // Some of the requests run between another one's reads of the login and of the address.
     const ROUNDS: usize = 12;
     for round in 0..ROUNDS {
         let login = login(&format!("subject-{round}"), Some(email(&format!("ann-{round}"))));
@@ -189,7 +190,7 @@ async fn two_who_come_with_one_new_login_at_once_are_one_user() {
 }
 
 #[tokio::test]
-async fn a_login_is_one_users_and_the_last_way_in_stays() {
+async fn a_login_belongs_to_one_user_and_the_last_sign_in_method_stays() {
     let service = Service::start().await;
     let (_, ann) = service.enter("ann", now()).await;
     let (_, bob) = service.enter("bob", now()).await;
@@ -202,19 +203,19 @@ async fn a_login_is_one_users_and_the_last_way_in_stays() {
     assert_eq!(link(users[0], &first).await, LinkOutcome::Yes);
     assert_eq!(link(users[0], &first).await, LinkOutcome::Yes);
     assert_eq!(link(users[1], &first).await, LinkOutcome::Taken);
-    // Of two at once, one.
+    // Of two links at once, one succeeds.
     let second = login("subject-2", None);
     let both = join_all(users.iter().map(|user| link(user, &second))).await;
     assert_eq!(both.iter().filter(|linked| **linked == LinkOutcome::Yes).count(), 1, "{both:?}");
     assert_eq!(link(&nobody, &login("subject-3", None)).await, LinkOutcome::NoUser);
 
-    // With an address, logins may go.
+    // A user with an address may remove logins.
     assert_eq!(service.sign_ins.unlink(&ann.user, "another").await.unwrap(), UnlinkOutcome::NotThere);
     assert_eq!(service.sign_ins.unlink(&ann.user, "example").await.unwrap(), UnlinkOutcome::Yes);
     assert_eq!(service.sign_ins.of_login("example", "subject-1").await.unwrap(), None);
     assert_eq!(link(users[1], &first).await, LinkOutcome::Yes);
 
-    // Without one, the last stays, also when two go at once.
+    // Without an address the last login stays, also if two are removed at once.
     let (_, session) = service.new_session();
     let eve = login("subject-9", None);
     let eve = service.sign_ins.with_login(&eve, &service.vault, &new_user("eve"), &session, now()).await.unwrap().user;

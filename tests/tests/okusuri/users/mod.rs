@@ -1,4 +1,4 @@
-//! Okusuri's users, sessions, codes and logins on a real engine: sign-ins, refusals, and deletions.
+//! Okusuri's users, sessions, codes and logins on the real engine.
 
 mod codes;
 mod export_and_delete;
@@ -25,7 +25,7 @@ use store::okusuri::{
 };
 use tidemark_tests::Database;
 
-/// A table with what the service does in it.
+/// A table with the stores that the service uses.
 struct Service {
     db: Database,
     vault: Vault,
@@ -87,7 +87,7 @@ impl Service {
         }
     }
 
-    /// A session with a token that is returned beside it.
+    /// A new session, returned after its token.
     fn new_session(&self) -> (String, NewSession) {
         let token = format!("token {}", self.tokens.fetch_add(1, Ordering::Relaxed));
         let session = NewSession {
@@ -99,7 +99,7 @@ impl Service {
         (token, session)
     }
 
-    /// A user who signed in with a code, and the session's token.
+    /// Signs in with a code; returns the session's token and the result.
     async fn enter(&self, name: &str, at: Timestamp) -> (String, SignedIn) {
         let (email, code) = (email(name), code("123456"));
         self.codes.issue(&email, &code, at).await.unwrap();
@@ -109,14 +109,14 @@ impl Service {
         (token, self.sign_ins.with_code(&right, &new_user(&id), &session, at).await.unwrap())
     }
 
-    /// As a user comes from the migration whose address nobody has confirmed.
+    /// Makes a user like a migrated one who never verified the address.
     async fn unverify(&self, user: &User) {
         let unverified = self.db.client.update_item().table_name(Database::OKUSURI).set_key(Some(user.key().item()));
         let unverified = unverified.update_expression("SET EmailVerified = :no, AddedLater = :no");
         unverified.expression_attribute_values(":no", AttributeValue::Bool(false)).send().await.unwrap();
     }
 
-    /// The profile as it is.
+    /// The current profile.
     async fn user(&self, id: &str) -> User {
         let key = Key { partition: format!("USER#{id}"), sort: "PROFILE".to_owned() };
         let item = self.db.client.get_item().table_name(Database::OKUSURI).set_key(Some(key.item()));
@@ -127,14 +127,14 @@ impl Service {
         self.sessions.of_token(token, at).await.unwrap().is_some()
     }
 
-    /// Lets the next requests of an operation fail.
+    /// Makes the next requests of an operation fail.
     fn fail(&self, operation: &str, next: u32) {
         let chance = Chance { next, probability: 0.0 };
         let fail_before = BTreeMap::from([(operation.to_owned(), chance)]);
         self.db.engine().faults().set(EngineFaults { fail_before, ..EngineFaults::default() });
     }
 
-    /// Every item of the table as `PK SK`.
+    /// All items of the table as `PK SK`.
     async fn items(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut start = None;

@@ -1,9 +1,9 @@
-//! Sessions: how long they last, and what ends them.
+//! The lifetime of sessions, and the ways in which they end.
 
 use super::*;
 
 #[tokio::test]
-async fn a_session_ends_when_its_time_is_up_though_its_item_is_still_there() {
+async fn an_expired_session_is_refused_before_ttl_deletes_it() {
     let service = Service::start().await;
     let (token, entered) = service.enter("ann", now()).await;
     let end = now() + SESSION_LIFETIME;
@@ -11,14 +11,14 @@ async fn a_session_ends_when_its_time_is_up_though_its_item_is_still_there() {
     assert!(service.is_signed_in(&token, end - seconds(1)).await);
     assert!(!service.is_signed_in(&token, end).await);
     assert!(!service.is_signed_in("another token", now()).await);
-    // Neither the hash nor the session's id is a token.
+    // Neither the hash nor the session's id is accepted as a token.
     assert!(!service.is_signed_in(&entered.session.token_hash, now()).await);
     assert!(!service.is_signed_in(&entered.session.session_id, now()).await);
     assert!(service.items().await.iter().all(|key| !key.contains(&token)));
 }
 
 #[tokio::test]
-async fn a_session_that_is_used_goes_on_and_that_is_noted_once_a_day() {
+async fn a_used_session_is_extended_at_most_once_a_day() {
     let service = Service::start().await;
     let (token, entered) = service.enter("ann", now()).await;
     let day = seconds(24 * 60 * 60);
@@ -27,7 +27,7 @@ async fn a_session_that_is_used_goes_on_and_that_is_noted_once_a_day() {
     let (session, is_changed) = service.sessions.extend(session, now() + day).await.unwrap();
     assert_eq!((session.expires_at, is_changed), (now() + day + SESSION_LIFETIME, true));
     assert!(service.is_signed_in(&token, now() + day + SESSION_LIFETIME - seconds(1)).await);
-    // One that was ended meanwhile stays so.
+    // A session that was ended meanwhile stays ended.
     let id = UserId::new(&entered.user.user_id).unwrap();
     assert!(service.sessions.end(&id, &session.session_id).await.unwrap());
     assert!(!service.sessions.extend(session, now() + day * 3).await.unwrap().1);
@@ -36,7 +36,7 @@ async fn a_session_that_is_used_goes_on_and_that_is_noted_once_a_day() {
 }
 
 #[tokio::test]
-async fn one_device_is_signed_out_and_the_others_are_not() {
+async fn ending_one_session_leaves_the_others() {
     let service = Service::start().await;
     let (here, entered) = service.enter("ann", now()).await;
     let (there, other) = service.enter("ann", now() + seconds(60)).await;
@@ -61,7 +61,7 @@ async fn signing_out_everywhere_counts_from_its_first_write() {
     let (bob, _) = service.enter("bob", now()).await;
     let id = UserId::new(&entered.user.user_id).unwrap();
     let at = now() + seconds(120);
-    // The cleaning up behind the first write fails.
+    // The cleanup after the first write fails.
     service.fail("BatchWriteItem", 50);
     let outcome = service.sessions.end_all(&id, at).await;
     assert!(outcome.is_err(), "the fault was not met");

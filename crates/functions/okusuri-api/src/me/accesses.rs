@@ -1,4 +1,5 @@
-//! `/okusuri/api/me/accesses`: what the health administration has read of the user, and why.
+//! `/okusuri/api/me/accesses`: the access records of the user: what the health administration read,
+//! and why.
 
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Okusuri;
 use crate::problems::store_problem;
 
-/// The newest first.
+/// Lists the records, newest first.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let records = okusuri.accesses.of(&signed_in.id).await.map_err(store_problem)?;

@@ -1,4 +1,4 @@
-//! `/okusuri/api/me/accounts`: logins elsewhere.
+//! `/okusuri/api/me/accounts`: the user's logins at OpenID providers.
 
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
@@ -21,7 +21,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::json(200, &json!({ "items": items })))
 }
 
-/// Takes a provider's logins away, unless nothing else would be left.
+/// Removes the logins of a provider, unless the user could not sign in without them.
 pub(crate) async fn unlink(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let provider = request.path_parameter("provider");

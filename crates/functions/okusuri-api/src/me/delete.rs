@@ -1,4 +1,4 @@
-//! `DELETE /okusuri/api/me`: everything of the user, for good.
+//! `DELETE /okusuri/api/me`: deletes all data of the user.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,10 @@ use crate::problems::{SIGN_IN_AGAIN, store_problem};
 use crate::session::expired_cookies;
 use crate::{BODY_BYTES_MAX, Okusuri};
 
-/// A session that is younger is proof enough of who asks.
+/// A younger session proves the user's identity; an older one needs a mailed code.
 const FRESH_SESSION_AGE: SignedDuration = SignedDuration::from_mins(10);
 
-/// How long one request deletes items. The page waits for ten seconds; the next request deletes the
-/// rest.
+/// How long one request deletes. The page waits for ten seconds; the next request deletes the rest.
 const TIME_MAX: Duration = Duration::from_secs(7);
 
 #[derive(Debug, Default, Deserialize)]
@@ -28,17 +27,17 @@ struct DeleteBody {
     code: Option<String>,
 }
 
-/// Whether there is still time, from now on.
+/// Returns a check whether there is still time, counted from this call.
 pub(crate) fn time_budget() -> impl Fn() -> bool {
     let begin = Instant::now();
     move || begin.elapsed() < TIME_MAX
 }
 
-/// Deletes: 204 when nothing is left, 202 when it is to be asked for again.
+/// Deletes: 204 if nothing is left, 202 if the client must call again.
 pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user_even_deleting(request).await?;
     let now = (okusuri.now)();
-    // A user who has confirmed the deletion does not confirm again to continue it.
+    // A user who has already started the deletion may continue it without another proof.
     let is_fresh =
         now.duration_since(signed_in.session.created_at) < FRESH_SESSION_AGE || signed_in.user.deleting.is_some();
     if !is_fresh {
@@ -51,7 +50,7 @@ pub(crate) async fn delete(okusuri: &Okusuri, request: &Request) -> Result<Reply
         };
         okusuri.check_code(request, &email, &code).await?;
     }
-    let deleted = okusuri.everything.delete(&signed_in.id, now, time_budget()).await.map_err(store_problem)?;
+    let deleted = okusuri.user_data.delete(&signed_in.id, now, time_budget()).await.map_err(store_problem)?;
     Ok(match deleted {
         DeleteProgress::Done => {
             expired_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie))

@@ -1,4 +1,4 @@
-//! `GET /okusuri/api/export`: everything to take along, as JSON, and what fits a table as CSV.
+//! `GET /okusuri/api/export`: all data of the user as JSON, and the logs and doses as CSV.
 
 use lambda_kit::csv_cell;
 use lambda_kit::http::{Reply, Request, invalid_parameter};
@@ -9,17 +9,17 @@ use serde_json::Value;
 use crate::Okusuri;
 use crate::problems::store_problem;
 
-/// Items of a page that does not say how many.
+/// The number of items on a page without `limit`.
 pub const LIMIT_DEFAULT: u16 = 200;
 
-/// The most items of a page. The largest items are a picture and 500 characters of a note: with
-/// room to spare below the 6 MB of Lambda's answers.
+/// The most items of a page. The largest items are a picture and notes of 500 characters, so a page
+/// stays well below Lambda's limit of 6 MB.
 pub const LIMIT_MAX: u16 = 1_000;
 
-/// What a file of CSV is made of.
+/// The table of a CSV file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CsvTable {
-    /// The days: what an import takes.
+    /// The logs, in the format of the import.
     Logs,
     /// The doses.
     Doses,
@@ -41,7 +41,7 @@ impl CsvTable {
         }
     }
 
-    /// What the sort keys of its items begin with.
+    /// The kind of items, which selects their sort keys.
     fn kind(self) -> store::okusuri::Kind {
         match self {
             Self::Logs => store::okusuri::Kind::Logs,
@@ -66,8 +66,8 @@ impl CsvTable {
     }
 }
 
-/// A page of it. JSON has the cursor in it, CSV in the header `x-next-cursor`; the pages of CSV,
-/// one behind the other, are one file.
+/// One page of the export. JSON has the cursor in the body, CSV in the header `x-next-cursor`. The
+/// CSV pages joined in order are one valid file.
 pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let format = request.query("format").unwrap_or("json");
@@ -78,13 +78,13 @@ pub(crate) async fn export(okusuri: &Okusuri, request: &Request) -> Result<Reply
     };
     let now = (okusuri.now)();
     let limit = limit(request, LIMIT_DEFAULT, LIMIT_MAX)?;
-    // The number is the meaning of what a cursor holds: a version that holds something else takes
-    // another one.
+    // The number is the version of the cursor's content. Increase it when the content changes, so
+    // that old cursors are refused.
     let name = table.map_or("json", CsvTable::name);
     let listing = Listing::new(&okusuri.cursors, format!("okusuri-export 1 {} {name}", signed_in.id), now);
     let position: Option<String> = listing.position(request)?;
     let kind = table.map(CsvTable::kind);
-    let page = okusuri.everything.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(store_problem)?;
+    let page = okusuri.user_data.page(&signed_in.id, kind, position.as_deref(), limit).await.map_err(store_problem)?;
     let Some(table) = table else { return listing.reply(&page.items, page.next.as_ref(), page.skipped) };
     let file = csv(table, &page.items, position.is_none()).ok_or(INTERNAL)?;
     let reply = Reply::new(200, "text/csv; charset=utf-8", file);
@@ -102,7 +102,7 @@ fn csv(table: CsvTable, items: &[Value], is_first: bool) -> Option<String> {
     }
     for item in items {
         let cells = table.columns().iter().map(|(_, member)| match &item[member] {
-            // Only `false` is stored.
+            // The member is stored only if it is `false`.
             Value::Null if *member == "isTaken" => "true".to_owned(),
             Value::Null => String::new(),
             Value::String(text) => csv_cell::escape(text).into_owned(),
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_of_csv_one_behind_the_other_are_one_file() {
+    fn csv_pages_joined_in_order_are_one_file() {
         let items = [
             json!({ "date": "2026-11-21", "hasBleeding": false, "note": "a \"note\", of\ntwo lines" }),
             json!({ "date": "2026-11-22", "hasBleeding": true, "isTaken": false }),

@@ -7,10 +7,10 @@ use serde_json::json;
 use crate::Okusuri;
 use crate::problems::{IMAGE_NOT_FOUND, INVALID_IMAGE, NOT_SIGNED_IN, store_problem};
 
-/// The largest picture: with it the item stays below DynamoDB's 400 KB.
+/// The largest picture. A larger one could exceed DynamoDB's limit of 400 KB for an item.
 pub const IMAGE_BYTES_MAX: usize = 256 * 1024;
 
-/// The allowed types of pictures. The first bytes of the file decide, not its declared type.
+/// The type of a picture, from its first bytes. The type that the client declares is not trusted.
 fn content_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -20,7 +20,7 @@ fn content_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Keeps a picture, in the place of any other.
+/// Stores a picture, and replaces an earlier one.
 pub(crate) async fn put(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let bytes = request.bytes(IMAGE_BYTES_MAX)?;
@@ -38,7 +38,7 @@ pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
     Ok(Reply::bytes(200, kind, &image.bytes).header("x-content-type-options", "nosniff"))
 }
 
-/// Takes the picture away, also one that a provider gave.
+/// Removes the picture, also one that came from a provider.
 pub(crate) async fn remove(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     okusuri.users.remove_image(&signed_in.id, (okusuri.now)()).await.map_err(store_problem)?;

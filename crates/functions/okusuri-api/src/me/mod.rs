@@ -1,5 +1,4 @@
-//! The user's own: profile, picture, devices, logins elsewhere, everything to take along, and
-//! deleting it.
+//! The user's own data: profile, picture, sessions, provider logins, export, and deletion.
 
 mod accesses;
 mod accounts;
@@ -36,12 +35,12 @@ struct ProfileBody {
     time_zone: Option<String>,
 }
 
-/// The signed-in user. Pages call this first, so this route extends the session.
+/// The signed-in user. Pages call this first, so it also extends the session.
 pub(crate) async fn show(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let reply = Reply::json(200, &user_json(&signed_in.user));
     let (_, is_extended) = okusuri.sessions.extend(signed_in.session, (okusuri.now)()).await.map_err(store_problem)?;
-    // Only a browser has a cookie to be kept longer.
+    // Only browsers have the cookie; clients with a bearer token do not need it.
     let token = token(request).filter(|_| is_extended && request.header("authorization").is_none());
     Ok(match token {
         Some(token) => reply.cookie(&cookie(request, &token)),
@@ -79,7 +78,7 @@ pub(crate) async fn change(okusuri: &Okusuri, request: &Request) -> Result<Reply
 
 /// A user as the page sees them.
 pub(crate) fn user_json(user: &User) -> Value {
-    // The end of the address changes with the picture, so that no cache shows an old one.
+    // The image's address changes with the picture, so that no cache shows an old one.
     let image = user.image.as_ref().map(|image| match image.strip_prefix(OWN_IMAGE) {
         Some(tag) => format!("/okusuri/api/me/image?v={tag}"),
         None => image.clone(),

@@ -1,4 +1,4 @@
-//! `/okusuri/api/sessions` and `/okusuri/api/sign-out`: the user's devices.
+//! `/okusuri/api/sessions` and `/okusuri/api/sign-out`: the user's sessions.
 
 use lambda_kit::http::{Reply, Request};
 use lambda_kit::problem::Problem;
@@ -16,7 +16,8 @@ struct SignOut {
     everywhere: bool,
 }
 
-/// Ends this session, or all of them. Signing out twice is fine: the cookie goes either way.
+/// Ends this session, or all of them. Without a session it still expires the cookies, so signing
+/// out twice is no error.
 pub(crate) async fn sign_out(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let SignOut { everywhere } = request.json(BODY_BYTES_MAX)?;
     match okusuri.user(request).await {
@@ -32,7 +33,7 @@ pub(crate) async fn sign_out(okusuri: &Okusuri, request: &Request) -> Result<Rep
     Ok(expired_cookies(request).iter().fold(Reply::empty(), |reply, cookie| reply.cookie(cookie)))
 }
 
-/// The sessions that are good, the newest first.
+/// The valid sessions, newest first.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let rows = okusuri.sessions.list(&signed_in.user, (okusuri.now)()).await.map_err(store_problem)?;
@@ -56,7 +57,7 @@ pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, 
 pub(crate) async fn end(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let signed_in = okusuri.user(request).await?;
     let session_id = request.path_parameter("sessionId");
-    // What no session is called is not asked for; a key has at most 1,024 bytes.
+    // An impossible id is not looked up: DynamoDB would refuse a key of more than 1,024 bytes.
     let is_name = !session_id.is_empty() && session_id.len() <= 128;
     if is_name && okusuri.sessions.end(&signed_in.id, session_id).await.map_err(store_problem)? {
         Ok(Reply::empty())

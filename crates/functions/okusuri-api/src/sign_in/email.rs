@@ -36,17 +36,17 @@ struct VerifyCodeBody {
     email: String,
     code: String,
     time_zone: Option<String>,
-    // The page sends it. Only the mail used it, and the mail is already sent.
+    // Pages send the locale with every request; verifying a code does not need it.
     #[serde(default, rename = "locale")]
     _locale: Option<String>,
 }
 
-/// The least time to an answer, more than a mail usually takes to be handed over: the time does not
-/// tell whether one was sent.
+/// The shortest time to the answer; sending a mail usually takes less. So the time does not reveal
+/// whether a mail was sent.
 const ANSWER_AFTER: Duration = Duration::from_millis(400);
 
-/// Sends a code, unless one was sent within the minute: that one is good still. The answer is the
-/// same for both, and whether somebody has the address or not.
+/// Sends a code, unless one was sent within the last minute; that code is still valid. The answer
+/// is the same in both cases, and does not reveal whether the address belongs to a user.
 pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let SendCodeBody { email, locale, purpose } = request.json(BODY_BYTES_MAX)?;
     let email = address(&email)?;
@@ -58,7 +58,7 @@ pub(crate) async fn send_code(okusuri: &Okusuri, request: &Request) -> Result<Re
     }
     match okusuri.codes.issue(&email, &code, now).await {
         Ok(()) => mail(okusuri, &email, &code, purpose, Locale::of(locale.as_deref()), now).await?,
-        // To refuse it would tell a stranger that somebody is about to sign in.
+        // A refusal would reveal to a stranger that somebody is signing in at this address.
         Err(IssueError::Refused(SendError::JustSent(_))) => {}
         Err(error) => return Err(send_code_problem(error, TOO_MANY_CODES, now)),
     }
@@ -74,42 +74,41 @@ async fn mail(
     locale: Locale,
     now: Timestamp,
 ) -> Result<(), Problem> {
-    // The last of the three: what a mailbox has no room for must not use up everybody's.
+    // Checked last of the three limits, so that requests refused for their mailbox do not use up
+    // the limit of the whole service.
     if !okusuri.code_limits.send_any(now).await.map_err(store_problem)? {
-        tracing::error!("the service has sent as many codes as it may within the hour");
+        tracing::error!("the service has reached its hourly limit of codes");
         counter!("CodesLimited").increment(1);
         return Err(until(CODES_LIMITED, CodeLimits::next_window(now), now));
     }
     okusuri.mailer.send_code(email, code, purpose, locale).await.map_err(|error| {
-        // Without the address: the log of SES has it.
+        // The log must not contain the address; SES records it in its own log.
         tracing::error!(error, "a code could not be mailed");
         counter!("CodesNotMailed").increment(1);
         MAIL_NOT_SENT.detail("ask for another one in a minute")
     })
 }
 
-/// Signs in a user with the latest code.
+/// Signs in a user with the latest code that was sent to the address.
 pub(crate) async fn verify_code(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let VerifyCodeBody { email, code, time_zone, .. } = request.json(BODY_BYTES_MAX)?;
     let right = okusuri.check_code(request, &address(&email)?, &code).await?;
     let new = okusuri.new_user(None, time_zone.as_deref())?;
     let (token, session) = okusuri.new_session(request);
-    let entered = match okusuri.sign_ins.with_code(&right, &new, &session, (okusuri.now)()).await {
-        Ok(entered) => entered,
+    let signed_in = match okusuri.sign_ins.with_code(&right, &new, &session, (okusuri.now)()).await {
+        Ok(signed_in) => signed_in,
         Err(SignInError::Deleting(user_id)) => {
-            // The code goes with the rest.
+            // The code is deleted together with the other data.
             okusuri.finish_deleting(&user_id).await?;
-            return Err(
-                CODE_EXPIRED.detail("the deletion of your data has come to its end; with a new code you begin anew")
-            );
+            return Err(CODE_EXPIRED.detail("your data has been deleted; request a new code to start again"));
         }
         Err(error) => return Err(sign_in_problem(error)),
     };
-    Ok(Reply::json(200, &user_json(&entered.user)).cookie(&cookie(request, &token)))
+    Ok(Reply::json(200, &user_json(&signed_in.user)).cookie(&cookie(request, &token)))
 }
 
 impl Okusuri {
-    /// Whether a code is the one that was sent to an address last.
+    /// Checks a code against the latest one that was sent to the address.
     pub(crate) async fn check_code(
         &self,
         request: &Request,
@@ -133,7 +132,7 @@ impl Okusuri {
     }
 }
 
-/// Why no code was sent; `too_many` is the problem of too many.
+/// The problem for a code that was not sent; `too_many` is the problem of a reached limit.
 fn send_code_problem(error: IssueError, too_many: Problem, now: Timestamp) -> Problem {
     match error {
         IssueError::Refused(error @ (SendError::TooMany(at) | SendError::JustSent(at))) => {
@@ -144,7 +143,7 @@ fn send_code_problem(error: IssueError, too_many: Problem, now: Timestamp) -> Pr
     }
 }
 
-/// Why a code does not open.
+/// The problem for a code that was not accepted.
 fn check_code_problem(error: CheckError, now: Timestamp) -> Problem {
     match error {
         CheckError::Wrong { attempts_left } => {
@@ -168,8 +167,8 @@ fn address(text: &str) -> Result<Email, Problem> {
     Email::new(text).map_err(|why| INVALID_EMAIL.detail(why))
 }
 
-/// A problem with the seconds after which it may be gone.
+/// Adds the number of seconds after which the request may succeed.
 fn until(problem: Problem, at: Timestamp, now: Timestamp) -> Problem {
-    // Rounded up: asked again a moment too early it would be refused again.
+    // Rounded up: a request one moment too early would be refused again.
     problem.member("retryAfterSeconds", at.duration_since(now).as_millis().max(0).div_euclid(1_000) as i64 + 1)
 }

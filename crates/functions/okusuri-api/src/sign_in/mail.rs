@@ -15,14 +15,14 @@ pub(crate) enum Locale {
 }
 
 impl Locale {
-    /// Japanese for `ja` and `ja-JP`, English for the rest.
+    /// Japanese for `ja` and `ja-JP`, English for all other tags.
     pub(crate) fn of(tag: Option<&str>) -> Self {
         let language = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
         if language.eq_ignore_ascii_case("ja") { Self::Ja } else { Self::En }
     }
 }
 
-/// What a code is for, as its mail says. Each opens the same.
+/// The purpose that the mail states. The codes themselves are the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Purpose {
@@ -31,7 +31,7 @@ pub(crate) enum Purpose {
     Delete,
 }
 
-/// Sends mails: `SendEmail` of SES v2, and nothing else.
+/// Sends mails with `SendEmail` of SES v2.
 #[derive(Debug, Clone)]
 pub(crate) struct Mailer {
     client: Client,
@@ -43,7 +43,7 @@ impl Mailer {
         Self { client, from }
     }
 
-    /// Mails a code. Errors are logged.
+    /// Mails a code. The error is for the log.
     pub(crate) async fn send_code(
         &self,
         email: &Email,
@@ -58,7 +58,7 @@ impl Mailer {
         let request = self.client.send_email().from_email_address(&self.from);
         let request = request.destination(Destination::builder().to_addresses(email.as_str()).build());
         let sent = request.content(EmailContent::builder().simple(message).build()).send().await;
-        // SES names addresses in its messages: its code alone is for the log.
+        // SES quotes addresses in its messages, so only its error code may go to the log.
         sent.map(drop).map_err(|error| error.code().map_or_else(|| error.to_string(), str::to_owned))
     }
 }
@@ -69,8 +69,8 @@ struct MailText {
     html: String,
 }
 
-/// The subject contains the code, so that a notification shows it. The mail has no link, so that
-/// users do not learn to follow links in such mails.
+/// The subject contains the code, so that it can be read from a notification. The mail has no link,
+/// so that users do not get used to following links in such mails.
 fn write(code: &Code, purpose: Purpose, locale: Locale) -> MailText {
     let (code, minutes) = (code.as_str(), CODE_LIFETIME.as_mins());
     let (subject, lead, note) = match locale {
@@ -91,7 +91,7 @@ fn write(code: &Code, purpose: Purpose, locale: Locale) -> MailText {
                 Purpose::Delete => "Enter this code to delete your account and everything in it:".to_owned(),
             },
             format!(
-                "It is good for {minutes} minutes, and once. Tell it to nobody. If you did not ask for it, there is nothing to do."
+                "The code is valid for {minutes} minutes and can be used once. Do not share it. If you did not request it, ignore this mail."
             ),
         ),
     };
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mail_says_its_code_in_every_part_and_language() {
+    fn a_mail_has_its_code_in_every_part_and_language() {
         for locale in [Locale::Ja, Locale::En] {
             let [sign_in, delete] = [Purpose::SignIn, Purpose::Delete].map(|purpose| {
                 let MailText { subject, text, html } = write(&Code::of_random(1_234), purpose, locale);

@@ -1,5 +1,5 @@
-//! `GET /okusuri/api/sign-in/providers`, `GET /okusuri/api/sign-in/oauth/{provider}` and where it
-//! comes back to.
+//! `GET /okusuri/api/sign-in/providers`, `GET /okusuri/api/sign-in/oauth/{provider}` and its
+//! callback.
 
 use std::time::Duration;
 
@@ -16,36 +16,36 @@ use crate::Okusuri;
 use crate::problems::{NOT_SIGNED_IN, PROVIDER_NOT_FOUND, store_problem};
 use crate::session::{self, cookie, is_same_site_page};
 
-/// The cookie that binds an attempt to the browser that began it; see [`session::cookie_name`]. It
-/// stops login CSRF: a victim who opens the callback address of an attacker's attempt has no such
-/// cookie, and is not signed in as the attacker.
+/// The cookies that bind an attempt to the browser that began it; see [`session::cookie_name`].
+/// Without them, an attacker could send a victim the callback address of the attacker's own
+/// attempt, and the victim would be signed in as the attacker.
 const COOKIES: [&str; 2] = ["__Host-tidemark-okusuri-oauth", "tidemark-okusuri-oauth"];
 
-/// Below which the routes lie, and where that cookie is sent.
+/// The path of the routes, and of the cookie over plain http.
 const PATH: &str = "/okusuri/api/sign-in/oauth";
 
-/// The page, and all that one may be sent back to.
+/// The page; a user may be sent back only to paths below it.
 const PAGE: &str = "/okusuri/";
 
-/// The longest page to go back to, and the longest code or state that is looked at.
+/// The longest return page, code or state that is accepted.
 const TEXT_BYTES_MAX: usize = 2_048;
 
-/// What the page learns when nobody has come in: `#error=<this>`.
+/// The error that the page reads from `#error=<this>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OauthRefusal {
-    /// The user, or the provider, has said no.
+    /// The user or the provider refused.
     Declined,
-    /// The attempt is not known in this browser: too old, done already, or begun elsewhere.
+    /// The attempt is unknown in this browser: too old, already used, or begun in another browser.
     UnknownAttempt,
-    /// The provider's answer proves nothing.
+    /// The provider's answer is not valid.
     InvalidAnswer,
     /// The provider does not answer.
     Unavailable,
-    /// The address is another user's.
+    /// The address belongs to another user.
     NotLinked,
-    /// The login is another user's.
+    /// The login belongs to another user.
     Taken,
-    /// Linking a login needs the same signed-in user as at the start.
+    /// Linking a login needs a signed-in user, and the same session as at the beginning.
     NotSignedIn,
 }
 
@@ -63,7 +63,7 @@ impl OauthRefusal {
     }
 }
 
-/// Why a request that came back did not end as it should.
+/// Why a callback did not succeed.
 enum CallbackFailure {
     Refused(OauthRefusal),
     Problem(Problem),
@@ -104,7 +104,7 @@ pub(crate) fn providers(okusuri: &Okusuri) -> Reply {
     Reply::json(200, &json!({ "items": items }))
 }
 
-/// Sends the browser to a provider.
+/// Redirects the browser to a provider.
 pub(crate) async fn start_oauth(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let provider = okusuri.providers.find(request.path_parameter("provider")).ok_or(PROVIDER_NOT_FOUND)?;
     let return_to = request.query("returnTo").map(checked_return_page).transpose()?;
@@ -112,7 +112,7 @@ pub(crate) async fn start_oauth(okusuri: &Okusuri, request: &Request) -> Result<
     let state = okusuri.random_text();
     let link_to = match request.query("link") {
         None => None,
-        // Another site's link, or a mail's, must not begin this in the user's name.
+        // A link on another site or in a mail must not link a login to the user.
         Some(_) if !is_same_site_page(request, okusuri.public_url.as_deref()) => {
             return Ok(error_redirect(okusuri, request, OauthRefusal::NotSignedIn));
         }
@@ -138,7 +138,7 @@ pub(crate) async fn start_oauth(okusuri: &Okusuri, request: &Request) -> Result<
     Ok(Reply::redirect(&authorization.url).cookie(&attempt_cookie(request, &state)))
 }
 
-/// Signs in the user who comes back from a provider, or links the login.
+/// Signs in, or links, the user who returns from a provider.
 pub(crate) async fn oauth_callback(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
     let gone = Cookie { max_age: Duration::ZERO, ..attempt_cookie(request, "") };
     match finish_sign_in(okusuri, request).await {
@@ -161,8 +161,7 @@ async fn finish_sign_in(okusuri: &Okusuri, request: &Request) -> Result<Reply, C
     let now = (okusuri.now)();
     let attempt =
         okusuri.attempts.take(state, now).await.map_err(store_problem)?.ok_or(OauthRefusal::UnknownAttempt)?;
-    // An answer of one provider is none of another, whatever the address says; nor is one that
-    // names another issuer (RFC 9207).
+    // Refuses the answer of another provider, and an answer that names another issuer (RFC 9207).
     let is_other_issuer = request.query("iss").is_some_and(|issuer| issuer != provider.issuer);
     if attempt.provider != provider.id || is_other_issuer {
         return Err(OauthRefusal::InvalidAnswer.into());
@@ -199,7 +198,7 @@ async fn finish_sign_in(okusuri: &Okusuri, request: &Request) -> Result<Reply, C
         Ok(_) => Ok(Reply::redirect(&page).cookie(&cookie(request, &token))),
         Err(LoginError::NotLinked) => Err(OauthRefusal::NotLinked.into()),
         Err(LoginError::SignIn(SignInError::Deleting(user_id))) => {
-            // Finishes the deletion of the user first. The next attempt starts from the beginning.
+            // Finishes the earlier deletion first; the next attempt creates a new user.
             okusuri.finish_deleting(&user_id).await?;
             Err(OauthRefusal::UnknownAttempt.into())
         }
@@ -212,12 +211,12 @@ fn attempt_cookie<'a>(request: &Request, state: &'a str) -> Cookie<'a> {
     session::named_cookie(request, COOKIES, PATH, state, max_age)
 }
 
-/// Redirects to the page, which shows the error. Browsers do not send a fragment to servers.
+/// Redirects to the page, which shows the error. Browsers do not send a fragment to a server.
 fn error_redirect(okusuri: &Okusuri, request: &Request, why: OauthRefusal) -> Reply {
     Reply::redirect(&format!("{}{PAGE}#error={}", origin(okusuri, request), why.as_str()))
 }
 
-/// Where people find the page: `https://example.com`.
+/// The public address of the page, such as `https://example.com`.
 fn origin(okusuri: &Okusuri, request: &Request) -> String {
     let scheme = if request.is_https() { "https" } else { "http" };
     let of_host = || format!("{scheme}://{}", request.header("host").unwrap_or_default());
@@ -229,8 +228,7 @@ fn redirect_url(okusuri: &Okusuri, request: &Request, provider: &str) -> Result<
     RedirectUrl::new(url).map_err(|error| invalid_parameter("host", error))
 }
 
-/// A page of ours to go back to: a path below [`PAGE`], and nothing that a browser could take for
-/// another site.
+/// The page to return to: a path below [`PAGE`] that no browser could take for another site.
 fn checked_return_page(text: &str) -> Result<String, Problem> {
     let is_plain = |char: char| char.is_ascii_graphic() && !"\\\"<>^`{|}".contains(char);
     let is_ours = text.starts_with(PAGE) && !text.contains("//") && !text.contains("..");
@@ -246,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_goes_back_to_pages_of_ours_alone() {
+    fn only_our_own_pages_are_return_pages() {
         for text in ["/okusuri/", "/okusuri/?a=b#settings", "/okusuri/index.html"] {
             assert_eq!(checked_return_page(text).as_deref(), Ok(text));
         }

@@ -1,4 +1,4 @@
-//! One player with scripted messages.
+//! Tests of one player's decisions: it receives messages, and its actions are compared.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn player() -> (Player, Instant) {
     (Player::new(ME, &options, now), now)
 }
 
-/// A room of three, in which this one sits second.
+/// A room of three players; the tested player is the second.
 fn room(version: u64, host: &str, ready: bool, more: Value) -> Value {
     let seat = |id, ready| json!({"playerId": id, "ready": ready, "connected": true});
     let players = [seat("ann", true), seat(ME, ready), seat("bob", true)];
@@ -38,7 +38,7 @@ fn actions(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_guest_gets_ready_and_says_so_again_only_while_it_has_no_effect() {
+fn a_guest_gets_ready_and_repeats_it_only_while_it_has_no_effect() {
     let (mut player, now) = player();
     hear(&mut player, "welcome", room(1, "ann", false, json!({})), now);
     assert_eq!(player.due(), now);
@@ -60,7 +60,7 @@ fn nothing_is_said_before_a_welcome_and_an_older_room_changes_nothing() {
 }
 
 #[test]
-fn a_host_starts_when_enough_are_here_and_ready() {
+fn a_host_starts_when_enough_players_are_connected_and_ready() {
     let (mut player, now) = player();
     let mut waiting = room(1, ME, false, json!({}));
     waiting["players"][2]["connected"] = false.into();
@@ -75,7 +75,7 @@ fn a_host_starts_when_enough_are_here_and_ready() {
 }
 
 #[test]
-fn a_guesser_guesses_each_word_that_fits_once_and_ticks_in_its_place() {
+fn a_guesser_guesses_each_fitting_word_once_and_ticks_in_its_order() {
     let (mut player, now) = player();
     hear(&mut player, "welcome", room(1, "ann", true, turn("ann", "drawing")), now);
     let mut said = HashSet::new();
@@ -94,7 +94,7 @@ fn a_guesser_guesses_each_word_that_fits_once_and_ticks_in_its_place() {
 }
 
 #[test]
-fn a_drawer_saves_all_that_it_draws_and_the_last_of_it_again_after_a_lost_connection() {
+fn a_drawer_saves_all_batches_and_repeats_the_last_chunk_after_a_lost_connection() {
     let (mut player, mut now) = player();
     hear(&mut player, "welcome", room(1, "ann", true, turn(ME, "choosing")), now);
     assert_eq!(actions(&player.act(now)), ["choose"]);

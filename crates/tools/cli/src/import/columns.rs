@@ -1,4 +1,4 @@
-//! The header of a file: which column is what.
+//! Reads the header of a file: the meaning of each column.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use csv::StringRecord;
 use domain::Attributes;
 
-/// What a file has.
+/// The kind of time series in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SeriesKind {
     /// Products, each with its first price.
@@ -16,17 +16,17 @@ pub enum SeriesKind {
     Prices,
     /// Movements of stock.
     Stock,
-    /// What people did.
+    /// Activities of users.
     Activities,
     /// Entries of journal streams.
     Journal,
 }
 
-/// What a column that begins with it is: one of the attributes, named by the rest.
+/// The prefix of an attribute's column; the rest of the column's name is the attribute's name.
 const ATTRIBUTE: &str = "attributes.";
 
-/// Columns that a reject file has more than its file. They are left out, so that it can be mended
-/// and imported as it is.
+/// The additional columns of a reject file. They are ignored, so that a corrected reject file can
+/// be imported as it is.
 pub(super) const REJECT_COLUMNS: [&str; 2] = ["line", "problem"];
 
 impl SeriesKind {
@@ -61,7 +61,7 @@ impl SeriesKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     theirs: String,
-    /// Empty where the column is to be left out.
+    /// Empty if the column is to be ignored.
     ours: String,
 }
 
@@ -69,19 +69,19 @@ impl std::str::FromStr for Mapping {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // The last one: our names have no `=`, and theirs may.
-        let (theirs, ours) = text.rsplit_once('=').ok_or("expected as `sku=productId`, or `note=` to leave one out")?;
+        // Splits at the last `=`: the file's column names may contain `=`, ours do not.
+        let (theirs, ours) =
+            text.rsplit_once('=').ok_or("expected a mapping such as `sku=productId`, or `note=` to ignore a column")?;
         Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
     }
 }
 
-/// Where in a line each of our columns is.
+/// The index of each of our columns in a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Columns(BTreeMap<String, usize>);
 
 impl Columns {
-    /// Reads a header. A column that is not known is refused and not passed over: it may be one
-    /// that was misspelled.
+    /// Reads a header. An unknown column is refused and not ignored, because it may be misspelled.
     pub(super) fn new(kind: SeriesKind, header: &StringRecord, mappings: &[Mapping]) -> Result<Self> {
         let names: Vec<_> = header.iter().map(|name| name.trim_start_matches('\u{feff}').trim()).collect();
         for Mapping { theirs, ours } in mappings {
@@ -103,19 +103,19 @@ impl Columns {
             if !kind.has(ours) {
                 unknown.push(format!("`{name}`"));
             } else if columns.insert(ours.to_owned(), index).is_some() {
-                bail!("two columns are `{ours}`");
+                bail!("two columns have the meaning `{ours}`");
             }
         }
         if !unknown.is_empty() {
             let unknown = unknown.join(", ");
             bail!(
-                "not known: {unknown}. {}; --map theirs=ours says what a column is, --map theirs= leaves it out",
+                "unknown columns: {unknown}. {}; --map theirs=ours gives a column its meaning, --map theirs= ignores it",
                 known(kind)
             );
         }
         let missing: BTreeSet<_> = kind.needed().iter().filter(|name| !columns.contains_key(**name)).collect();
         match missing.first() {
-            Some(name) => bail!("the file has no column `{name}`; --map theirs={name} says which one it is"),
+            Some(name) => bail!("the file has no column `{name}`; --map theirs={name} names the right one"),
             None => Ok(Self(columns)),
         }
     }
@@ -128,10 +128,14 @@ impl Columns {
 
 fn known(kind: SeriesKind) -> String {
     let names: Vec<_> = kind.needed().iter().chain(kind.optional()).copied().collect();
-    format!("Known are {}{}", names.join(", "), if kind.has("attributes.x") { " and attributes.<name>" } else { "" })
+    format!(
+        "Known columns are {}{}",
+        names.join(", "),
+        if kind.has("attributes.x") { " and attributes.<name>" } else { "" }
+    )
 }
 
-/// A line by our names.
+/// A line with our column names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     columns: &'a Columns,
@@ -139,12 +143,12 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// A field; `None` where it is empty or its column is not there.
+    /// A field; `None` if it is empty or its column is missing.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         self.record.get(*self.columns.0.get(name)?).map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// A field, read by `parse`.
+    /// A field, parsed by `parse`.
     pub(super) fn read<T, E: ToString>(
         &self,
         name: &str,
@@ -154,7 +158,7 @@ impl<'a> Fields<'a> {
         read.map_err(|error| format!("`{name}`: {}", error.to_string()))
     }
 
-    /// The same of a field that must be there.
+    /// The same for a field that must not be empty.
     pub(super) fn needed<T, E: ToString>(
         &self,
         name: &str,
@@ -163,7 +167,7 @@ impl<'a> Fields<'a> {
         self.read(name, parse)?.ok_or_else(|| format!("`{name}` is empty"))
     }
 
-    /// The attributes; an empty field is none.
+    /// The attributes; empty fields are omitted.
     pub(super) fn attributes(&self) -> Result<Attributes, String> {
         let names = self.columns.0.keys().filter_map(|name| Some((name, name.strip_prefix(ATTRIBUTE)?)));
         let pairs = names.filter_map(|(name, attribute)| Some((attribute.to_owned(), self.text(name)?.to_owned())));
@@ -191,15 +195,15 @@ mod tests {
         assert_eq!(columns(SeriesKind::Prices, "\u{feff}price, currency,time,productId", &[]), expected);
         assert_eq!(columns(SeriesKind::Prices, "cents,currency,time,sku", &["cents=price", "sku=productId"]), expected);
         assert_eq!(columns(SeriesKind::Prices, "price,currency,time,productId,note", &["note="]), expected);
-        // A reject file, mended.
+        // A corrected reject file.
         assert_eq!(columns(SeriesKind::Prices, "price,currency,time,productId,line,problem", &[]), expected);
     }
 
     #[test]
-    fn a_column_that_is_not_known_is_refused_by_name() {
+    fn an_unknown_column_is_refused_by_name() {
         let error =
             columns(SeriesKind::Stock, "productId,type,quantity,time,resaon,x", &[]).expect_err("unknown columns");
-        assert!(error.starts_with("not known: `resaon`, `x`. Known are productId, type,"), "{error}");
+        assert!(error.starts_with("unknown columns: `resaon`, `x`. Known columns are productId, type,"), "{error}");
         let error = columns(SeriesKind::Stock, "productId,type,time", &[]).expect_err("a column is missing");
         assert!(error.contains("no column `quantity`"), "{error}");
         for (mapping, why) in [("a=price", "no column `a`"), ("sku=prise", "no column `prise`")] {
@@ -209,11 +213,11 @@ mod tests {
         }
         let error =
             columns(SeriesKind::Journal, "stream,message,time,text", &["text=message"]).expect_err("two of a kind");
-        assert_eq!(error, "two columns are `message`");
+        assert_eq!(error, "two columns have the meaning `message`");
     }
 
     #[test]
-    fn attributes_are_columns_of_their_own() {
+    fn each_attribute_has_its_own_column() {
         let header = StringRecord::from(vec!["userId", "action", "time", "attributes.page", "attributes.from"]);
         let columns = Columns::new(SeriesKind::Activities, &header, &[]).expect("columns");
         let line = StringRecord::from(vec!["ann", "view", "2026-01-01", " 2 ", ""]);

@@ -1,4 +1,4 @@
-//! Loading one line, once.
+//! Loads one line, exactly once.
 
 use std::fmt::Display;
 
@@ -17,21 +17,21 @@ use store::{Direction, StoreError, patient_backoff};
 
 use super::row::ImportRow;
 
-/// What became of a line.
+/// The result of a loaded line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loaded {
-    /// It is stored.
+    /// It was stored now.
     New,
     /// It was stored before, or changes nothing.
     Known,
 }
 
-/// Why a line is not loaded.
+/// Why a line was not loaded.
 #[derive(Debug)]
 pub(super) enum LoadError {
-    /// It cannot be, whenever it is tried.
+    /// The line is wrong; it would fail at each attempt.
     Bad(String),
-    /// The database could not do it now.
+    /// The database failed; the flag says whether a retry may succeed.
     Failed(String, bool),
 }
 
@@ -45,13 +45,15 @@ fn bad(why: impl Display) -> LoadError {
     LoadError::Bad(why.to_string())
 }
 
-/// What a change that was not made means to its line.
+/// The error of a line whose change was not made.
 fn change_error<R>(error: ChangeError<R>, refused: impl FnOnce(R) -> LoadError) -> LoadError {
     match error {
         ChangeError::Refused(why) | ChangeError::RefusedBefore(why) => refused(why),
-        ChangeError::Reused(Reused::Key) => bad("its key has been used for something else"),
-        ChangeError::Reused(Reused::Order) => bad("its order has moved something else"),
-        ChangeError::Conflict => LoadError::Failed("others changed the product each time".to_owned(), true),
+        ChangeError::Reused(Reused::Key) => bad("its key belongs to another change"),
+        ChangeError::Reused(Reused::Order) => bad("its order belongs to another movement"),
+        ChangeError::Conflict => {
+            LoadError::Failed("other requests changed the product at each attempt".to_owned(), true)
+        }
         ChangeError::Store(error) => error.into(),
     }
 }
@@ -72,7 +74,7 @@ impl Loader {
         Self { products: Products::new(shop), prices: Prices::new(shop), stock: Stock::new(shop), activities, journal }
     }
 
-    /// Loads a line, and has patience where the database asks for it.
+    /// Loads a line, and retries while the database is throttled or unreachable.
     pub(super) async fn load(&self, row: &ImportRow) -> Result<Loaded, LoadError> {
         let load = || self.load_now(row);
         load.retry(patient_backoff()).when(|error| matches!(error, LoadError::Failed(_, true))).await
@@ -88,8 +90,8 @@ impl Loader {
         }
     }
 
-    /// Creates a product. One that is there keeps its price and its stock, which have histories of
-    /// their own.
+    /// Creates a product. An existing product keeps its price and stock, because they have their
+    /// own histories.
     async fn product(&self, put: &PutProduct) -> Result<Loaded, LoadError> {
         let before = self.products.get(&put.id).await?;
         let form = match &before {
@@ -117,7 +119,8 @@ impl Loader {
                 }));
             }
         };
-        // The history goes further already. If it says the same of that moment, the line is in it.
+        // The history already has newer prices. If it has the same price at that moment, the line
+        // is known.
         let then =
             self.prices.page(&request.product_id, LedgerQuery::UpTo(request.now), Direction::Desc, 1, None).await?;
         let is_known = then.items.first().is_some_and(|entry| entry.change.price == request.price);
@@ -139,8 +142,8 @@ impl Loader {
                 }));
             }
         };
-        // The ledger goes further already. A row is named by its line, so it can be looked for when
-        // its marker is gone.
+        // The ledger already has newer rows. The row's id is derived from the line, so the row is
+        // found even if its idempotency marker has expired.
         let then = self.stock.page(&request.product_id, LedgerQuery::At(request.now), Direction::Asc, 1, None).await?;
         let is_known = then.items.first().is_some_and(|entry| entry.row.id == request.row_id);
         if is_known { Ok(Loaded::Known) } else { Err(older(newest)) }
@@ -150,7 +153,7 @@ impl Loader {
         match self.activities.record(activity).await? {
             RecordOutcome::New => Ok(Loaded::New),
             RecordOutcome::Known => Ok(Loaded::Known),
-            RecordOutcome::Reused => Err(bad("its time and id stand for another activity")),
+            RecordOutcome::Reused => Err(bad("its time and id belong to another activity")),
         }
     }
 
@@ -158,12 +161,12 @@ impl Loader {
         match self.journal.append(entry, Timestamp::now()).await? {
             AppendOutcome::New => Ok(Loaded::New),
             AppendOutcome::Known => Ok(Loaded::Known),
-            AppendOutcome::Different => Err(bad("its id stands for another entry")),
-            AppendOutcome::Expired => Err(bad("it is older than what its stream keeps")),
+            AppendOutcome::Different => Err(bad("its id belongs to another entry")),
+            AppendOutcome::Expired => Err(bad("it is older than its stream's retention period")),
         }
     }
 }
 
 fn older(newest: Moment) -> LoadError {
-    bad(format!("the product's history goes on to {newest} already, and nothing is put in between"))
+    bad(format!("the product's history already reaches {newest}, and no row is inserted before that"))
 }

@@ -1,5 +1,5 @@
-//! `tidemark import`: time series out of CSV files, each line once, however often its file is
-//! loaded.
+//! `tidemark import`: loads time series from CSV files, each line exactly once, however often its
+//! file is loaded.
 
 mod columns;
 mod loader;
@@ -35,27 +35,28 @@ use loader::{LoadError, Loaded, Loader};
 use rejects::Rejects;
 use row::{ImportRow, LineOrder, UniqueMoments};
 
-/// How many read lines may wait for each of those that load.
+/// The number of lines that may wait for each loader.
 const WAITING_MAX: usize = 16;
 
-/// How many bad lines are told one by one; the reject file has them all.
+/// The number of bad lines that are printed; the reject file has all of them.
 const TOLD_MAX: usize = 20;
 
-/// What to load.
+/// The file, and where to load it.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What the file has.
+    /// The kind of time series in the file.
     kind: SeriesKind,
-    /// CSV in UTF-8 with a header; the lines of a product in the order of their time.
+    /// CSV in UTF-8 with a header; the lines of a product in order of time.
     file: PathBuf,
-    /// What a column of the file is, as `sku=productId`; `note=` leaves one out. May be given
-    /// several times.
+    /// Gives a column of the file its meaning: `sku=productId`; `note=` ignores a column. May be
+    /// given several times.
     #[arg(long = "map", value_name = "THEIRS=OURS")]
     maps: Vec<Mapping>,
-    /// Reads the file and tells its bad lines; loads nothing, and writes no reject file.
+    /// Checks the file and prints its bad lines; loads nothing and writes no reject file.
     #[arg(long)]
     dry_run: bool,
-    /// How many lines are loaded at once; those of one product are loaded one after the other.
+    /// The number of lines that are loaded at once; lines of one product are loaded one after the
+    /// other.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: u8,
     /// The shop's table.
@@ -64,7 +65,7 @@ pub struct Arguments {
     /// The journal's table.
     #[arg(long, env = "JOURNAL_TABLE", default_value = "TidemarkJournal")]
     journal_table: String,
-    /// Spreads a product's activities over at least so many partitions a day. The shop's table
+    /// Spreads a product's activities over at least this many partitions a day. The shop's table
     /// remembers the stack's `ActivitySuffixes`.
     #[arg(long, env = "ACTIVITY_SUFFIXES", default_value = "1", value_parser = suffixes)]
     activity_suffixes: ActivitySuffixes,
@@ -74,8 +75,8 @@ pub struct Arguments {
     /// The stack's `JournalRetention`.
     #[arg(long, env = "JOURNAL_RETENTION", default_value = "default=400")]
     journal_retention: Retention,
-    /// A DynamoDB elsewhere than on AWS, such as the local stack's. Credentials and region that the
-    /// environment lacks are made up for it.
+    /// The address of a DynamoDB other than AWS, such as the local stack's. Missing credentials and
+    /// region are replaced by dummy values.
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
     /// Prints JSON.
@@ -93,14 +94,14 @@ fn shards(text: &str) -> Result<JournalShards, String> {
     shards.ok_or_else(|| format!("must be a whole number from 1 to {}", JournalShards::MAX))
 }
 
-/// A line on its way.
+/// A line to load.
 struct ImportJob {
     line: u64,
     record: ByteRecord,
     row: ImportRow,
 }
 
-/// The results of the lines so far.
+/// The results so far.
 #[derive(Debug, Default)]
 struct Report {
     new: u64,
@@ -129,15 +130,15 @@ pub async fn run(arguments: Arguments) -> Result<CommandOutcome> {
     let report = report.into_inner();
     let rejects = rejects::path_of(path);
     if !arguments.dry_run {
-        // Also after a stop: the rejects found until then are written.
+        // Also after a failure, so that the bad lines found so far are kept.
         report.rejects.write(&header, &rejects)?;
     }
     print_report(&arguments, &report, &rejects)?;
-    outcome.context("stopped; begun again, it goes on from there")?;
+    outcome.context("the import stopped; run it again to continue from there")?;
     Ok(if report.rejects.len() == 0 { CommandOutcome::Success } else { CommandOutcome::Rejected })
 }
 
-/// Nobody on a dry run.
+/// The loader; `None` for a dry run.
 async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
     if arguments.dry_run {
         return Ok(None);
@@ -154,7 +155,7 @@ async fn loader(arguments: &Arguments) -> Result<Option<Loader>> {
     Ok(Some(Loader::new(&shop, activities, journal)))
 }
 
-/// Reads the lines and hands each to a loader; lines of one product go to the same loader.
+/// Reads the lines and passes each to a loader; lines of one product go to the same loader.
 async fn read(
     arguments: &Arguments,
     reader: &mut Reader<File>,
@@ -171,8 +172,8 @@ async fn read(
         if !reader.read_byte_record(&mut record).with_context(|| format!("line {line} cannot be read"))? {
             return Ok(());
         }
-        // Where the record begins. The reader takes blank lines before it for a part of it, so it
-        // is reckoned from the end.
+        // The line at which the record begins. The reader counts blank lines before a record as
+        // part of it, so the line is computed from the record's end.
         let lines = 1 + record.iter().flatten().filter(|byte| **byte == b'\n').count() as u64;
         let line = line.max(reader.position().line().saturating_sub(lines));
         bar.set_position(reader.position().byte());
@@ -185,9 +186,10 @@ async fn read(
                         report.borrow_mut().known += 1;
                         continue;
                     }
-                    // The store takes it if it knows it, and nobody asks the store here.
+                    // The store accepts the line if it knows it, but a dry run does not ask the
+                    // store.
                     LineOrder::OutOfOrder if arguments.dry_run => {
-                        let problem = "it lies before an earlier line of its product".to_owned();
+                        let problem = "its time is before that of an earlier line of the same product".to_owned();
                         report.borrow_mut().rejects.add(line, record.clone(), problem);
                         continue;
                     }
@@ -200,7 +202,7 @@ async fn read(
                     continue;
                 };
                 if sender.send(ImportJob { line, record: record.clone(), row }).await.is_err() {
-                    bail!("line {line} finds nobody who loads it");
+                    bail!("the loader of line {line} has stopped");
                 }
             }
         }
@@ -215,7 +217,7 @@ fn row(
     now: Moment,
 ) -> Result<ImportRow, String> {
     if record.len() != width {
-        return Err(format!("it has {} fields, and the header {width}", record.len()));
+        return Err(format!("it has {} fields, but the header has {width}", record.len()));
     }
     let record = StringRecord::from_byte_record(record.clone()).map_err(|_| "it is not UTF-8".to_owned())?;
     ImportRow::read(kind, columns.of(&record), now)
@@ -257,7 +259,7 @@ fn print_report(arguments: &Arguments, report: &Report, rejects: &Path) -> Resul
     let what = if arguments.dry_run { "could be loaded" } else { "loaded" };
     write!(out, "{} {what}, {} known, {rejected} bad", count(report.new, "line"), report.known)?;
     match kept_in {
-        Some(path) => writeln!(out, ", kept in {path}")?,
+        Some(path) => writeln!(out, ", written to {path}")?,
         None => writeln!(out)?,
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The lines that could not be loaded, kept beside their file so that they can be mended.
+//! The rejected lines, written beside their file so that they can be corrected.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,14 +10,14 @@ use csv::{ByteRecord, Writer};
 
 use super::columns::REJECT_COLUMNS;
 
-/// `prices.csv.rejects.csv` of `prices.csv`.
+/// The reject file of `prices.csv` is `prices.csv.rejects.csv`.
 pub(super) fn path_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".rejects.csv");
     name.into()
 }
 
-/// Rejected lines by their number, each with its error.
+/// The rejected lines by line number, each with its problem.
 #[derive(Debug, Default)]
 pub(super) struct Rejects(BTreeMap<u64, (ByteRecord, String)>);
 
@@ -34,8 +34,8 @@ impl Rejects {
         self.0.iter().map(|(line, (_, problem))| (*line, problem.as_str()))
     }
 
-    /// Writes them in the order of the file, with its header, their line and the problem. Nothing
-    /// is left of an earlier run's.
+    /// Writes the lines in the order of the file, with its header, line numbers and problems.
+    /// Removes the file of an earlier run if there are none.
     pub(super) fn write(&self, header: &ByteRecord, path: &Path) -> Result<()> {
         if self.0.is_empty() {
             return match fs::remove_file(path) {
@@ -46,7 +46,7 @@ impl Rejects {
             };
         }
         let write = || -> Result<(), csv::Error> {
-            // A line that has too many fields keeps them, and one that has too few is filled up.
+            // A line with too many fields keeps them; a line with too few is padded.
             let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(File::create(path)?);
             let kept: Vec<_> = (0..header.len()).filter(|index| !is_reject_column(&header[*index])).collect();
             let own = |record: &ByteRecord| -> ByteRecord {
@@ -70,8 +70,8 @@ impl Rejects {
     }
 }
 
-/// Whether a column of the header is one that a reject file adds: when it is itself imported, they
-/// are made anew.
+/// Whether a column was added by a reject file. If a reject file is imported, these columns are
+/// written anew.
 fn is_reject_column(name: &[u8]) -> bool {
     REJECT_COLUMNS.iter().any(|known| known.as_bytes() == name)
 }

@@ -1,4 +1,4 @@
-//! What a line says.
+//! Parses a line into the request that loads it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ pub(super) enum ImportRow {
     Journal(Entry),
 }
 
-/// How far a line's time may lie ahead of this machine's clock.
+/// How far a line's time may be ahead of this machine's clock.
 const SKEW_MAX: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 impl ImportRow {
@@ -39,9 +39,9 @@ impl ImportRow {
         }
     }
 
-    /// Lines of one and the same are loaded one after the other, in the order of the file: those of
-    /// a product, whose rows chain. Activities and entries depend on no other line, so only the
-    /// same one again has to wait.
+    /// Lines with the same key are loaded one after the other, in the order of the file. Lines of
+    /// one product need this, because its rows build on each other. Activities and entries depend
+    /// on no other line, so only repetitions of a line share a key.
     pub(super) fn ordering_key(&self) -> String {
         match self {
             Self::Product(put) => put.id.to_string(),
@@ -53,8 +53,8 @@ impl ImportRow {
     }
 }
 
-/// The name of what a line says. The same line has the same name, whenever it is read; no field has
-/// a control character.
+/// A text that identifies a line's content: equal for equal lines. No field contains the separator,
+/// which is a control character.
 fn name(parts: &[&str]) -> String {
     parts.join("\0")
 }
@@ -65,13 +65,13 @@ fn time(fields: Fields<'_>, now: Moment) -> Result<Option<Moment>, String> {
         None => Moment::parse_or_day(text),
     })?;
     if at.is_some_and(|at| at.timestamp().duration_since(now.timestamp()) > SKEW_MAX) {
-        return Err("`time` lies in the future".to_owned());
+        return Err("`time` is in the future".to_owned());
     }
     Ok(at)
 }
 
-/// `-3d` and `-3d 10:00:00.5` are a UTC day before today and a time of it, spelled as any other
-/// time is. Examples keep their age with them.
+/// Converts `-3d` and `-3d 10:00:00.5` to a UTC day before today and a time on it. So examples have
+/// the same age on every day.
 fn days_ago(text: &str, now: Moment) -> Option<String> {
     let (days, time) = text.strip_prefix('-')?.split_once('d')?;
     let span = Span::new().try_days(days.parse::<u16>().ok()?).ok()?;
@@ -118,7 +118,8 @@ fn product(fields: Fields<'_>, now: Moment) -> Result<PutProduct, String> {
     })
 }
 
-/// The idempotency key of a change: its own key if it has one, otherwise a hash of its content.
+/// The idempotency key and row id of a change: derived from the line's own key if it has one, and
+/// from its content.
 fn key(fields: Fields<'_>, at: Moment, says: &[&str]) -> Result<(IdempotencyKey, EntryId), String> {
     let own = fields.read("key", IdempotencyKey::new)?;
     let own_name = own.as_ref().map_or("", IdempotencyKey::as_str);
@@ -183,11 +184,11 @@ fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
     let attributes = fields.attributes()?;
     let at = needed_time(fields, now)?;
     if at.timestamp() < Timestamp::UNIX_EPOCH {
-        return Err("`time` lies before 1970, where no entry's id reaches".to_owned());
+        return Err("`time` is before 1970, which the id of an entry cannot express".to_owned());
     }
     let id = match fields.read("id", str::parse::<EntryId>)? {
         Some(id) if id.at().as_millisecond() != at.timestamp().as_millisecond() => {
-            return Err("`id` is of another time than `time`".to_owned());
+            return Err("`id` has another time than `time`".to_owned());
         }
         Some(id) => id,
         None => {
@@ -200,33 +201,34 @@ fn entry(fields: Fields<'_>, now: Moment) -> Result<Entry, String> {
     Ok(Entry { stream, id, message, attributes })
 }
 
-/// Tells lines of one product and one moment apart. A ledger has one row a nanosecond: the second
-/// line of a moment gets the next one, and so on; the same line again gets none.
+/// Gives lines of one product and one moment different times. A ledger has at most one row per
+/// nanosecond, so the second line of a moment gets the next nanosecond, and so on. A repeated line
+/// gets none.
 #[derive(Debug, Default)]
 pub(super) struct UniqueMoments(HashMap<ProductId, LastLine>);
 
-/// Where a line stands among those of its product.
+/// The order of a line among those of its product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineOrder {
-    /// After those before it, or of no product's ledger.
+    /// After all earlier lines, or of no product's ledger.
     InOrder,
-    /// The same line has come before, of this moment.
+    /// A repetition of an earlier line of this moment.
     Again,
-    /// Before one that has come.
+    /// Before an earlier line.
     OutOfOrder,
 }
 
 #[derive(Debug)]
 struct LastLine {
-    /// What its last lines said.
+    /// The time of the last lines, as the file says it.
     at: Moment,
-    /// What the last of them got.
+    /// The time that the last line got.
     given: Moment,
     keys: HashSet<IdempotencyKey>,
 }
 
 impl UniqueMoments {
-    /// Gives a line its nanosecond.
+    /// Assigns a line its nanosecond.
     pub(super) fn assign(&mut self, row: &mut ImportRow) -> LineOrder {
         let (product_id, key, at) = match row {
             ImportRow::Price(PriceRequest { product_id, key, now, .. }) => (product_id, Some(&*key), now),

@@ -1,5 +1,5 @@
-//! Checks lookup items against their targets in both directions: an address and its user, a login
-//! and its owner, a session by its token and in its user's partition.
+//! Checks that each marker and the item that it marks both exist: an address and its user, a
+//! provider login and its owner, a session by its token and in its user's partition.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,28 @@ use domain::okusuri::Email;
 use super::number;
 use crate::transform::key_hash;
 
-/// Which side of a pair an item is.
+/// Which half of a pair an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PairHalf {
-    /// It says that there is a marker.
+    /// The item that has a marker.
     Owner,
-    /// It is the marker.
+    /// The marker itself.
     Marker,
 }
 
-/// The halves that have not met yet.
+/// The halves whose other half was not found yet.
 #[derive(Debug)]
 pub(super) struct MarkerPairs {
     now: i64,
     pairs: u64,
     waiting: HashMap<u128, (&'static str, PairHalf, String)>,
-    /// Addresses that have a marker, whosever it is.
+    /// All addresses that have a marker, of any user.
     addresses: HashSet<u128>,
 }
 
 impl MarkerPairs {
-    /// As of epoch second `now`: items that have expired by then may be partly deleted.
+    /// `now` is in epoch seconds. Expired items are skipped, because TTL may have deleted one half
+    /// already.
     pub(super) fn new(now: i64) -> Self {
         Self { now, pairs: 0, waiting: HashMap::new(), addresses: HashSet::new() }
     }
@@ -42,7 +43,7 @@ impl MarkerPairs {
         let user = text("UserId");
         match text("Type") {
             "user" => {
-                // An address that is none has no marker.
+                // An invalid address has no marker.
                 let Ok(email) = Email::new(text("Email")) else { return };
                 self.meet("email", PairHalf::Owner, &[email.as_str(), user]);
             }
@@ -67,11 +68,11 @@ impl MarkerPairs {
         }
     }
 
-    /// How many pairs there are, and which halves are alone.
+    /// The number of pairs, and the halves without their other half.
     pub(super) fn finish(self) -> (u64, Vec<(&'static str, String)>) {
         let addresses = self.addresses;
         let alone = self.waiting.into_values().filter_map(|(kind, side, name)| match (kind, side) {
-            // Two users with one address: it is the other one's.
+            // Two users have this address, and the marker belongs to the other one.
             ("email", PairHalf::Owner) if addresses.contains(&key_hash("email", name.split(' ').next()?)) => None,
             ("email", PairHalf::Owner) => Some(("email-without-marker", name)),
             ("email", PairHalf::Marker) => Some(("marker-without-email", name)),

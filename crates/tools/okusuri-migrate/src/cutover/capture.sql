@@ -1,9 +1,12 @@
--- What PostgreSQL does for the cutover, whoever writes: each change of a row of a user's is noted in the same transaction, and refused once DynamoDB owns the user.
--- {schema} stands for the schema of the application's tables, as an identifier. Removed as a whole by `DROP SCHEMA tidemark_migration CASCADE`.
+-- The part of the cutover that runs in PostgreSQL, for all writers: each change of a user's row is
+-- recorded in the same transaction, and refused once DynamoDB owns the user. {schema} stands for
+-- the schema of the application's tables, as an identifier. `DROP SCHEMA tidemark_migration
+-- CASCADE` removes everything.
 
 CREATE SCHEMA tidemark_migration;
 
--- One row: which migration this is, and how far. Decisions about a user never rest on it, but on the user's ownership.
+-- One row: the id and phase of the cutover. Decisions about a user depend only on the user's
+-- ownership record, never on this row.
 CREATE TABLE tidemark_migration.plan (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     run text NOT NULL,
@@ -12,14 +15,15 @@ CREATE TABLE tidemark_migration.plan (
     changed_at timestamptz NOT NULL DEFAULT now()
 );
 
--- A user's ownership on this side: `epoch` is even while PostgreSQL may write. The row's lock puts the user's changes into one order.
+-- A user's ownership record on this side: PostgreSQL may write while `epoch` is even. The row's
+-- lock puts the user's changes into one order.
 CREATE TABLE tidemark_migration.ownerships (
     user_id text PRIMARY KEY,
     epoch integer NOT NULL DEFAULT 0,
     version bigint NOT NULL DEFAULT 0
 );
 
--- What DynamoDB has not been told yet, a user's changes numbered without a gap.
+-- Changes that are not replicated to DynamoDB yet; a user's versions have no gaps.
 CREATE TABLE tidemark_migration.outbox (
     user_id text NOT NULL,
     version bigint NOT NULL,
@@ -38,22 +42,25 @@ DECLARE
 BEGIN
     INSERT INTO tidemark_migration.ownerships AS ownerships (user_id, version) VALUES (of_user, 1)
         ON CONFLICT (user_id) DO UPDATE SET version = ownerships.version + 1 RETURNING * INTO ownership;
-    -- The fence: the ownership was closed, and a change made here would be seen by nobody.
+    -- The fence: the ownership is closed, so a change made here would be lost.
     IF ownership.epoch % 2 = 1 THEN
-        RAISE EXCEPTION 'user % is written in DynamoDB', of_user USING ERRCODE = 'TM001';
+        RAISE EXCEPTION 'DynamoDB owns user %', of_user USING ERRCODE = 'TM001';
     END IF;
-    -- A user nobody has seen has no ownership that could be closed. The lock makes this wait for whoever is just ending the cutover.
+    -- A new user has no ownership record that could be closed. The lock makes this statement wait
+    -- for a cutover that is just being finished.
     IF ownership.version = 1 THEN
         SELECT phase INTO current_phase FROM tidemark_migration.plan FOR SHARE;
         IF current_phase = 'finished' THEN
-            RAISE EXCEPTION 'everybody is written in DynamoDB' USING ERRCODE = 'TM001';
+            RAISE EXCEPTION 'DynamoDB owns all users' USING ERRCODE = 'TM001';
         END IF;
     END IF;
     INSERT INTO tidemark_migration.outbox (user_id, version, source, before, after)
         VALUES (of_user, ownership.version, source, before, after);
 END $$;
 
--- A trigger's arguments are the column that says whose a row is, and the table's name: of a partition, that of the whole. Runs as who installed it: the application needs no rights here.
+-- A trigger's arguments are the column with the row's user, and the table's name; for a partition,
+-- the name of the whole table. The function runs with the rights of its owner, so the application
+-- needs no rights here.
 CREATE FUNCTION tidemark_migration.capture() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' AS $$
 DECLARE
@@ -62,7 +69,7 @@ DECLARE
     of_before text;
     of_after text;
 BEGIN
-    -- What `apply_change` writes has its version already.
+    -- A change that `apply_change` writes has its version already.
     IF current_setting('tidemark_migration.applying', true) = 'on' THEN
         RETURN NULL;
     END IF;
@@ -78,7 +85,7 @@ BEGIN
         PERFORM tidemark_migration.record_change(of_after, TG_ARGV[1], before, after);
         RETURN NULL;
     END IF;
-    -- A row of nobody's is not carried over. One that changes hands is two changes.
+    -- A row without a user is not migrated. A row that changes its user counts as two changes.
     IF of_before IS NOT NULL THEN
         PERFORM tidemark_migration.record_change(of_before, TG_ARGV[1], before, NULL);
     END IF;
@@ -91,10 +98,11 @@ END $$;
 CREATE FUNCTION tidemark_migration.refuse_truncate() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'TRUNCATE would not be seen by the migration; DELETE is' USING ERRCODE = 'TM002';
+    RAISE EXCEPTION 'the migration cannot capture TRUNCATE; use DELETE' USING ERRCODE = 'TM002';
 END $$;
 
--- Raises an ownership's epoch by one, from this one, and at this version if one is given: the two halves of a move. False when it is not there any more.
+-- Increases an ownership's epoch by one, if it is `from_epoch` and the version is `at_version`, if
+-- given: a step of a move. False if the record has changed.
 CREATE FUNCTION tidemark_migration.advance_epoch(of_user text, from_epoch integer, at_version bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -104,8 +112,9 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Makes a change that was made in DynamoDB: the next one, and no other. False when it is not the next one; nothing is changed then.
--- The schema is in the path for triggers of the application's own.
+-- Applies a change that was made in DynamoDB, if it is the next version. Otherwise it changes
+-- nothing and returns false. The application's schema is in the search path for the application's
+-- own triggers.
 CREATE FUNCTION tidemark_migration.apply_change(of_user text, to_version bigint, source text, row_id jsonb, after jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
@@ -119,10 +128,10 @@ BEGIN
     END IF;
     PERFORM set_config('tidemark_migration.applying', 'on', true);
     IF after IS NULL THEN
-        -- A change of no row has no id, and removes nothing.
+        -- A change without any row has no id, and deletes nothing.
         EXECUTE format('DELETE FROM {schema}.%1$I WHERE id = (jsonb_populate_record(NULL::{schema}.%1$I, $1)).id', source) USING row_id;
     ELSE
-        -- An id that the column makes by itself otherwise may be given, and not be set.
+        -- The id is given even if the column generates it, and such a column must not be updated.
         SELECT string_agg(format('%I', name), ', '), string_agg(format('%1$I = EXCLUDED.%1$I', name), ', ') FILTER (WHERE name <> 'id')
             INTO names, settings FROM jsonb_object_keys(after) AS name;
         EXECUTE format('INSERT INTO {schema}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM jsonb_populate_record(NULL::{schema}.%1$I, $1)
@@ -132,5 +141,6 @@ BEGIN
     RETURN true;
 END $$;
 
--- They do what whoever installed them may do, so only who is told may call them: see `Postgres::grant`.
+-- The functions run with the rights of their owner, so only granted roles may call them: see
+-- `Postgres::grant`.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tidemark_migration FROM PUBLIC;

@@ -1,5 +1,4 @@
-//! `okusuri-migrate cutover`: one phase after the other, each of which may be killed and begun
-//! again.
+//! `okusuri-migrate cutover`: one phase after the other; each may be killed and run again.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,18 +20,17 @@ use crate::terminal::progress_bar;
 use crate::transform::{ITEMS, Items, TransformArguments};
 use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 
-/// How often the users are gone through until nobody is left to move: new ones come while it goes
-/// on.
+/// The most passes over all users until none is left to move; new users appear meanwhile.
 const PASSES_MAX: u32 = 20;
 
-/// How many differences are told one by one.
+/// The number of differences in the report.
 const TOLD_MAX: usize = 20;
 
-/// How many ownerships DynamoDB reads at once
+/// The number of ownership records per read from DynamoDB
 /// ([BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html)).
 const OWNERSHIPS_PER_READ: usize = 100;
 
-/// Which cutover, and how far.
+/// The run, both databases, and the phase.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -43,27 +41,27 @@ pub struct Arguments {
     table: TargetTable,
     #[command(flatten)]
     transform: TransformArguments,
-    /// Where to: capture (before the export), dual (after load and check), shadow, 1% to 100%,
-    /// finished. Without it, tells how far it is. A lower percentage leads users back; the same
-    /// phase again goes on where it was stopped, and tells what waits.
+    /// The phase to go to: capture (before the export), dual (after load and check), shadow, 1% to
+    /// 100%, finished. Without it, prints the current state. A lower percentage moves users back.
+    /// The same phase again continues where it was stopped, and replicates the pending changes.
     #[arg(long, value_name = "PHASE")]
     to: Option<Goal>,
-    /// The application's role in PostgreSQL, where it is another one than the tool's: it is let
-    /// write and read through the cutover.
+    /// The application's role in PostgreSQL, if it is not the tool's own: it gets the rights to
+    /// write and read during the cutover.
     #[arg(long, value_name = "ROLE")]
     application_role: Option<String>,
-    /// Compares all users' items with PostgreSQL's rows afterwards.
+    /// Also compares all users' items with PostgreSQL's rows afterwards.
     #[arg(long)]
     compare: bool,
-    /// How many users are moved side by side.
+    /// The number of users that are moved at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// Prints the steps without changing anything.
+    /// Prints the steps without taking them; changes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// How far a cutover is, as counted.
+/// The state of a cutover, counted over all users.
 #[derive(Debug, Default, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutoverStatus {
@@ -71,11 +69,11 @@ pub struct CutoverStatus {
     pub in_postgres: u64,
     /// Users that DynamoDB owns.
     pub in_dynamo: u64,
-    /// Users for whom no side accepts writes, because the tool was stopped while moving them.
+    /// Users for whom neither side may write, because a move was interrupted.
     pub between: u64,
-    /// Users who are not yet on the planned side.
+    /// Users that are not yet on the side that the plan wants.
     pub to_move: u64,
-    /// Changes that one side has and the other has not been told.
+    /// Changes of one side that are not replicated to the other.
     pub pending: u64,
 }
 
@@ -87,7 +85,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let plan = postgres.plan().await?;
     let Some(goal) = arguments.to else {
         return match plan {
-            None => Ok(report("none", &json!({ "phase": null }), "No cutover has begun.".to_owned())),
+            None => Ok(report("none", &json!({ "phase": null }), "No cutover has started.".to_owned())),
             Some(plan) => {
                 let sides = sides(&run, &arguments.table, &arguments.transform, postgres, &plan).await?;
                 let state = sides.state(target_side(&plan)).await?;
@@ -111,7 +109,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     let parallel = usize::from(arguments.parallel);
     let (mut moved, mut told) = (0, 0);
     if goal.phase > Phase::Capture {
-        // Until everybody is there, it is not finished, and a killed one can still go back.
+        // The phase becomes `finished` only when everybody is moved, so an interrupted command can
+        // still go back.
         let shown = if goal.phase == Phase::Finished { Phase::Percent } else { goal.phase };
         run_state::record_stage(&run, &plan.run, Stage::DualWrites)?;
         sides.dynamo.enable_replication().await?;
@@ -119,8 +118,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         told += sides.replicate_all(parallel).await?;
         moved += sides.move_users(target_side(&aim), parallel).await?;
         if goal.phase == Phase::Finished {
-            // From here on PostgreSQL accepts no new users. Users who came until now are in the
-            // last pass.
+            // From here on PostgreSQL refuses unknown users. The users who came before are moved in
+            // the last pass.
             sides.postgres.set_phase(Phase::Finished, 100).await?;
             moved += sides.move_users(target_side(&aim), parallel).await?;
         }
@@ -136,7 +135,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Where the plan wants a user.
+/// The side on which the plan wants a user.
 fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
     let percent = match plan.phase {
         Phase::Percent => plan.percent,
@@ -148,14 +147,14 @@ fn target_side(plan: &Plan) -> impl Fn(&str) -> Side + Copy {
 
 async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal) -> Result<Report, Failure> {
     if goal.phase != Phase::Capture {
-        return Err(FailureKind::Cutover.because(format!("a cutover begins with capture, not with {goal}")));
+        return Err(FailureKind::Cutover.because(format!("a cutover starts with capture, not with {goal}")));
     }
     if run.path(MANIFEST).exists() {
-        let why = "the run has an export: what was changed since nobody has noted; begin a new run with `cutover --to capture`";
+        let why = "the run already has an export, and changes since then were not captured: start a new run with `cutover --to capture`";
         return Err(FailureKind::Cutover.because(why));
     }
     if arguments.dry_run {
-        let text = "Would make the schema tidemark_migration and its triggers.".to_owned();
+        let text = "Would create the schema tidemark_migration and its triggers.".to_owned();
         return Ok(report("capture", &json!({ "dryRun": true }), text));
     }
     let id = format!("{:016x}", fastrand::u64(..));
@@ -164,45 +163,46 @@ async fn begin(run: &Run, arguments: &Arguments, postgres: Postgres, goal: Goal)
     if let Some(role) = &arguments.application_role {
         postgres.grant(role).await?;
     }
-    let text = format!("Cutover {id}: PostgreSQL notes what changes. Now export, transform, load and check.");
+    let text =
+        format!("Cutover {id}: PostgreSQL records changes from now on. Next: export, transform, load and check.");
     let report = report("capture", &json!({ "phase": "capture", "run": id }), text);
     run.write_report("cutover", &report)?;
     Ok(report)
 }
 
-/// Whether one may go from a phase to another.
+/// Refuses a step from one phase to another that is not allowed.
 fn check_transition(run: &Run, plan: &Plan, goal: Goal) -> Result<(), Failure> {
     let refuse = |why: String| Err(FailureKind::Cutover.because(why));
     match (plan.phase, goal.phase) {
         (Phase::Finished, Phase::Finished) => {}
         (Phase::Finished, _) => return refuse("the cutover is finished".to_owned()),
         (Phase::RollingBack, _) => {
-            return refuse("the cutover is being rolled back; `rollback` goes on with it".to_owned());
+            return refuse("the cutover is being rolled back; `rollback` continues it".to_owned());
         }
         (Phase::Capture, Phase::Capture) => {}
-        (_, Phase::Capture) => return refuse(format!("the cutover is at {}, which is further", plan.phase)),
-        // A change that is replicated before the load has written the earlier state would be
-        // overwritten, and a deleted row would come back.
+        (_, Phase::Capture) => return refuse(format!("the cutover has already reached {}", plan.phase)),
+        // A change that is replicated before the load of its earlier state would be overwritten by
+        // the load, or a deleted item would be restored.
         (Phase::Capture, Phase::Dual) if !run.has_report("load") => {
             return Err(
-                FailureKind::RunIncomplete.because("the run is not loaded: `export`, `transform`, `load` come first")
+                FailureKind::RunIncomplete.because("the run is not loaded: run `export`, `transform` and `load` first")
             );
         }
         (Phase::Capture, Phase::Dual) => {}
-        (Phase::Capture, _) => return refuse(format!("dual comes before {goal}")),
-        (Phase::Dual | Phase::Shadow, Phase::Finished) => return refuse("100% comes before finished".to_owned()),
+        (Phase::Capture, _) => return refuse(format!("go to dual before {goal}")),
+        (Phase::Dual | Phase::Shadow, Phase::Finished) => return refuse("go to 100% before finished".to_owned()),
         (Phase::Percent, Phase::Finished) if plan.percent < 100 => {
-            return refuse("100% comes before finished".to_owned());
+            return refuse("go to 100% before finished".to_owned());
         }
         _ => {}
     }
     Ok(())
 }
 
-/// Both sides of a cutover, with the options that the run was transformed with.
+/// Both sides of a cutover, with the options with which the run was transformed.
 ///
 /// # Errors
-/// `option` when other ones are given now: a log would come to another day than it was loaded to.
+/// `option` if other options are given: a log would get another date than when it was loaded.
 pub(crate) async fn sides(
     run: &Run,
     table: &TargetTable,
@@ -216,18 +216,18 @@ pub(crate) async fn sides(
             how.is_of(&items)?;
             items.as_of
         }
-        // Until there are items, nothing is made of a row; and on the way back, PostgreSQL alone is
-        // told.
+        // Without items no row is transformed yet; and during a rollback only PostgreSQL receives
+        // changes.
         None if matches!(plan.phase, Phase::Capture | Phase::RollingBack) => jiff::Timestamp::UNIX_EPOCH,
-        None => return Err(FailureKind::RunIncomplete.because("the run has no items, which tell what rows become")),
+        None => return Err(FailureKind::RunIncomplete.because("the run has no items, whose options are needed here")),
     };
     let dynamo = Dynamo::new(table.open().await, &plan.run);
     Ok(Sides::new(postgres, dynamo, how.options(as_of)?))
 }
 
 impl Sides {
-    /// Moves every user to the planned side. A user who is there already costs one read. Returns
-    /// the number of moved users.
+    /// Moves all users to their side; a user who is there already costs one read. Returns the
+    /// number of moved users.
     pub(crate) async fn move_users(&self, goal: impl Fn(&str) -> Side + Copy, parallel: usize) -> Result<u64, Failure> {
         let bar = progress_bar(self.postgres.users().await?, "users");
         let mut moved = 0;
@@ -258,13 +258,13 @@ impl Sides {
         Ok(moved)
     }
 
-    /// Notes that everybody goes back: writers lead nobody over any more, and a `cutover` that is
-    /// still running will not begin a phase.
+    /// Marks the plan as rolling back: writers move no more users to DynamoDB, and a `cutover` that
+    /// still runs cannot begin another phase.
     pub(crate) async fn begin_rollback(&self) -> Result<(), Failure> {
         self.postgres.set_phase(Phase::RollingBack, 0).await
     }
 
-    /// Ends the cutover in PostgreSQL, as if it had never begun.
+    /// Removes the cutover from PostgreSQL completely.
     pub(crate) async fn end_rollback(&self) -> Result<(), Failure> {
         self.postgres.uninstall().await
     }
@@ -283,7 +283,7 @@ impl Sides {
         Ok(users.into_iter().map(both).collect())
     }
 
-    /// Counts the users by side.
+    /// Counts the users by their state.
     pub(crate) async fn state(&self, goal: impl Fn(&str) -> Side) -> Result<CutoverStatus, Failure> {
         let ((_, postgres), (_, dynamo)) = tokio::try_join!(self.postgres.pending(), self.dynamo.pending())?;
         let mut state = CutoverStatus { pending: postgres + dynamo, ..CutoverStatus::default() };
@@ -304,11 +304,11 @@ impl Sides {
         }
     }
 
-    /// Compares all users' items with PostgreSQL's rows. Gives how many were compared, how many
-    /// could not be as somebody was writing, and what differs.
+    /// Compares all users' items with PostgreSQL's rows. Returns the number of compared users, the
+    /// number of users skipped because of concurrent writes, and the differences.
     ///
     /// # Errors
-    /// When a side does not answer.
+    /// If a side does not answer.
     pub async fn compare_all(&self, parallel: usize) -> Result<(u64, u64, Vec<Difference>), Failure> {
         let bar = progress_bar(self.postgres.users().await?, "compared");
         let (mut compared, mut late, mut differences) = (0, 0, Vec::new());
@@ -353,12 +353,12 @@ fn state_report(plan: &Plan, state: &CutoverStatus, more: Value) -> Report {
     let Plan { run, phase, percent } = plan;
     let CutoverStatus { in_postgres, in_dynamo, between, to_move, pending } = state;
     let mut text = format!(
-        "Cutover {run}: {phase}, {percent}%. {in_postgres} users are written in PostgreSQL, {in_dynamo} in DynamoDB, {between} are between the two; \
-         {to_move} are to move, and {pending} changes wait to be told."
+        "Cutover {run}: {phase}, {percent}%. PostgreSQL owns {in_postgres} users, DynamoDB {in_dynamo}, {between} are between the two; \
+         {to_move} are to move, and {pending} changes are not replicated yet."
     );
     let differences = more["compared"]["differences"].as_u64().unwrap_or_default();
     if let Some(users) = more["compared"]["users"].as_u64() {
-        text.push_str(&format!(" Of {users} compared users, {differences} items differ."));
+        text.push_str(&format!(" {users} users were compared, and {differences} items differ."));
     }
     let mut json = json!({ "run": run, "phase": phase.as_str(), "percent": percent, "state": state });
     if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {

@@ -1,12 +1,12 @@
-//! The DynamoDB side. All that has to be atomic is one request.
+//! The DynamoDB side. Everything that must be atomic is one request.
 //!
-//! What the cutover keeps here lies beside the application's items, and is removed in the end:
+//! The cutover stores these items beside the application's; a rollback removes them:
 //!
 //! | `PK` | `SK` | |
 //! |---|---|---|
 //! | `MIGRATION#<run>#OWNERSHIP#<user id>` | `OWNERSHIP` | `Epoch`, `Version` |
-//! | `MIGRATION#<run>#REPLICATION#<0..=15>` | `REPLICATION` | there from dual writes until a rollback: without it nobody is told a first change |
-//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a row that is gone |
+//! | `MIGRATION#<run>#REPLICATION#<0..=15>` | `REPLICATION` | exists from dual writes until a rollback; without it, no user's first change is replicated |
+//! | `MIGRATION#<run>#OUTBOX#<0..=15>` | `<user id>#<version, 16 digits>` | a change that PostgreSQL may not have: `Source`, and `After`, or `Before` of a deleted row |
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,45 +24,45 @@ use crate::source::Row;
 use crate::transform::Item;
 use crate::{Failure, FailureKind};
 
-/// What the keys of everything begin with that the cutover keeps here.
+/// The prefix of the partition keys of all items that the cutover stores.
 pub const PREFIX: &str = "MIGRATION#";
 
 /// A transaction has at most 100 actions
 /// ([quotas](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html));
-/// two are the ownership and the outbox's.
+/// two are for the ownership record and the outbox entry.
 const WRITES_MAX: usize = 98;
 
-/// Partitions of the outbox, and gates.
+/// The number of partitions of the outbox, and of replication flags.
 const SHARDS: u8 = 16;
 
-/// The last of 16 digits.
+/// The largest version with 16 digits.
 const VERSION_MAX: u64 = 9_999_999_999_999_999;
 
 type Attributes = HashMap<String, AttributeValue>;
 
-/// DynamoDB as the cutover sees it.
+/// The DynamoDB side of the cutover.
 #[derive(Debug, Clone)]
 pub struct Dynamo {
     table: Table,
     run: String,
 }
 
-/// What a change rests on.
+/// The condition under which a change is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fence<'a> {
-    /// This side owns the user: the user's ownership as it was read, and what the other side is to
-    /// be told.
+    /// This side owns the user: the ownership record as it was read, and the outbox entry for the
+    /// other side.
     Own(Ownership, &'a OutboxEntry),
     /// The other side made this version.
     Replicated(u64),
 }
 
-/// The result of a change.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DynamoWrite {
-    /// It is there.
+    /// The change was written.
     Written,
-    /// The ownership is not as it should be; nothing was written.
+    /// The ownership record has changed; nothing was written.
     Stale,
     /// Another user has the marker with this key; nothing was written.
     Taken(Key),
@@ -86,7 +86,7 @@ fn failed(error: impl Into<StoreError>) -> Failure {
 }
 
 impl Dynamo {
-    /// Okusuri's table, in the cutover of that id.
+    /// Okusuri's table, for the cutover with this id.
     pub fn new(table: Table, run: &str) -> Self {
         Self { table, run: run.to_owned() }
     }
@@ -107,7 +107,7 @@ impl Dynamo {
         Key { partition: self.outbox_partition(bucket(user) % SHARDS), sort: format!("{user}#{version:016}") }.item()
     }
 
-    /// From here on this side may be told.
+    /// From here on changes may be replicated to this side.
     pub(super) async fn enable_replication(&self) -> Result<(), Failure> {
         for shard in 0..SHARDS {
             self.table.put_item(self.replication_flag_key(shard)).send().await.map_err(failed)?;
@@ -115,14 +115,14 @@ impl Dynamo {
         Ok(())
     }
 
-    /// A user's ownership on this side.
+    /// A user's ownership record on this side.
     pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
         let request = self.table.get_item(self.ownership_key(user));
         let item = request.consistent_read(true).send().await.map_err(failed)?.item;
         Ok(item.as_ref().map_or_else(Ownership::default, ownership))
     }
 
-    /// The ownerships of at most 100 users.
+    /// The ownership records of at most 100 users.
     pub(super) async fn ownerships(&self, users: &[String]) -> Result<BTreeMap<String, Ownership>, Failure> {
         let mut found: BTreeMap<_, _> = users.iter().map(|user| (user.clone(), Ownership::default())).collect();
         let keys = users.iter().map(|user| self.ownership_key(user)).collect();
@@ -134,10 +134,10 @@ impl Dynamo {
         Ok(found)
     }
 
-    /// Raises an ownership's epoch from this one by one, at this version if one is given.
+    /// Increases an ownership's epoch by one, if it is `from` and the version is `at`, if given.
     pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
-        // Stops a second mover, or one with an outdated read of the ownership, from changing
-        // anything.
+        // Two movers may act on the same user, or the ownership may have changed since it was read:
+        // the second request must change nothing.
         let mut condition = "(Epoch = :from OR (:from = :zero AND attribute_not_exists(Epoch)))".to_owned();
         let mut request = self.table.update_item(self.ownership_key(user));
         if let Some(at) = at {
@@ -153,8 +153,8 @@ impl Dynamo {
         Ok(unless_condition_failed(request.send().await)?.is_some())
     }
 
-    /// Writes a change and checks its fence in one transaction. A change of more than 98 items
-    /// takes several transactions, each under the same condition.
+    /// Writes a change and its fence in one transaction. A change of very many items is written in
+    /// several transactions, each under the same condition.
     pub(super) async fn write(
         &self,
         user: &str,
@@ -181,7 +181,7 @@ impl Dynamo {
         self.transact(self.raise(user, fence)?, actions).await
     }
 
-    /// The service keeps a summary of a user's logs, which is outdated after this write.
+    /// The application stores a summary of a user's logs, which these writes make outdated.
     async fn forget_summary(&self, user: &str) -> Result<(), Failure> {
         let user = UserId::new(user).map_err(refused)?;
         Ok(Logs::new(&self.table).forget_summary(&user).await?)
@@ -195,7 +195,7 @@ impl Dynamo {
         let own = all.len();
         let (keys, actions): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
         all.extend(actions);
-        // A canceled transaction that met another one, and a throttled table, are tried again.
+        // Retries a transaction that conflicted with another one, or that was throttled.
         let sent = || async {
             match self.table.transact(all.clone()).await? {
                 TransactionOutcome::Conflict => Err(StoreError::conflict()),
@@ -206,22 +206,23 @@ impl Dynamo {
             TransactionOutcome::ConditionFailed { action, .. } if action < own => Ok(DynamoWrite::Stale),
             TransactionOutcome::ConditionFailed { action, .. } => {
                 let key = keys.get(action - own).cloned();
-                key.map(DynamoWrite::Taken).ok_or_else(|| refused("a condition failed that was not asked for"))
+                key.map(DynamoWrite::Taken).ok_or_else(|| refused("an unexpected condition failed"))
             }
             TransactionOutcome::Written | TransactionOutcome::Conflict => Ok(DynamoWrite::Written),
         }
     }
 
-    /// The condition that a fence means, and its values.
+    /// The condition of a fence, and its values.
     fn condition(fence: Fence<'_>) -> (&'static str, Attributes) {
         match fence {
-            // Somebody else may have made the next change, or closed the ownership, since it was
+            // Another writer may have made the next change, or closed the ownership, since it was
             // read.
             Fence::Own(ownership, _) => (
                 "Epoch = :epoch AND Version = :version",
                 [(":epoch".to_owned(), n(ownership.epoch)), (":version".to_owned(), n(ownership.version))].into(),
             ),
-            // Stops a change that another replicator has written, or that has a gap before it.
+            // Another process may have replicated the change already, or an earlier change is
+            // missing.
             Fence::Replicated(1) => {
                 ("attribute_not_exists(Version) OR Version = :version", [(":version".to_owned(), n(0))].into())
             }
@@ -254,13 +255,14 @@ impl Dynamo {
             .set_expression_attribute_values(Some(values));
         let mut actions = vec![TransactWriteItem::builder().update(ownership.build().map_err(refused)?).build()];
         if matches!(fence, Fence::Replicated(1)) {
-            // After a rollback has removed the ownerships, a user without one is not a new one.
-            // Only a first change asks, so this is no hot item.
-            let gate = self
+            // A rollback removes the ownership records. Without this condition, a late writer would
+            // then take an existing user for a new one. Only a user's first change checks the flag,
+            // so it is no hot item.
+            let flag = self
                 .table
                 .condition_check(self.replication_flag_key(bucket(user) % SHARDS))
                 .condition_expression("attribute_exists(PK)");
-            actions.push(TransactWriteItem::builder().condition_check(gate.build().map_err(refused)?).build());
+            actions.push(TransactWriteItem::builder().condition_check(flag.build().map_err(refused)?).build());
         }
         if let Fence::Own(_, entry) = fence {
             let mut item = self.outbox_key(user, version);
@@ -290,7 +292,7 @@ impl Dynamo {
         Ok(TransactWriteItem::builder().delete(delete.build().map_err(refused)?).build())
     }
 
-    /// The first changes of a user that PostgreSQL may not have, in their order.
+    /// The user's first changes that PostgreSQL may not have, in order.
     pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
         let request = self.table.query().consistent_read(true).limit(50);
         let answer = request
@@ -316,14 +318,15 @@ impl Dynamo {
         answer.items.unwrap_or_default().into_iter().map(entry).collect()
     }
 
-    /// PostgreSQL has it.
+    /// Removes a change that PostgreSQL has.
     pub(super) async fn remove_outbox_entry(&self, user: &str, version: u64) -> Result<(), Failure> {
         let request = self.table.delete_item(self.outbox_key(user, version));
         request.send().await.map_err(failed)?;
         Ok(())
     }
 
-    /// The users of whom PostgreSQL has not been told everything, and how many changes wait.
+    /// The users with changes that are not replicated to PostgreSQL, and the number of these
+    /// changes.
     pub(super) async fn pending(&self) -> Result<(BTreeSet<String>, u64), Failure> {
         let (mut users, mut count) = (BTreeSet::new(), 0);
         for shard in 0..SHARDS {
@@ -363,8 +366,8 @@ fn ownership(item: &Attributes) -> Ownership {
     Ownership { epoch: number(item, "Epoch"), version: number(item, "Version") }
 }
 
-/// What lies outside of the user's own partition may be another user's by now: an address that both
-/// once had.
+/// The condition for an item outside the user's own partition. By now it may belong to another
+/// user, for example an address that both users have had.
 fn of_others(user: &str, key: &Key) -> Option<(&'static str, Attributes)> {
     let is_own = key.partition.strip_prefix("USER#") == Some(user);
     (!is_own).then(|| ("attribute_not_exists(PK) OR UserId = :user", [(":user".to_owned(), s(user))].into()))

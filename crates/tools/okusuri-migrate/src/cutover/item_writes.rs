@@ -1,4 +1,5 @@
-//! What a change of a row does to items: the same as if everything were transformed anew.
+//! Derives the items to write from the change of a row. The result is the same as if all rows were
+//! transformed again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use store::okusuri::Key;
 use crate::source::{Row, Table};
 use crate::transform::{Item, OnConflict, Options, Rank, is_verified, items_of};
 
-/// Items to put, and keys where none may be left.
+/// Items to put, and keys of items to delete.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ItemWrites {
     pub(super) puts: BTreeMap<Key, Item>,
@@ -15,7 +16,7 @@ pub(super) struct ItemWrites {
 }
 
 impl ItemWrites {
-    /// Whether a log is among them.
+    /// Whether a log is among the items.
     pub(super) fn touches_logs(&self) -> bool {
         self.puts.keys().chain(&self.deletes).any(Key::is_log)
     }
@@ -25,13 +26,13 @@ fn key(item: &Item) -> Key {
     Key { partition: item.partition.clone(), sort: item.sort.clone() }
 }
 
-/// Whether a user's row is carried over, and may have logins elsewhere.
+/// `None` if the user's row is not migrated; otherwise whether the user may have provider logins.
 fn standing(row: &Row, options: &Options) -> Option<bool> {
     let Row::User(user) = row else { return None };
     items_of(row, options).is_ok().then(|| is_verified(user))
 }
 
-/// The items of those of a user's rows that are carried over beside the row of the user.
+/// The items of a user's rows except the user's own row; none if the user is not migrated.
 fn of_user(user: Option<&Row>, rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     match user.and_then(|user| standing(user, options)) {
         None => BTreeMap::new(),
@@ -43,18 +44,19 @@ fn of_user(user: Option<&Row>, rows: &[Row], options: &Options) -> BTreeMap<Key,
     }
 }
 
-/// A row that is rejected has no items.
+/// The items of a row; none if the row is rejected.
 fn items(row: &Row, options: &Options) -> Vec<Item> {
     items_of(row, options).unwrap_or_default()
 }
 
-/// The items of a user's rows. A user who does not exist or is not migrated has none.
+/// The items of all rows of a user; none if the user is missing or not migrated.
 pub(super) fn items_of_user(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     of_user(rows.iter().find(|row| standing(row, options).is_some()), rows, options)
 }
 
-/// The items of rows, but for those that another of the rows has a better claim to: first the keys
-/// that a row stands or falls with are given, then the others, to rows that stand.
+/// The items of the rows, without those whose key another of the rows has a better claim to. The
+/// keys that decide about a whole row are resolved first, then the other keys among the remaining
+/// rows.
 pub(super) fn winning_items(rows: &[Row], options: &Options) -> BTreeMap<Key, Item> {
     let mut standing: Vec<_> = rows.iter().map(|row| (row.id(), items(row, options))).collect();
     let is_needed = |item: &Item| matches!(item.on_conflict, OnConflict::Row(_));
@@ -74,7 +76,7 @@ pub(super) fn winning_items(rows: &[Row], options: &Options) -> BTreeMap<Key, It
     found
 }
 
-/// Which row has the best claim to each key of the wanted items.
+/// The row with the best claim to each key of the wanted items.
 fn holders(rows: &[(String, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTreeMap<Key, (Rank, String)> {
     let mut holders = BTreeMap::new();
     for (id, items) in rows {
@@ -89,19 +91,19 @@ fn holders(rows: &[(String, Vec<Item>)], wanted: impl Fn(&Item) -> bool) -> BTre
     holders
 }
 
-/// Whether a change of a user's own row decides if the user is carried over at all, or with logins:
-/// then it is about everything of theirs.
+/// Whether a change of the user's own row decides if the user, or the user's logins, are migrated
+/// at all. Such a change affects all items of the user.
 pub(super) fn affects_all_items(table: Table, change: [Option<&Row>; 2], options: &Options) -> bool {
     let [before, after] = change.map(|row| row.and_then(|row| standing(row, options)));
     table == Table::User && before != after
 }
 
-/// What becomes of the items that a change of one row touches. `rows` are the user's rows of the
-/// table as they are after it.
+/// The writes for the items that a change of one row touches. `rows` are the user's rows of the
+/// table after the change.
 pub(super) fn of_row(change: [Option<&Row>; 2], user: Option<&Row>, rows: &[Row], options: &Options) -> ItemWrites {
     let mut touched: BTreeSet<_> =
         change.into_iter().flatten().flat_map(|row| items(row, options)).map(|item| key(&item)).collect();
-    // A row that gains or loses one of these may gain or lose its others with it.
+    // A row that gains or loses one of these keys may gain or lose its other items, too.
     for row in rows {
         let keys: Vec<_> = items(row, options).iter().map(key).collect();
         if keys.iter().any(|key| touched.contains(key)) {

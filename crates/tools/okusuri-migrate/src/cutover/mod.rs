@@ -1,4 +1,4 @@
-//! The live application moves over, step by step.
+//! Moves the live application from PostgreSQL to DynamoDB, in phases.
 
 mod command;
 mod dynamo;

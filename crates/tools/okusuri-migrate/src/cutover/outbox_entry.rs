@@ -1,47 +1,47 @@
-//! A change on its way from one side to the other.
+//! A change that is to be replicated from one side to the other.
 
 use crate::source::{Row, Table};
 use crate::transform::ITEM_BYTES_MAX;
 
-/// How much the JSON of a change's row may have in DynamoDB's outbox, bytes: an item's room, less
-/// that for its key and the names.
+/// The most bytes of a row's JSON in DynamoDB's outbox: the limit of an item, less room for its key
+/// and attribute names.
 const ROW_BYTES_MAX: usize = ITEM_BYTES_MAX - 4 * 1024;
 
-/// A change of a row, with its number among the user's.
+/// A change of a row, with its version among the user's changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutboxEntry {
-    /// Whose row it is.
+    /// The user who owns the row.
     pub(super) user: String,
-    /// From 1, without a gap.
+    /// Counts from 1, without gaps.
     pub(super) version: u64,
-    /// Of which table.
+    /// The row's table.
     pub(super) table: Table,
-    /// As it was; none when there was none.
+    /// The row before the change; `None` if there was none.
     pub(super) before: Option<Row>,
-    /// As it is; none when it is gone.
+    /// The row after the change; `None` if it was deleted.
     pub(super) after: Option<Row>,
 }
 
 impl OutboxEntry {
-    /// The row, as it is or as it last was.
+    /// The row after the change, or before it if it was deleted.
     pub(super) fn row(&self) -> Option<&Row> {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// What DynamoDB's outbox keeps of it, the attribute's name and JSON: the row as it is, or of
-    /// one that is gone as it last was. With a picture in it, both would not fit.
+    /// The attribute's name and JSON that DynamoDB's outbox stores: the row after the change, or a
+    /// deleted row as it was. Both together may not fit if the row has a picture.
     pub(super) fn kept(&self) -> Result<Option<(&'static str, String)>, serde_json::Error> {
         let name = if self.after.is_some() { "After" } else { "Before" };
         self.row().map(|row| Ok((name, json(row)?.to_string()))).transpose()
     }
 
-    /// Whether DynamoDB's outbox has room for it.
+    /// Whether the change fits into DynamoDB's outbox.
     pub(super) fn fits(&self) -> bool {
         self.kept().is_ok_and(|kept| kept.is_none_or(|(_, row)| row.len() <= ROW_BYTES_MAX))
     }
 }
 
-/// A row as PostgreSQL would tell it.
+/// A row as JSON, in the form that PostgreSQL gives it.
 pub(super) fn json(row: &Row) -> Result<serde_json::Value, serde_json::Error> {
     match row {
         Row::User(row) => serde_json::to_value(row),

@@ -1,17 +1,17 @@
-//! Which side may write for a user, and the version of the user's change log: the rules of the
-//! cutover, without a database.
+//! The rules of the cutover, without a database: which side may write for a user, and how far the
+//! user's log has been replicated.
 //!
-//! Each user has an *ownership record* on either side: two numbers. `version` counts the user's
-//! changes, `epoch` says which side may make them. PostgreSQL may write while its own ownership has
-//! an even epoch, DynamoDB while its own has an odd one. A move closes the one ownership by raising
-//! its epoch by one, tells the other side the rest of the log, and opens the ownership there by
-//! raising that to the same epoch. So
+//! Each user has an *ownership record* on each side with two numbers. `version` counts the user's
+//! changes; `epoch` says which side may make them. PostgreSQL may write while its own record has an
+//! even epoch, DynamoDB while its own record has an odd one. A move has three steps: it closes one
+//! side by increasing its epoch by one, replicates the rest of the log to the other side, and opens
+//! the other side by increasing its epoch to the same value. So
 //!
 //! - the two epochs are never more than one apart, and the higher one belongs to the side that
 //!   wrote last;
-//! - at no moment do both sides allow a write, after any crash, and with any number of movers of
-//!   the same user;
-//! - each version is made by one side, in one order, and told to the other once.
+//! - at no moment do both sides allow a write, even if processes die at any step, or several move
+//!   the same user in both directions;
+//! - each version is made by one side, in one order, and replicated to the other side once.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Where everybody is before the cutover.
+    /// The owner of all users before the cutover.
     Postgres,
-    /// Where everybody is after it.
+    /// The owner of all users after the cutover.
     Dynamo,
 }
 
 impl Side {
-    /// The other one.
+    /// The other side.
     pub fn other(self) -> Self {
         match self {
             Self::Postgres => Self::Dynamo,
@@ -51,23 +51,23 @@ impl fmt::Display for Side {
     }
 }
 
-/// The state of a user on one side. A user without an ownership item has the ownership of zeros.
+/// The state of a user on one side. A user without a record has a record of zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
     /// Even: PostgreSQL owns the user; odd: DynamoDB does.
     pub epoch: u32,
-    /// How many changes of the user this side has, its own and those that it was told.
+    /// The number of the user's changes that this side has, its own and the replicated ones.
     pub version: u64,
 }
 
 impl Ownership {
-    /// Whether that side, whose ownership this is, may make changes.
+    /// Whether `side`, whose record this is, may make changes.
     pub fn is_open(self, side: Side) -> bool {
         side.has(self.epoch)
     }
 }
 
-/// Both of a user's ownerships, read one after the other: either may be out of date.
+/// Both ownership records of a user. They are read one after the other, so each may be outdated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ownerships {
     /// PostgreSQL's.
@@ -76,31 +76,31 @@ pub struct Ownerships {
     pub dynamo: Ownership,
 }
 
-/// The next step to move a user to a side. Each is at most one conditional write.
+/// The next step of moving a user to a side. Each step is one conditional write, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStep {
-    /// Raise the side's epoch from this one by one: it writes no more.
+    /// Increase the side's epoch by one: the side stops writing.
     Close {
         /// The side that writes now.
         side: Side,
-        /// The epoch that must still be there.
+        /// The epoch that the record must still have.
         epoch: u32,
     },
-    /// No side may write. Replicate the missing changes to this side.
+    /// Neither side may write. Replicate the missing changes to this side.
     Replicate {
-        /// The side that is behind.
+        /// The side that lacks changes.
         to: Side,
     },
-    /// Raise the side's epoch from `epoch - 1` to `epoch`: it may write.
+    /// Increase the side's epoch from `epoch - 1` to `epoch`: the side may write.
     Open {
         /// The side that takes over.
         side: Side,
-        /// The epoch of the side that was closed.
+        /// The epoch of the closed side.
         epoch: u32,
-        /// The version of the side that was closed; the other one must have it.
+        /// The version of the closed side, which the other side must have.
         version: u64,
     },
-    /// The user is where they should be.
+    /// The user is on the right side.
     Done,
 }
 
@@ -112,8 +112,8 @@ impl Ownerships {
         }
     }
 
-    /// The side that wrote last, and so has everything: the open one, or during a move the one that
-    /// was closed.
+    /// The side that wrote last, and so has all changes: the open side, or during a move the closed
+    /// one.
     pub fn leader(self) -> Side {
         let epoch = self.postgres.epoch.max(self.dynamo.epoch);
         if self.postgres.epoch == self.dynamo.epoch {
@@ -125,8 +125,8 @@ impl Ownerships {
         }
     }
 
-    /// The next step next_step `goal`. A move that was begun is finished first, whichever way it
-    /// goes.
+    /// The next step towards `goal`. A move that was started is finished first, in either
+    /// direction.
     pub fn next_step(self, goal: Side) -> MoveStep {
         let leader = self.leader();
         let (ahead, behind) = (self.of(leader), self.of(leader.other()));
@@ -140,8 +140,8 @@ impl Ownerships {
     }
 }
 
-/// Which of a hundred parts a user is in: with `percent` at 30, the users of the parts 0 to 29 go
-/// over.
+/// Which of a hundred buckets a user is in: with `percent` at 30, the users of the buckets 0 to 29
+/// are moved.
 pub fn bucket(user: &str) -> u8 {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(user.as_bytes());
@@ -155,21 +155,21 @@ mod tests {
 
     use super::*;
 
-    /// A way in which the protocol could have been built wrong.
+    /// A way in which the protocol could be wrong.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Mutation {
         None,
-        /// A writer uses the ownership that it has read.
+        /// A writer relies on the ownership record that it has read.
         NoFence,
-        /// Who writes tells the other side, and nobody notes that it is to be told.
+        /// Only the writer replicates its change; no outbox records it.
         NoOutbox,
-        /// A change is applied whatever the version.
+        /// A change is applied without comparing versions.
         NoVersion,
-        /// An ownership is opened although changes are on their way.
+        /// An ownership is opened although changes are not replicated yet.
         NoWaiting,
     }
 
-    /// One database, as far as one user goes.
+    /// One database, as far as one user is concerned.
     #[derive(Clone, Debug, Default)]
     struct Store {
         ownership: Ownership,
@@ -177,7 +177,7 @@ mod tests {
         outbox: BTreeMap<u64, u32>,
     }
 
-    /// Somebody in the midst of something. A kill drops it.
+    /// A process in the middle of its work. A kill drops it.
     #[derive(Clone, Debug)]
     enum Actor {
         Writer { change: u32, looked: Option<(Side, Ownership)> },
@@ -200,7 +200,7 @@ mod tests {
             }
         }
 
-        /// One atomic step of an actor. Returns its next state, if there is one.
+        /// One atomic step of an actor; returns the actor's next state, if it continues.
         fn step(&mut self, actor: Actor, random: &mut fastrand::Rng) -> Option<Actor> {
             match actor {
                 Actor::Writer { change, looked: None } => {
@@ -235,7 +235,8 @@ mod tests {
                         to.ownership.version = version.max(to.ownership.version);
                         to.log.push(change);
                     } else if to.ownership.version < version {
-                        // An earlier one is missing: from the beginning, or somebody else.
+                        // An earlier change is missing: start again, or leave it to another
+                        // process.
                         return random.bool().then_some(Actor::Teller { from, seen: Vec::new(), applied: false });
                     }
                     Some(Actor::Teller { from, seen, applied: true })
@@ -270,7 +271,7 @@ mod tests {
             }
         }
 
-        /// The first change that a side lacks.
+        /// Replicates the first change that a side lacks.
         fn replicate(&mut self, to: Side) {
             if self.mutation == Mutation::NoWaiting {
                 let version = self.store(to.other()).ownership.version;
@@ -299,8 +300,8 @@ mod tests {
         }
     }
 
-    /// A random history of one user: writers, tellers and movers both ways, killed now and then.
-    /// Whether all is well in the end.
+    /// A random history of one user: writers, replicators and movers in both directions, some of
+    /// them killed. Checks the final state.
     fn history(seed: u64, mutation: Mutation) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut world = World { mutation, postgres: Store::default(), dynamo: Store::default(), answered: Vec::new() };
@@ -331,8 +332,8 @@ mod tests {
                 return Err("both sides may write".to_owned());
             }
         }
-        // Everybody is dead. One mover brings the user to a side, and one teller on each side
-        // empties the outbox.
+        // All actors are killed. One mover moves the user to a side, and both outboxes are
+        // replicated.
         let goal = if random.bool() { Side::Postgres } else { Side::Dynamo };
         let mut actor = Some(Actor::Mover { goal, postgres: None, dynamo: None, steps_left: 500 });
         while let Some(now) = actor {
@@ -360,14 +361,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_dies_when_both_sides_end_with_the_same_log_and_every_answered_change() {
+    fn both_sides_end_with_the_same_log_and_every_answered_change_despite_kills() {
         for seed in 0..20_000 {
             history(seed, Mutation::None).unwrap_or_else(|why| panic!("history {seed}: {why}"));
         }
     }
 
     #[test]
-    fn each_part_of_the_protocol_is_needed() {
+    fn each_part_of_the_protocol_is_necessary() {
         for mutation in [Mutation::NoFence, Mutation::NoOutbox, Mutation::NoVersion, Mutation::NoWaiting] {
             let found = (0..20_000).find(|seed| history(*seed, mutation).is_err());
             assert!(found.is_some(), "{mutation:?} was never found");
@@ -375,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn users_spread_over_the_parts_and_stay_in_theirs() {
-        let mut parts = [0_u32; 100];
+    fn users_are_spread_over_the_buckets_and_stay_in_theirs() {
+        let mut buckets = [0_u32; 100];
         for user in 0..20_000 {
-            parts[usize::from(bucket(&format!("user-{user}")))] += 1;
+            buckets[usize::from(bucket(&format!("user-{user}")))] += 1;
         }
-        assert!(parts.iter().all(|users| (120..=280).contains(users)), "{parts:?}");
+        assert!(buckets.iter().all(|users| (120..=280).contains(users)), "{buckets:?}");
         assert_eq!(bucket("aB3dE5"), bucket("aB3dE5"));
     }
 }

@@ -1,31 +1,32 @@
-//! How far a cutover is.
+//! The plan of a cutover: its phase and percentage.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The phases of a cutover, in their order.
+/// The phases of a cutover, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// PostgreSQL notes what changes; DynamoDB is told nothing. From before the export until the
-    /// load is checked.
+    /// PostgreSQL records changes, and nothing is replicated. From before the export until the load
+    /// is checked.
     Capture,
-    /// The changes of one side are replicated to the other. PostgreSQL owns every user.
+    /// Changes of each side are replicated to the other. PostgreSQL owns all users.
     Dual,
-    /// Also, who reads compares both sides.
+    /// In addition, reads compare both sides.
     Shadow,
-    /// Part of the users are written in DynamoDB first.
+    /// DynamoDB owns part of the users.
     Percent,
-    /// Everybody is written in DynamoDB, and PostgreSQL is told nothing more. There is no way back.
+    /// DynamoDB owns all users, and nothing is replicated to PostgreSQL any more. There is no way
+    /// back.
     Finished,
-    /// Everybody goes back to PostgreSQL.
+    /// All users move back to PostgreSQL.
     RollingBack,
 }
 
 impl Phase {
-    /// As the plan and reports spell it.
+    /// The name in the plan and in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -37,12 +38,12 @@ impl Phase {
         }
     }
 
-    /// Whether a writer tells the other side at once.
+    /// Whether a writer replicates its change at once.
     pub fn is_replicated(self) -> bool {
         self != Self::Capture
     }
 
-    /// Whether a reader compares.
+    /// Whether a reader compares both sides.
     pub fn is_compared(self) -> bool {
         matches!(self, Self::Shadow | Self::Percent)
     }
@@ -59,27 +60,29 @@ impl FromStr for Phase {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Capture, Self::Dual, Self::Shadow, Self::Percent, Self::Finished, Self::RollingBack];
-        all.into_iter().find(|phase| phase.as_str() == text).ok_or_else(|| format!("{text:?} is no phase of a cutover"))
+        all.into_iter()
+            .find(|phase| phase.as_str() == text)
+            .ok_or_else(|| format!("{text:?} is not a phase of a cutover"))
     }
 }
 
-/// Which cutover this is, and how far.
+/// The plan of a cutover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Its id: what another cutover has left in the table is not taken for this one's.
+    /// Its id. Items that another cutover left in the table have another id and are ignored.
     pub run: String,
-    /// How far it is.
+    /// The current phase.
     pub phase: Phase,
-    /// How many of a hundred parts of the users are to be DynamoDB's: 0 to 100.
+    /// How many of the hundred buckets of users DynamoDB is to own: 0 to 100.
     pub percent: u8,
 }
 
-/// Where a cutover is to go: `capture`, `dual`, `shadow`, `1%` to `100%`, or `finished`.
+/// The goal of a command: `capture`, `dual`, `shadow`, `0%` to `100%`, or `finished`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
     /// The phase.
     pub phase: Phase,
-    /// With [`Phase::Percent`] and [`Phase::Finished`].
+    /// Used with [`Phase::Percent`] and [`Phase::Finished`].
     pub percent: u8,
 }
 

@@ -1,5 +1,5 @@
-//! The PostgreSQL side. Each atomic change is one statement, so a kill between two statements
-//! leaves nothing half done.
+//! The PostgreSQL side. Everything that must be atomic is one statement, so a process that is
+//! killed between two statements leaves nothing half done.
 
 use std::sync::Arc;
 
@@ -12,34 +12,34 @@ use super::plan::{Phase, Plan};
 use crate::source::{Row, Table, source_failure};
 use crate::{Failure, FailureKind};
 
-/// What the triggers raise when PostgreSQL does not own the user.
+/// The error code that the triggers raise if PostgreSQL does not own the user.
 const MOVED: &str = "TM001";
 
-/// How many users are read at once.
+/// The number of users per page.
 const USERS_PER_PAGE: i64 = 1_000;
 
-/// How many changes of a user are told in one go.
+/// The number of a user's changes that are replicated in one pass.
 const ENTRIES_PER_PAGE: i64 = 50;
 
-/// PostgreSQL as the cutover sees it.
+/// The PostgreSQL side of the cutover.
 #[derive(Debug, Clone)]
 pub struct Postgres {
     client: Arc<Client>,
     schema: String,
 }
 
-/// Whether a write was taken.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PostgresWrite {
-    /// It is there.
+    /// The row was written.
     Written,
     /// This side does not own the user; nothing was written.
     NotOwner,
-    /// Another row has what only one may have; nothing was written.
+    /// Another row violates a unique index; nothing was written.
     UniqueViolation,
 }
 
-/// The column that says whose a row is; none when rows of the table are nobody's.
+/// The column with a row's user; `None` if the table's rows belong to no user.
 fn owner(table: Table) -> Option<&'static str> {
     match table {
         Table::User => Some("id"),
@@ -70,7 +70,7 @@ fn unreadable(what: &str, error: impl std::fmt::Display) -> Failure {
 }
 
 impl Postgres {
-    /// The application's tables in that schema.
+    /// The application's tables in `schema`.
     pub fn new(client: Client, schema: &str) -> Self {
         Self { client: Arc::new(client), schema: quoted(schema) }
     }
@@ -79,8 +79,8 @@ impl Postgres {
         format!("{}.{}", self.schema, quoted(table.name()))
     }
 
-    /// That a column is what a parameter says, which is text: of whatever type the column is, so
-    /// that its index is of use.
+    /// The condition that a column equals a text parameter. The parameter is converted to the
+    /// column's own type, so that PostgreSQL can use the column's index.
     fn column_equals(&self, table: Table, column: &str, parameter: &str) -> String {
         let (table, quoted) = (self.table(table), quoted(column));
         format!(
@@ -88,7 +88,7 @@ impl Postgres {
         )
     }
 
-    /// How far the cutover is; none before it begins and after it was rolled back.
+    /// The plan of the cutover; `None` before it starts and after it was rolled back.
     pub(crate) async fn plan(&self) -> Result<Option<Plan>, Failure> {
         let row = self.client.query_opt("SELECT run, phase, percent FROM tidemark_migration.plan", &[]).await;
         let row = match row {
@@ -100,14 +100,14 @@ impl Postgres {
         Ok(Some(Plan { run: row.get(0), phase, percent: u8::try_from(row.get::<_, i16>(2)).unwrap_or_default() }))
     }
 
-    /// Begins a cutover: creates its tables and triggers in one statement. Waits at most five
-    /// seconds for running writes.
+    /// Starts a cutover: creates its tables and triggers in one transaction. Waits at most five
+    /// seconds for concurrent writes.
     pub(super) async fn install(&self, run: &str) -> Result<(), Failure> {
         let mut sql = "BEGIN; SET LOCAL lock_timeout = '5s';\n".to_owned();
         sql.push_str(&include_str!("capture.sql").replace("{schema}", &self.schema));
         for table in Table::ALL {
             let Some(owner) = owner(table) else { continue };
-            // A trigger of a partition would tell the partition's name.
+            // A partition's trigger would otherwise report the partition's name.
             let (name, argument) = (self.table(table), table.name());
             let literal = name.replace('\'', "''");
             sql.push_str(&format!(
@@ -127,11 +127,11 @@ impl Postgres {
         self.all_or_nothing(&sql).await
     }
 
-    /// Lets the application's role write and read through the cutover, if it is not the one that
-    /// began it. Once more does no harm.
+    /// Gives the application's role the rights to write and read during the cutover, if the role
+    /// did not install it. May be repeated.
     ///
     /// # Errors
-    /// When there is no cutover, or no such role.
+    /// If there is no cutover, or no such role.
     pub async fn grant(&self, role: &str) -> Result<(), Failure> {
         let role = quoted(role);
         let sql = format!(
@@ -145,17 +145,17 @@ impl Postgres {
         self.all_or_nothing(&sql).await
     }
 
-    /// Ends a cutover on this side: nothing of it is left. Waits as `install` does.
+    /// Removes the cutover from PostgreSQL. Waits as `install` does.
     pub(super) async fn uninstall(&self) -> Result<(), Failure> {
-        // Another mover may have closed an ownership after all users moved back. An even epoch
-        // belongs to PostgreSQL, which then has every change. The triggers depend on a function in
-        // the schema, and are dropped with it.
+        // Another mover may have closed an ownership again since all users were moved back. An even
+        // epoch belongs to PostgreSQL, which then has all changes. The triggers depend on a
+        // function of the schema, so they are dropped with it.
         self.all_or_nothing(
             "BEGIN; SET LOCAL lock_timeout = '5s';
              LOCK TABLE tidemark_migration.ownerships IN ACCESS EXCLUSIVE MODE;
              DO $$ BEGIN
                  IF EXISTS (SELECT 1 FROM tidemark_migration.ownerships WHERE epoch % 2 = 1) THEN
-                     RAISE EXCEPTION 'somebody is written in DynamoDB again: a cutover is running elsewhere';
+                     RAISE EXCEPTION 'DynamoDB owns a user again: another cutover is running';
                  END IF;
              END $$;
              DROP SCHEMA tidemark_migration CASCADE; COMMIT;",
@@ -166,15 +166,16 @@ impl Postgres {
     async fn all_or_nothing(&self, sql: &str) -> Result<(), Failure> {
         let done = self.client.batch_execute(sql).await;
         if done.is_err() {
-            // Else the session stays in the failed transaction. The first error is the one to tell.
+            // Without this, the session would stay in the failed transaction. The first error is
+            // the one to report.
             let _ = self.client.batch_execute("ROLLBACK").await;
         }
         done.map_err(source_failure)
     }
 
-    /// Notes how far the cutover is.
+    /// Records the phase of the cutover.
     pub(super) async fn set_phase(&self, phase: Phase, percent: u8) -> Result<(), Failure> {
-        // A cutover that is still running somewhere does not undo the beginning of a rollback.
+        // A cutover that is still running elsewhere must not undo the start of a rollback.
         let sql = "UPDATE tidemark_migration.plan SET phase = $1, percent = $2, changed_at = now()
                    WHERE phase <> 'rolling-back' OR $1 = 'rolling-back'";
         match self.client.execute(sql, &[&phase.as_str(), &i16::from(percent)]).await.map_err(source_failure)? {
@@ -183,7 +184,7 @@ impl Postgres {
         }
     }
 
-    /// A user's ownership on this side.
+    /// A user's ownership record on this side.
     pub(super) async fn ownership(&self, user: &str) -> Result<Ownership, Failure> {
         let sql = "SELECT epoch, version FROM tidemark_migration.ownerships WHERE user_id = $1";
         let row = self.client.query_opt(sql, &[&user]).await.map_err(source_failure)?;
@@ -193,11 +194,11 @@ impl Postgres {
         }))
     }
 
-    /// The next users with their ownerships, sorted by id: all that are in the user table, have a
-    /// row, or ever had.
+    /// The next users and their ownership records, by id: all users in the user table, and all with
+    /// an ownership record.
     pub(super) async fn users_after(&self, user: &str) -> Result<Vec<(String, Ownership)>, Failure> {
-        // A log whose user is not in the user table gets an ownership when it changes. Each part is
-        // read no further than the page.
+        // A user who is not in the user table gets an ownership record when one of the user's rows
+        // changes. Each part of the union reads at most one page.
         let sql = format!(
             "SELECT users.id, coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0)
              FROM ((SELECT id::text AS id FROM {} WHERE id::text > $1 ORDER BY 1 LIMIT $2)
@@ -212,14 +213,14 @@ impl Postgres {
         Ok(rows.iter().map(|row| (row.get(0), ownership(row))).collect())
     }
 
-    /// About how many users there are.
+    /// The approximate number of users.
     pub(super) async fn users(&self) -> Result<u64, Failure> {
         let sql = format!("SELECT count(*) FROM {}", self.table(Table::User));
         let row = self.client.query_one(&sql, &[]).await.map_err(source_failure)?;
         Ok(version(row.get(0)))
     }
 
-    /// Raises an ownership's epoch from this one by one, at this version if one is given.
+    /// Increases an ownership's epoch by one, if it is `from` and the version is `at`, if given.
     pub(super) async fn advance_epoch(&self, user: &str, from: u32, at: Option<u64>) -> Result<bool, Failure> {
         let from = i32::try_from(from).map_err(|error| unreadable("the epoch", error))?;
         let sql = "SELECT tidemark_migration.advance_epoch($1, $2, $3)";
@@ -227,7 +228,7 @@ impl Postgres {
         Ok(row.get(0))
     }
 
-    /// The first changes of a user that the other side may not have, in their order.
+    /// The user's first changes that the other side may not have, in order.
     pub(super) async fn outbox_entries(&self, user: &str) -> Result<Vec<OutboxEntry>, Failure> {
         let sql = "SELECT version, source, before::text, after::text FROM tidemark_migration.outbox
                    WHERE user_id = $1 ORDER BY version LIMIT $2";
@@ -243,15 +244,14 @@ impl Postgres {
         rows.iter().map(entry).collect()
     }
 
-    /// The other side has it.
+    /// Removes a change that the other side has.
     pub(super) async fn remove_outbox_entry(&self, user: &str, number_of: u64) -> Result<(), Failure> {
         let sql = "DELETE FROM tidemark_migration.outbox WHERE user_id = $1 AND version = $2";
         self.client.execute(sql, &[&user, &number(number_of)]).await.map_err(source_failure)?;
         Ok(())
     }
 
-    /// Some users of whom the other side has not been told everything, and how many changes wait in
-    /// all.
+    /// Some users with changes that are not replicated, and the number of all these changes.
     pub(super) async fn pending(&self) -> Result<(Vec<String>, u64), Failure> {
         let sql = "SELECT DISTINCT user_id FROM tidemark_migration.outbox LIMIT $1";
         let users = self.client.query(sql, &[&USERS_PER_PAGE]).await.map_err(source_failure)?;
@@ -268,13 +268,13 @@ impl Postgres {
         Ok(self.rows_where(Table::User, &self.column_equals(Table::User, "id", "$1"), &[&user]).await?.pop())
     }
 
-    /// The row with the same id, as it is.
+    /// The current row with the same id.
     pub(super) async fn row_by_id(&self, row: &Row) -> Result<Option<Row>, Failure> {
         Ok(self.rows_where(row.table(), &self.column_equals(row.table(), "id", "$1"), &[&row.id()]).await?.pop())
     }
 
-    /// The rows of a user that may become the same items as these two: all of the table, of the
-    /// logs those of the days around.
+    /// The rows of a user that may become the same items as these two: all rows of the table, but
+    /// only the logs of nearby days.
     pub(super) async fn related_rows(
         &self,
         user: &str,
@@ -289,7 +289,7 @@ impl Postgres {
             Some(Row::MedicationLog(row)) => row.created_at.as_ref().map(|time| time.0.clone()),
             _ => None,
         });
-        // Two days, as a date depends on the zone.
+        // Two days, because a log's date depends on the time zone.
         let near = |parameter: &str| {
             format!(
                 "created_at BETWEEN {parameter}::text::timestamptz - interval '2 days' AND {parameter}::text::timestamptz + interval '2 days'"
@@ -299,7 +299,7 @@ impl Postgres {
         self.rows_where(table, &filter, &[&user, &made[0], &made[1]]).await
     }
 
-    /// All rows of a user that may be carried over.
+    /// All rows of a user that may be migrated.
     pub(super) async fn rows_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
         let mut all = Vec::new();
         for table in Table::ALL {
@@ -310,7 +310,7 @@ impl Postgres {
         Ok(all)
     }
 
-    /// A user's logs and the ownership, as of one moment.
+    /// A user's logs and ownership record, read in one snapshot.
     pub(super) async fn logs_of(&self, user: &str) -> Result<(Ownership, Vec<Row>), Failure> {
         let sql = format!(
             "SELECT to_jsonb(logs)::text, coalesce(ownerships.epoch, 0), coalesce(ownerships.version, 0)
@@ -332,7 +332,7 @@ impl Postgres {
         Ok((ownership, logs))
     }
 
-    /// A user's logs, where there is no cutover.
+    /// A user's logs, if there is no cutover.
     pub(super) async fn plain_logs_of(&self, user: &str) -> Result<Vec<Row>, Failure> {
         self.rows_where(Table::MedicationLogs, &self.column_equals(Table::MedicationLogs, "user_id", "$1"), &[&user])
             .await
@@ -350,13 +350,12 @@ impl Postgres {
         rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| unreadable(table.name(), error))
     }
 
-    /// Writes a row as the application does: by its id, whether it is there or not.
+    /// Inserts or updates a row by its id, as the application does.
     pub(super) async fn put(&self, row: &Row) -> Result<PostgresWrite, Failure> {
         let json = json(row).map_err(|error| unreadable("a row", error))?;
         let columns: Vec<_> = json.as_object().into_iter().flatten().map(|(name, _)| quoted(name)).collect();
         let settings = columns.iter().filter(|name| **name != quoted("id"));
-        // The id is given, also where the column makes it by itself otherwise, and then it may not
-        // be set.
+        // The id is given even if the column generates it, and such a column must not be updated.
         let sql = format!(
             "INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE
              SELECT {names} FROM jsonb_populate_record(NULL::{table}, $1::text::jsonb)
@@ -368,12 +367,12 @@ impl Postgres {
         write_outcome(self.client.execute(&sql, &[&json.to_string()]).await)
     }
 
-    /// Removes a row of a user's; one that is not there is removed already, if this side owns the
-    /// user.
+    /// Deletes a user's row. If this side owns the user, a missing row counts as deleted.
     pub(super) async fn delete(&self, row: &Row, user: &str) -> Result<PostgresWrite, Failure> {
         let table = self.table(row.table());
         let delete = format!("DELETE FROM {table} WHERE {}", self.column_equals(row.table(), "id", "$1"));
-        // Without a row no trigger checks the owner; the ownership row of the same moment does.
+        // If there is no row, no trigger checks the owner, so the same statement reads the
+        // ownership record.
         let sql = format!(
             "WITH gone AS ({delete} RETURNING 1)
              SELECT EXISTS (SELECT FROM gone), coalesce((SELECT epoch FROM tidemark_migration.ownerships WHERE user_id = $2), 0)"
@@ -383,16 +382,17 @@ impl Postgres {
                 Ok(PostgresWrite::Written)
             }
             Ok(_) => Ok(PostgresWrite::NotOwner),
-            // There is no cutover, so there is nobody else.
+            // There is no cutover, so PostgreSQL is the only side.
             Err(error) if is_missing(&error) => write_outcome(self.client.execute(&delete, &[&row.id()]).await),
             Err(error) => write_outcome(Err(error)),
         }
     }
 
-    /// Makes a change that was made on the other side, if it is the next one.
+    /// Applies a change of the other side, if it is the next one.
     pub(super) async fn apply_change(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
         let after = entry.after.as_ref().map(json).transpose().map_err(|error| unreadable("a row", error))?;
-        // A change of no row has no id: it removes nothing, and is told like any other.
+        // A change without any row has no id: it deletes nothing, but it counts as a version like
+        // any other.
         let id = entry.row().map(|row| serde_json::json!({ "id": row.id() }).to_string());
         let sql = "SELECT tidemark_migration.apply_change($1, $2, $3, $4::text::jsonb, $5::text::jsonb)";
         let after = after.map(|row| row.to_string());
@@ -403,7 +403,7 @@ impl Postgres {
     }
 }
 
-/// There is no table of the cutover's: it has not begun, or was rolled back.
+/// Whether a table of the cutover is missing: it has not started, or was rolled back.
 fn is_missing(error: &tokio_postgres::Error) -> bool {
     matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
 }
@@ -419,5 +419,5 @@ fn write_outcome(written: Result<u64, tokio_postgres::Error>) -> Result<Postgres
 
 pub(super) fn table_of(name: &str) -> Result<Table, Failure> {
     let table = Table::ALL.into_iter().find(|table| table.name() == name);
-    table.ok_or_else(|| FailureKind::SourceUnreadable.because(format!("a change of {name}, which nobody knows")))
+    table.ok_or_else(|| FailureKind::SourceUnreadable.because(format!("a change of the unknown table {name}")))
 }

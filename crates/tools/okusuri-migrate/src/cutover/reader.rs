@@ -1,5 +1,5 @@
-//! How the application reads during a cutover: from the side that wrote last, and in the shadow
-//! from the other one too.
+//! How the application reads during a cutover: from the side that wrote last, and in shadow reads
+//! also from the other side.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,16 +15,16 @@ use crate::source::Row;
 use crate::transform::items_of;
 use crate::{Failure, FailureKind};
 
-/// How often a read looks who wrote last.
+/// How often a read looks for the side that wrote last.
 const TRIES: u32 = 50;
 
-/// How long an answer waits for the other side's answer.
+/// The longest time that an answer waits for its shadow read.
 const SHADOW_MAX: Duration = Duration::from_secs(1);
 
-/// A user's logs: for each date whether there was bleeding.
+/// A user's logs: the flag for bleeding by date.
 pub type Logs = BTreeMap<String, bool>;
 
-/// Reads a user's logs, and counts what both sides said.
+/// Reads a user's logs, and counts the results of shadow reads.
 #[derive(Debug)]
 pub struct Reader {
     sides: Sides,
@@ -33,18 +33,18 @@ pub struct Reader {
     late: AtomicU64,
 }
 
-/// What the shadow reads have shown so far.
+/// The results of the shadow reads so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Shadow {
-    /// Both sides were at the same change, and were compared.
+    /// Reads for which both sides had the same version and were compared.
     pub compared: u64,
-    /// Of these, how many said something else.
+    /// Compared reads in which the sides differed.
     pub differing: u64,
-    /// One side was behind, or did not answer within a second, so there was nothing to compare.
+    /// Reads that were not compared, because one side was behind or did not answer within a second.
     pub late: u64,
 }
 
-/// What became of one shadow read.
+/// The result of one shadow read.
 #[derive(Debug, Clone, Copy)]
 enum Compared {
     Late,
@@ -58,20 +58,21 @@ impl Reader {
         Self { sides, compared: 0.into(), differing: 0.into(), late: 0.into() }
     }
 
-    /// What the shadow reads have shown so far.
+    /// The results of the shadow reads so far.
     pub fn shadow(&self) -> Shadow {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Shadow { compared: of(&self.compared), differing: of(&self.differing), late: of(&self.late) }
     }
 
-    /// A user's logs, with every change that was acknowledged before. Never waits for a user who is
-    /// being moved.
+    /// A user's logs, with all changes that were answered before. Does not wait for a user whose
+    /// move is in progress.
     ///
     /// # Errors
-    /// When the side that wrote last does not answer.
+    /// If the side that wrote last does not answer.
     pub async fn logs(&self, user: &str) -> Result<Logs, Failure> {
         match self.of_leader(user).await {
-            // PostgreSQL also tells who leads. Without it, DynamoDB knows at least whether it does.
+            // PostgreSQL also says which side leads. If it does not answer, DynamoDB at least knows
+            // whether it owns the user itself.
             Err(failure)
                 if failure.kind == FailureKind::SourceGone || failure.kind == FailureKind::SourceUnreadable =>
             {
@@ -88,7 +89,8 @@ impl Reader {
         };
         let mut side = Side::Postgres;
         for _ in 0..TRIES {
-            // The ownership is read before the logs or together with them, so it is valid for them.
+            // The ownership is read before the logs or together with them, so the logs are at least
+            // as new as the version that it states.
             let (own, logs) = match side {
                 Side::Postgres => {
                     let (ownership, rows) = self.sides.postgres.logs_of(user).await?;
@@ -97,7 +99,7 @@ impl Reader {
                 Side::Dynamo => (self.sides.dynamo.ownership(user).await?, self.of_items(user).await?),
             };
             let is_leader = own.is_open(side) || {
-                // Nobody may write, or the other side may: its epoch tells.
+                // Neither side may write, or the other side may; the other side's epoch decides.
                 let ownerships = match side {
                     Side::Postgres => Ownerships { postgres: own, dynamo: self.sides.dynamo.ownership(user).await? },
                     Side::Dynamo => Ownerships { postgres: self.sides.postgres.ownership(user).await?, dynamo: own },
@@ -106,8 +108,7 @@ impl Reader {
             };
             if is_leader {
                 if plan.phase.is_compared() {
-                    // A side that is only asked to be compared does not keep the other one's answer
-                    // from anybody.
+                    // A failing or slow shadow read must not affect the answer.
                     let compared = timeout(SHADOW_MAX, self.compare(user, side, own.version, &logs)).await;
                     self.count(compared.ok().and_then(Result::ok).unwrap_or(Compared::Late));
                 }
@@ -115,10 +116,10 @@ impl Reader {
             }
             side = side.other();
         }
-        Err(FailureKind::Cutover.because(format!("user {user} is moved to and fro")))
+        Err(FailureKind::Cutover.because(format!("user {user} is moved back and forth")))
     }
 
-    /// Asks the other side. Gives what its answer counts as.
+    /// Compares with the other side, and returns the result.
     async fn compare(&self, user: &str, side: Side, version: u64, logs: &Logs) -> Result<Compared, Failure> {
         let (before, others, after) = match side.other() {
             Side::Postgres => {
@@ -131,8 +132,8 @@ impl Reader {
                 (before, logs, self.sides.dynamo.ownership(user).await?.version)
             }
         };
-        // The leader may have written while it was read, too; PostgreSQL's rows come with their
-        // version, DynamoDB's do not.
+        // The leader may also have written between its own reads. PostgreSQL's rows are read
+        // together with their version, DynamoDB's are not.
         let still = match side {
             Side::Postgres => version,
             Side::Dynamo => self.sides.dynamo.ownership(user).await?.version,

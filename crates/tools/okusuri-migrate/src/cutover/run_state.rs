@@ -1,4 +1,4 @@
-//! What a run's folder knows of its cutover. The database has the plan; but there may be several
+//! The state of the cutover in a run's folder. The database has the plan, but there may be several
 //! databases and several folders.
 
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use crate::{Failure, FailureKind};
 
 const FILE: &str = "cutover.json";
 
-/// How far the folder has seen its cutover go.
+/// How far the folder's cutover has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Stage {
-    /// PostgreSQL notes what changes.
+    /// PostgreSQL records changes.
     Capture,
-    /// Both sides are told.
+    /// Changes are replicated to both sides.
     DualWrites,
-    /// Everybody is back in PostgreSQL, and it may forget the cutover.
+    /// All users are back in PostgreSQL, and the cutover may be removed from it.
     RolledBack,
 }
 
@@ -27,40 +27,42 @@ struct StartedCutover {
     stage: Stage,
 }
 
-/// Notes a stage before it begins.
+/// Records a stage before it begins.
 pub(crate) fn record_stage(run: &Run, id: &str, stage: Stage) -> Result<(), Failure> {
     run.write(FILE, &StartedCutover { run: id.to_owned(), stage })
 }
 
-/// Checks a phase that makes or loads items again: after the cutover was opened, it would bring
-/// deleted rows back.
+/// Refuses a phase that makes or loads items again after dual writes have started: it would restore
+/// items that were deleted since.
 pub(crate) fn check_not_dual(run: &Run) -> Result<(), Failure> {
     match run.read::<StartedCutover>(FILE)? {
         Some(StartedCutover { stage: Stage::DualWrites, .. }) => Err(FailureKind::Cutover.because(
-            "the cutover of this run has gone on to dual: what was loaded stays as it is; `rollback` leads back",
+            "the cutover of this run has reached dual, so its items must not be made or loaded again; `rollback` undoes the cutover",
         )),
         _ => Ok(()),
     }
 }
 
-/// Before the cutover goes on: that the folder has begun the cutover that the database is in.
+/// Refuses to continue the cutover of another run: the folder must have started the database's
+/// cutover.
 pub(super) fn check_same_run(run: &Run, plan: &Plan) -> Result<(), Failure> {
     match run.read::<StartedCutover>(FILE)? {
         Some(begun) if begun.run == plan.run => Ok(()),
         Some(begun) => Err(another(&begun.run, &plan.run)),
         None => Err(FailureKind::Cutover
-            .because(format!("the database is in the cutover {}, which this run has not begun", plan.run))),
+            .because(format!("the database is in the cutover {}, which this run did not start", plan.run))),
     }
 }
 
-/// Before anything is taken out of the table: that the database is the one whose users are in it.
+/// Refuses to remove items from the table unless the database is the one whose users are in the
+/// table.
 pub(crate) fn check_rollback_allowed(run: &Run, plan: Option<&Plan>) -> Result<(), Failure> {
     match (run.read::<StartedCutover>(FILE)?, plan) {
         (Some(begun), Some(plan)) if begun.run != plan.run => Err(another(&begun.run, &plan.run)),
         (Some(StartedCutover { run: id, stage }), None) if stage != Stage::RolledBack => Err(FailureKind::Cutover
             .because(format!(
-                "the database knows nothing of the cutover {id} of this run: is it another one, or a copy from before? \
-             If nothing was ever led over to DynamoDB, remove {} and try again",
+                "the database has no cutover {id}, which this run started: is it another database, or an older copy? \
+             If no user was ever moved to DynamoDB, remove {} and try again",
                 run.path(FILE).display()
             ))),
         _ => Ok(()),
@@ -69,5 +71,5 @@ pub(crate) fn check_rollback_allowed(run: &Run, plan: Option<&Plan>) -> Result<(
 
 fn another(of_run: &str, of_database: &str) -> Failure {
     FailureKind::Cutover
-        .because(format!("this run has begun the cutover {of_run}, and the database is in the cutover {of_database}"))
+        .because(format!("this run started the cutover {of_run}, but the database is in the cutover {of_database}"))
 }

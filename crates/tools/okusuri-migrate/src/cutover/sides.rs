@@ -1,4 +1,4 @@
-//! Both sides: the replication between them, and the move of a user.
+//! Both sides together: replication between them, and moving a user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,17 +17,16 @@ use crate::source::{Row, Table};
 use crate::transform::{Item, Options, items_of};
 use crate::{Failure, FailureKind};
 
-/// How many steps one call takes for a user before it gives up: others may be at work on the same
-/// one.
+/// The most steps of one call for a user; other movers may work on the same user.
 const STEPS_MAX: u32 = 1_000;
 
-/// How often somebody else may be in the way who tells the same user's changes.
+/// How often replication of a user may stall because of another replicator.
 const STALLS_MAX: u32 = 50;
 
-/// How often everything that waits is looked for until nothing does.
+/// The most rounds of replicating all pending changes.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// Both databases, and how a row becomes items.
+/// Both databases, and the options for transforming rows.
 #[derive(Debug, Clone)]
 pub struct Sides {
     pub(super) postgres: Postgres,
@@ -35,36 +34,38 @@ pub struct Sides {
     pub(super) options: Options,
 }
 
-/// An item that is not what PostgreSQL's rows say.
+/// An item that differs from PostgreSQL's rows.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// Whose.
+    /// The user.
     pub user: String,
     /// `PK`
     pub partition: String,
     /// `SK`
     pub sort: String,
-    /// `missing`: it should be there; `unexpected`: it should not; `changed`: it has other
+    /// `missing`: the item should exist; `unexpected`: it should not exist; `changed`: it has other
     /// attributes.
     pub what: &'static str,
 }
 
 impl Sides {
-    /// Both sides of a cutover.
+    /// The two sides of a cutover.
     pub fn new(postgres: Postgres, dynamo: Dynamo, options: Options) -> Self {
         Self { postgres, dynamo, options }
     }
 
-    /// Both ownerships of a user.
+    /// Both ownership records of a user.
     pub(super) async fn ownerships(&self, user: &str) -> Result<Ownerships, Failure> {
         let (postgres, dynamo) = tokio::try_join!(self.postgres.ownership(user), self.dynamo.ownership(user))?;
         Ok(Ownerships { postgres, dynamo })
     }
 
-    /// Tells each side what the other has noted about a user. Gives how many changes were told.
+    /// Replicates a user's pending changes in both directions. Returns the number of replicated
+    /// changes.
     ///
     /// # Errors
-    /// If a side does not answer or refuses a change. Replicated changes stay; the others wait.
+    /// If a side does not answer, or refuses a change. Replicated changes stay, and the rest stays
+    /// pending.
     pub async fn replicate(&self, user: &str) -> Result<u64, Failure> {
         Ok(self.replicate_to_dynamo(user).await? + self.replicate_to_postgres(user).await?)
     }
@@ -86,17 +87,17 @@ impl Sides {
                 told += 1;
             }
         }
-        Err(FailureKind::Cutover.because(format!("DynamoDB lacks a change of user {user} that nobody has")))
+        Err(FailureKind::Cutover.because(format!("DynamoDB lacks a change of user {user} that is in no outbox")))
     }
 
-    /// Makes a change of PostgreSQL's in DynamoDB; false when it is not the next one.
+    /// Applies a change of PostgreSQL to DynamoDB; false if it is not the next one.
     async fn apply_to_dynamo(&self, entry: &OutboxEntry) -> Result<bool, Failure> {
         let change = [entry.before.as_ref(), entry.after.as_ref()];
         let mut writes = if item_writes::affects_all_items(entry.table, change, &self.options) {
             self.rewrite_all_items(&entry.user, change).await?
         } else {
-            // As they are now, which may be newer: then another change is on its way, and comes to
-            // the same.
+            // The current rows may be newer than the change. Then a later change is pending, and
+            // applying it gives the same items.
             let (user, rows) = tokio::try_join!(
                 self.postgres.user(&entry.user),
                 self.postgres.related_rows(&entry.user, entry.table, change)
@@ -107,20 +108,21 @@ impl Sides {
             match self.dynamo.write(&entry.user, Fence::Replicated(entry.version), &writes).await? {
                 DynamoWrite::Written => return Ok(true),
                 DynamoWrite::Stale => return Ok(false),
-                // As in the transformation, the holder keeps it, and the other user has no lookup
-                // item for it.
+                // As in the transformation, the other user keeps the marker, and this user is not
+                // found by it.
                 DynamoWrite::Taken(key) => {
                     if writes.puts.remove(&key).is_none() && !writes.deletes.remove(&key) {
-                        return Err(
-                            FailureKind::Cutover.because(format!("{} is somebody else's, twice", key.partition))
-                        );
+                        return Err(FailureKind::Cutover.because(format!(
+                            "{} was refused twice because it belongs to another user",
+                            key.partition
+                        )));
                     }
                 }
             }
         }
     }
 
-    /// What makes of DynamoDB's items of a user those of all rows in PostgreSQL.
+    /// The writes that make a user's items in DynamoDB equal to all rows in PostgreSQL.
     async fn rewrite_all_items(&self, user: &str, change: [Option<&Row>; 2]) -> Result<ItemWrites, Failure> {
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(user))?;
         let puts = item_writes::items_of_user(&rows, &self.options);
@@ -154,18 +156,18 @@ impl Sides {
                 told += 1;
             }
         }
-        Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that nobody has")))
+        Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that is in no outbox")))
     }
 
-    /// Brings a user to a side, from whatever step somebody left them at. Gives whether anything
-    /// was to be done.
+    /// Moves a user to a side, and continues a move that was interrupted at any step. Returns
+    /// whether anything had to be done.
     ///
     /// # Errors
-    /// When a side does not answer; begun again, it goes on.
+    /// If a side does not answer; the call may be repeated.
     pub async fn move_user(&self, user: &str, goal: Side) -> Result<bool, Failure> {
         for step in 0..STEPS_MAX {
-            // The ownerships are read again after any result, because another mover may have been
-            // faster.
+            // The ownership records are read again after each step, because another mover may have
+            // been faster.
             match self.ownerships(user).await?.next_step(goal) {
                 MoveStep::Done => return Ok(step > 0),
                 MoveStep::Close { side, epoch } => self.advance_epoch(side, user, epoch, None).await?,
@@ -176,7 +178,8 @@ impl Sides {
                 }
             }
         }
-        Err(FailureKind::Cutover.because(format!("user {user} comes to no side: somebody moves them to and fro")))
+        Err(FailureKind::Cutover
+            .because(format!("user {user} cannot be moved: another command moves the user back and forth")))
     }
 
     async fn advance_epoch(&self, side: Side, user: &str, from: u32, at: Option<u64>) -> Result<(), Failure> {
@@ -187,17 +190,17 @@ impl Sides {
         .map(|_| ())
     }
 
-    /// Tells everything that waits on either side, users side by side. Gives how many changes were
-    /// told.
+    /// Replicates all pending changes in both directions, several users at once. Returns the number
+    /// of replicated changes.
     ///
     /// # Errors
-    /// As [`Sides::replicate`].
+    /// See [`Sides::replicate`].
     pub async fn replicate_all(&self, parallel: usize) -> Result<u64, Failure> {
         Ok(self.replicate_all_to(Side::Postgres, parallel).await?
             + self.replicate_all_to(Side::Dynamo, parallel).await?)
     }
 
-    /// Tells PostgreSQL everything that waits in DynamoDB.
+    /// Replicates all changes that are pending in DynamoDB to PostgreSQL.
     pub(crate) async fn replicate_all_to_postgres(&self, parallel: usize) -> Result<u64, Failure> {
         self.replicate_all_to(Side::Postgres, parallel).await
     }
@@ -225,8 +228,9 @@ impl Sides {
                     Err(error) => failure = Some(error),
                 }
             }
-            // A change may wait for another user's: an address that one gives up and the other
-            // takes.
+            // A change may depend on another user's change, for example if one user gives up an
+            // address and another takes it. So a failure counts only if a whole round made no
+            // progress.
             match failure {
                 Some(failure) if round == 0 => return Err(failure),
                 _ => told += round,
@@ -235,11 +239,11 @@ impl Sides {
         Ok(told)
     }
 
-    /// Compares a user's items with what PostgreSQL's rows come to. None when the two sides are not
-    /// at the same change: somebody writes just now.
+    /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two
+    /// sides have different versions, because of a concurrent write.
     ///
     /// # Errors
-    /// When a side does not answer.
+    /// If a side does not answer.
     pub async fn compare(&self, user: &str) -> Result<Option<Vec<Difference>>, Failure> {
         let before = self.ownerships(user).await?;
         let (rows, items) = tokio::try_join!(self.postgres.rows_of(user), self.dynamo.items_of(user))?;
@@ -255,8 +259,8 @@ impl Sides {
             let what = match (expected.get(&key), found) {
                 (None, None) => continue,
                 (Some(item), Some(found)) if item.attributes == found => continue,
-                // A marker that another user has: the address is in both profiles, and leads to one
-                // of them.
+                // The marker belongs to another user: both profiles have the address, and it leads
+                // to one of them.
                 (_, Some(found)) if !is_own && is_of_another(&found, user) => continue,
                 (Some(item), None) => {
                     if self.may_be_missing(user, item).await? {
@@ -274,8 +278,8 @@ impl Sides {
         Ok(is_level.then_some(differences))
     }
 
-    /// Whether an item of PostgreSQL's rows need not be there: it has expired, or is the login of
-    /// two users and found the other one.
+    /// Whether an item may rightly be missing: it has expired, or it is a login of two users that
+    /// belongs to the other one.
     async fn may_be_missing(&self, user: &str, item: &Item) -> Result<bool, Failure> {
         let ttl = item.attributes.get("TTL").and_then(|ttl| ttl.as_n().ok()?.parse::<i64>().ok());
         if ttl.is_some_and(|ttl| ttl <= Timestamp::now().as_second()) {
@@ -285,14 +289,14 @@ impl Sides {
         Ok(self.dynamo.get(&marker).await?.is_some_and(|found| is_of_another(&found, user)))
     }
 
-    /// Whether a row has an item of its own at that key.
+    /// Whether a row has an item with that key.
     pub(super) fn has(&self, row: Option<&Row>, key: &Key) -> bool {
         let items = row.map(|row| items_of(row, &self.options).unwrap_or_default()).unwrap_or_default();
         items.iter().any(|item| item.partition == key.partition && item.sort == key.sort)
     }
 
-    /// The row in PostgreSQL, with the other rows that become the same items. Missing changes of
-    /// that version are replicated first. `None` if PostgreSQL has another version.
+    /// PostgreSQL's row with this id, and the other rows that become the same items; missing
+    /// changes are replicated to PostgreSQL first. `None` if PostgreSQL still has another version.
     pub(super) async fn rows_at(
         &self,
         row: &Row,
@@ -311,9 +315,10 @@ impl Sides {
         Ok(Some((same, others)))
     }
 
-    /// What a change made in DynamoDB does there, and what PostgreSQL is told of it. Before it
-    /// PostgreSQL has the row as `before`, and `rows` beside it. None when it has to be made in
-    /// PostgreSQL: it is about everything of the user's, or too large to be told.
+    /// The writes in DynamoDB for a change made there, and the outbox entry for PostgreSQL.
+    /// `before` is the row that PostgreSQL has, and `rows` are the related rows. `None` if the
+    /// change must be made in PostgreSQL, because it affects all items of the user or is too large
+    /// for the outbox.
     pub(super) async fn own_change(
         &self,
         row: &Row,
@@ -338,7 +343,8 @@ impl Sides {
     }
 }
 
-/// Somebody else tells the same user's changes, and this view of them is out of date.
+/// Waits a moment: another process replicates the same user's changes, and this process has
+/// outdated data.
 async fn stalled() {
     tokio::time::sleep(Duration::from_millis(20).mul_f64(fastrand::f64())).await;
 }
@@ -354,7 +360,7 @@ fn is_of_another(item: &Attributes, user: &str) -> bool {
     item.get("UserId") != Some(&AttributeValue::S(user.to_owned()))
 }
 
-/// The item in another partition by which one of the user's is found.
+/// The key of the marker by which one of the user's items is found.
 fn marker(item: &Attributes) -> Option<Key> {
     let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
     let of = |partition: String, sort: &str| Some(Key { partition, sort: sort.to_owned() });

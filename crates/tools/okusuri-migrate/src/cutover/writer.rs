@@ -10,58 +10,57 @@ use crate::source::{Row, Table};
 use crate::transform::items_of;
 use crate::{Failure, FailureKind};
 
-/// How often a write checks which side owns the user. A user changes over in milliseconds; this is
-/// patience for some fifteen seconds.
+/// How often a write looks for the side that owns the user. A move takes milliseconds; these
+/// attempts last about fifteen seconds.
 const TRIES: u32 = 100;
 
-/// How long it waits in between, at most.
+/// The longest wait between attempts.
 const WAIT_MAX: Duration = Duration::from_millis(200);
 
 /// Why a row was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The user is between two sides, and stays there: whoever moved them was killed. The same
-    /// write succeeds once `cutover` has gone on.
-    #[error("user {0} is on the way from one side to the other")]
+    /// The user is between two sides, because a move was interrupted. The same write succeeds after
+    /// `cutover` has continued.
+    #[error("user {0} is being moved from one side to the other")]
     Moving(String),
     /// Another user has the address, or the login at the provider.
-    #[error("{0} is another user's")]
+    #[error("{0} belongs to another user")]
     Taken(String),
-    /// The row belongs to nobody, or cannot be carried over.
+    /// The row belongs to no user, or cannot be migrated.
     #[error("the row cannot be written: {0}")]
     Refused(String),
-    /// A side did not answer, or refused. Whether the row was written is not known; writing it
-    /// again does no harm.
+    /// A side did not answer, or refused. Whether the row was written is unknown; writing it again
+    /// is safe.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
 
-/// Writes rows to the side that owns the user, and tells the other one.
+/// Writes rows to the side that owns the user, and replicates them to the other side.
 ///
-/// It needs no lock, and its only state is a guess of the owning side. A writer that is killed at
-/// any point leaves a whole change or none. Changes that it did not replicate are replicated by
-/// others.
+/// It needs no lock and keeps no state. A writer that is killed leaves a whole change or none, and
+/// other processes replicate its pending changes.
 #[derive(Debug, Clone)]
 pub struct Writer {
     sides: Sides,
 }
 
 impl Writer {
-    /// A writer on both sides.
+    /// A writer to both sides.
     pub fn new(sides: Sides) -> Self {
         Self { sides }
     }
 
-    /// Writes a row, whether it is there or not.
+    /// Inserts or updates a row.
     ///
     /// # Errors
-    /// [`WriteError`]; after each of them the same write may be tried again.
+    /// [`WriteError`]; after each of them the same write may be repeated.
     pub async fn put(&self, row: &Row) -> Result<Side, WriteError> {
         self.write(row, false).await
     }
 
-    /// Removes a row, whether it exists or not. The row's id, user and immutable columns must be
-    /// right, because they form the key.
+    /// Deletes a row; a missing row counts as deleted. Of `row`, only the members that identify it
+    /// must be right: its id, its user, and members that never change.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -71,9 +70,9 @@ impl Writer {
 
     async fn write(&self, row: &Row, is_gone: bool) -> Result<Side, WriteError> {
         let Some(user) = row.user_id() else {
-            return Err(WriteError::Refused(format!("a row of {} that is nobody's", row.table())));
+            return Err(WriteError::Refused(format!("a row of {} that belongs to no user", row.table())));
         };
-        // A new user begins in PostgreSQL, which also reports at once if it does not own the user.
+        // A new user starts in PostgreSQL, which also reports at once if it does not own the user.
         let mut side = Side::Postgres;
         let mut wait = Duration::from_millis(1);
         for _ in 0..TRIES {
@@ -82,8 +81,8 @@ impl Writer {
                 Side::Dynamo => self.write_dynamo(user, row, is_gone).await?,
             };
             if is_written {
-                // It is answered from here on. What cannot be told now is told by whoever writes
-                // next, or by the tool.
+                // The change is safe from here on. If it cannot be replicated now, the next writer
+                // or the tool does it.
                 let _ = self.replicate_if_dual(user).await;
                 return Ok(side);
             }
@@ -109,15 +108,15 @@ impl Writer {
         match taken? {
             PostgresWrite::Written => Ok(true),
             PostgresWrite::NotOwner => Ok(false),
-            // For a user who has moved, the conflicting row may be the user's own: PostgreSQL does
-            // not know yet that it is deleted.
+            // If the user has moved, the violating row may be the user's own: it was deleted in
+            // DynamoDB, and PostgreSQL does not know that yet.
             PostgresWrite::UniqueViolation
                 if postgres.ownership(user).await.is_ok_and(|ownership| !ownership.is_open(Side::Postgres)) =>
             {
                 Ok(false)
             }
             PostgresWrite::UniqueViolation => {
-                Err(WriteError::Taken(format!("something that {} has once only", row.table())))
+                Err(WriteError::Taken(format!("a value that must be unique in {}", row.table())))
             }
         }
     }
@@ -128,8 +127,8 @@ impl Writer {
             return Ok(false);
         }
         let Some(rows) = self.sides.rows_at(row, user, ownership.version).await? else { return Ok(false) };
-        // Removed already, by the same delete when it was last tried, or by somebody else's. A
-        // change of nothing is none to tell of.
+        // The row is already deleted, by an earlier attempt of this delete or by another request. A
+        // change of nothing is not replicated.
         if is_gone && rows.0.is_none() {
             return Ok(true);
         }
@@ -142,18 +141,18 @@ impl Writer {
         }
         let change = self.sides.own_change(row, user, rows, is_gone, ownership.version + 1).await?;
         let Some((entry, mut writes)) = change else {
-            // A user who is deleted or restored with all rows, which PostgreSQL knows; or a row
-            // that is too large for an item.
+            // The change affects all items of the user, so PostgreSQL must make it; or the row is
+            // too large for the outbox.
             self.sides.move_user(user, Side::Postgres).await?;
             return Ok(false);
         };
-        // Each iteration takes one item out of the writes.
+        // Each iteration removes one item from the writes.
         loop {
             match self.sides.dynamo.write(user, Fence::Own(ownership, &entry), &writes).await? {
                 DynamoWrite::Written => return Ok(true),
                 DynamoWrite::Stale => return Ok(false),
-                // Items that never belonged to this user stay, such as an address that two users
-                // had before the cutover.
+                // An item that never belonged to this user stays, for example an address that two
+                // users had before the cutover.
                 DynamoWrite::Taken(key) if writes.deletes.remove(&key) => {}
                 DynamoWrite::Taken(key) if self.sides.has(entry.before.as_ref(), &key) => {
                     drop(writes.puts.remove(&key))

@@ -1,4 +1,4 @@
-//! Not more write units a second than one wants.
+//! Limits the write units per second.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::{Instant, sleep_until};
 /// unit](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
 const UNIT_BYTES: usize = 1024;
 
-/// What an item of a file takes at most: its line, as JSON, is longer than the item.
+/// The most write units of an item: its line of JSON is longer than the item itself.
 pub(super) fn write_units(line_bytes: usize) -> u64 {
     line_bytes.div_ceil(UNIT_BYTES).max(1) as u64
 }
 
-/// Lets so many units pass in a second, and nobody ahead of time.
+/// Spreads write units evenly over time, without bursts.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     of_a_unit: Duration,
-    /// When all that was let pass so far will have had its time.
+    /// The time at which all units taken so far are used up.
     next: Mutex<Instant>,
 }
 
@@ -27,7 +27,7 @@ impl RateLimiter {
         Self { of_a_unit: Duration::from_secs(1) / units_per_second, next: Mutex::new(Instant::now()) }
     }
 
-    /// Waits until so many units may be spent.
+    /// Waits until the units may be used.
     pub(super) async fn take(&self, units: u64) {
         let start = {
             let mut next = self.next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -44,12 +44,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_takes_a_unit_for_each_kilobyte_begun() {
+    fn an_item_takes_a_unit_for_each_started_kilobyte() {
         assert_eq!([0, 1, 1024, 1025, 400 * 1024].map(write_units), [1, 1, 1, 2, 400]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_units_take_so_many_seconds_whoever_takes_them() {
+    async fn the_rate_holds_for_all_workers_together() {
         let (limiter, began) = (RateLimiter::new(100), Instant::now());
         let workers = (0..4).map(async |_| {
             for _ in 0..5 {

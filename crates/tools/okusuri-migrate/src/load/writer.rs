@@ -1,5 +1,5 @@
-//! Writes items: new ones 25 at a time, and existing ones one by one, on the condition that the
-//! stored item is not newer.
+//! Writes items: new ones in batches of 25, and existing ones individually, on the condition that
+//! they are not newer.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::transform::{AS_OF, VERSION, key_of};
 /// batch](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
 pub(super) const ITEMS_MAX: usize = 25;
 
-/// What a batch may have together, bytes, far below the 16 MB of a request.
+/// The most write units of a batch, far below the 16 MB of a request.
 const BATCH_UNITS_MAX: u64 = 4 * 1024;
 
 /// An item to put.
@@ -25,21 +25,21 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Its key, for people.
+    /// The item's key, for people.
     pub(super) fn name(&self) -> String {
         let (partition, sort) = key_of(&self.attributes);
         format!("{partition} {sort}")
     }
 }
 
-/// What became of an item.
+/// The result of writing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PutOutcome {
-    /// Nothing had its key.
+    /// No item had the key.
     New,
-    /// The stored item came from a migration, was not newer, and was not changed since.
+    /// An item of a migration had the key; it was not newer, and not changed since.
     Known,
-    /// The stored item is newer.
+    /// A newer item has the key.
     Kept,
 }
 
@@ -54,7 +54,7 @@ impl Writer {
         Self { table }
     }
 
-    /// Puts items, and tells of each what became of it.
+    /// Writes items, and returns the result of each.
     pub(super) async fn put(&self, items: &[Item]) -> Result<Vec<PutOutcome>, Failure> {
         let mut puts = Vec::new();
         let mut rest = items;
@@ -75,12 +75,12 @@ impl Writer {
         Ok(puts)
     }
 
-    /// Tells of each item whether it is new. One whose key is taken is not put, and neither is one
-    /// for which there was no capacity.
+    /// Whether each item is new. An item is not written if its key exists, or if there was no
+    /// capacity for it.
     ///
-    /// An INSERT is what BatchWriteItem is not: each of a batch on the condition that nobody has
-    /// its key, at the price of a plain put. A reply that is lost leaves items for
-    /// [`Writer::replace`], which puts them over themselves.
+    /// Unlike a put of BatchWriteItem, each INSERT of the batch has the condition that its key does
+    /// not exist, at the price of a plain put. After a lost reply, [`Writer::replace`] handles the
+    /// items, and writes them over themselves.
     async fn insert(&self, items: &[Item]) -> Result<Vec<bool>, StoreError> {
         let statements = items.iter().map(|item| {
             let (names, values): (Vec<_>, Vec<_>) = item.attributes.iter().unzip();
@@ -119,9 +119,9 @@ impl Writer {
     async fn replace(&self, item: &Item) -> Result<PutOutcome, StoreError> {
         let mut request = self.table.put_item(item.attributes.clone())
             .return_values(ReturnValue::AllOld)
-            // Stops a backfill from overwriting a newer item: one that the application created (it
-            // has no version), one that it changed since (`UpdatedAt` differs from the migrated
-            // value), or one that was migrated from a later state of its row.
+            // Stops the load from overwriting a newer item: one that the application created (it
+            // has no version), one that the application changed (`UpdatedAt` differs from the
+            // migrated value), or one that was migrated from a later state of its row.
             .condition_expression(
                 "attribute_not_exists(PK) OR (#version <= :version AND (attribute_not_exists(UpdatedAt) OR UpdatedAt = #asOf))",
             )

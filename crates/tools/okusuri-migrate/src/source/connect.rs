@@ -1,4 +1,4 @@
-//! TransformArguments PostgreSQL is reached.
+//! Connects to PostgreSQL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{Failure, FailureKind};
 
-/// Which database.
+/// The source database.
 #[derive(Debug, Clone, Args)]
 pub struct Server {
-    /// PostgreSQL, as an URL or as `host=... dbname=...`. Rather in the environment, where no list
-    /// of processes shows its password.
+    /// PostgreSQL, as a URL or as `host=... dbname=...`. Better set in the environment, because the
+    /// password on a command line is visible in process lists.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub source: String,
-    /// The schema that has the tables.
+    /// The schema of the tables.
     #[arg(long, default_value = "public")]
     pub schema: String,
 }
 
-/// A server that does not answer for so long will not.
+/// The time limit for connecting, unless the connection string sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a connection may be silent before the system asks whether it is alive.
+/// How long a connection may be idle before the system checks it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Opens a connection, whose session speaks UTC and ISO dates.
+/// Opens a connection whose session uses UTC and ISO dates.
 ///
-/// With `sslmode=require` it is encrypted, and the server's certificate has to be one that this
-/// machine trusts, or that is in the file of `SSL_CERT_FILE`; with `prefer`, which is what counts
-/// when nothing is said, it is encrypted where the server offers it.
+/// With `sslmode=require` the connection is encrypted, and the server's certificate must be trusted
+/// by this machine or by the file in `SSL_CERT_FILE`. With `prefer`, the default, it is encrypted
+/// if the server offers that.
 ///
 /// # Errors
 /// `source-unreachable`.
@@ -44,7 +44,7 @@ pub async fn connect(server: &Server) -> Result<Client, Failure> {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
     let (client, connection) = config.connect(tls()?).await.map_err(unreachable)?;
-    // The task ends with the client. Errors of the connection also appear in each request.
+    // The task ends with the client. Each request also returns the errors of the connection.
     tokio::spawn(connection);
     let settings =
         "SET timezone TO 'UTC'; SET datestyle TO 'ISO'; SET extra_float_digits TO 1; SET statement_timeout TO 0";
@@ -61,9 +61,9 @@ fn tls() -> Result<MakeRustlsConnect, Failure> {
     Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// What a failed query means: PostgreSQL is gone, or did not like it.
+/// The failure for a failed query: the connection was lost, or PostgreSQL refused the query.
 pub fn source_failure(error: tokio_postgres::Error) -> Failure {
-    // Class 57: an operator, or the server itself, has ended the session.
+    // Class 57: an operator, or the server itself, ended the session.
     let ended = error.code().is_some_and(|code| code.code().starts_with("57"));
     let kind = if ended || error.is_closed() || error.as_db_error().is_none() {
         FailureKind::SourceGone
@@ -75,8 +75,8 @@ pub fn source_failure(error: tokio_postgres::Error) -> Failure {
 
 pub(super) use source_failure as unreadable;
 
-/// An error with its causes: that of tokio-postgres says little itself. Of what the server says,
-/// its DETAIL is left out: it may be a row, with an address or a session's token in it.
+/// An error with its causes, because the error of tokio-postgres itself says little. The server's
+/// DETAIL is left out, because it may quote a row with an address or a session's token.
 fn chain(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return format!("{}: {} ({})", said.severity(), said.message(), said.code().code());

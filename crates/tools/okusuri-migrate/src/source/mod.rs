@@ -1,4 +1,4 @@
-//! The PostgreSQL side: a better-auth application with the log's own tables.
+//! The PostgreSQL side: an application with better-auth's tables and its own tables.
 
 mod connect;
 mod rows;
@@ -31,7 +31,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them; users come first, for whoever reads rows has to know whose they are.
+    /// All tables. Users come first, because the other rows depend on their users.
     pub const ALL: [Self; 6] = [
         Self::User,
         Self::Session,
@@ -41,7 +41,7 @@ impl Table {
         Self::NotificationSettings,
     ];
 
-    /// As PostgreSQL calls it, without quotes.
+    /// The table's name in PostgreSQL, without quotes.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",

@@ -1,5 +1,5 @@
-//! Rows as PostgreSQL tells them in JSON (`row_to_json`): the lines of an export, and what a
-//! trigger hands over.
+//! Rows in PostgreSQL's JSON (`row_to_json`): the lines of an export, and the rows that a trigger
+//! records.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -9,27 +9,27 @@ use serde_json::Value;
 
 use super::Table;
 
-/// A time as PostgreSQL writes it in JSON: with or without an offset, or `infinity`.
+/// A time in PostgreSQL's JSON: with or without an offset, or `infinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Time(pub String);
 
-/// Why a text is not a moment.
+/// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// `infinity` and `-infinity`.
     #[error("{0} is not a moment")]
     Infinite(String),
     /// Years before 0 and after 9999, among others.
-    #[error("{0:?} is not a time that can be read")]
+    #[error("{0:?} is not a readable time")]
     Unreadable(String),
 }
 
 impl Time {
-    /// The moment. One without an offset is taken as the clock of `zone` showed it: the first of
-    /// two, and behind a gap as far as it lies in it.
+    /// The time as an instant. A time without an offset is a local time in `zone`: of two possible
+    /// instants the first, and in a gap moved forward by the length of the gap.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the text is not a time.
     pub fn at(&self, zone: &TimeZone) -> Result<Timestamp, TimeError> {
         let text = self.0.as_str();
         if text.trim_start_matches('-') == "infinity" {
@@ -127,8 +127,8 @@ pub struct NotificationSetting {
     pub user_id: Option<String>,
     pub platform: Option<String>,
     pub is_enabled: Option<bool>,
-    /// JSON as text, in some versions a column of its own kind: as it came, so that it goes back
-    /// into the same one.
+    /// JSON as text, or a column of type JSON in some versions. Kept in its original form, so that
+    /// it can be written back to the same column.
     pub subscription: Option<Value>,
     pub created_at: Option<Time>,
     pub updated_at: Option<Time>,
@@ -136,7 +136,7 @@ pub struct NotificationSetting {
 }
 
 impl NotificationSetting {
-    /// The subscription's JSON, of whichever kind the column is.
+    /// The subscription's JSON as text, for both types of column.
     pub fn subscription_text(&self) -> Option<String> {
         self.subscription.as_ref().map(|json| match json {
             Value::String(text) => text.clone(),
@@ -147,7 +147,7 @@ impl NotificationSetting {
 
 /// A row of any table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they are what they are called")]
+#[allow(missing_docs, reason = "the names explain the variants")]
 pub enum Row {
     User(User),
     Session(Session),
@@ -158,10 +158,10 @@ pub enum Row {
 }
 
 impl Row {
-    /// Reads what `row_to_json` gave for a row of the table; further columns are passed over.
+    /// Reads a row from the output of `row_to_json`; unknown columns are ignored.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the JSON is not a row of the table.
     pub fn read(table: Table, json: &str) -> Result<Self, serde_json::Error> {
         Ok(match table {
             Table::User => Self::User(serde_json::from_str(json)?),
@@ -173,7 +173,7 @@ impl Row {
         })
     }
 
-    /// Where it comes from.
+    /// The row's table.
     pub fn table(&self) -> Table {
         match self {
             Self::User(_) => Table::User,
@@ -185,7 +185,7 @@ impl Row {
         }
     }
 
-    /// Its primary key.
+    /// The row's primary key.
     pub fn id(&self) -> String {
         match self {
             Self::User(row) => row.id.clone(),
@@ -197,7 +197,7 @@ impl Row {
         }
     }
 
-    /// Whose it is; a user is its own, and a verification is nobody's.
+    /// The row's user. A user's row belongs to that user, and a verification to no user.
     pub fn user_id(&self) -> Option<&str> {
         match self {
             Self::User(row) => Some(&row.id),
@@ -221,18 +221,18 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_counts_and_a_zone_stands_in_where_there_is_none() {
+    fn a_time_is_read_with_its_offset_or_in_the_given_zone() {
         assert_eq!(at("2025-08-30T10:00:00.123456+00:00", "Asia/Tokyo").unwrap(), "2025-08-30T10:00:00.123456Z");
         assert_eq!(at("2025-08-30T10:00:00", "UTC").unwrap(), "2025-08-30T10:00:00Z");
         assert_eq!(at("2025-08-30T10:00:00", "Asia/Tokyo").unwrap(), "2025-08-30T01:00:00Z");
         assert_eq!(at("1900-01-01T00:00:00", "UTC").unwrap(), "1900-01-01T00:00:00Z");
-        // The gap of spring, and the hour of autumn that comes twice.
+        // The gap in spring, and the repeated hour in autumn.
         assert_eq!(at("2025-03-30T02:30:00", "Europe/Berlin").unwrap(), "2025-03-30T01:30:00Z");
         assert_eq!(at("2025-10-26T02:30:00", "Europe/Berlin").unwrap(), "2025-10-26T00:30:00Z");
     }
 
     #[test]
-    fn what_is_no_moment_is_told() {
+    fn an_unreadable_time_is_reported() {
         assert_eq!(at("-infinity", "UTC"), Err(TimeError::Infinite("-infinity".to_owned())));
         for text in ["0044-03-15T00:00:00 BC", "12026-01-01T00:00:00", "", "2025-02-30T00:00:00", "soon"] {
             assert_eq!(at(text, "UTC"), Err(TimeError::Unreadable(text.to_owned())));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_may_be_text_or_json_and_goes_back_as_it_came() {
+    fn a_subscription_may_be_text_or_json_and_keeps_its_form() {
         let of = |subscription: &str| {
             let json = format!(r#"{{"id":7,"subscription":{subscription}}}"#);
             match Row::read(Table::NotificationSettings, &json).unwrap() {

@@ -1,4 +1,4 @@
-//! Checks the source's tables column by column. An unknown column would be lost.
+//! Checks the source's tables column by column, because the data of unknown columns would be lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,7 @@ use super::Table;
 use super::connect::unreadable;
 use crate::{Failure, FailureKind};
 
-/// A column: its name, and the types that it may have, as `format_type` spells them up to a
-/// bracket.
+/// A column: its name, and its allowed types in the spelling of `format_type` without length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column(pub &'static str, pub &'static [&'static str]);
 
@@ -18,15 +17,16 @@ pub(super) const BOOL: &[&str] = &["boolean"];
 pub(super) const INTEGER: &[&str] = &["bigint", "integer"];
 pub(super) const TIME: &[&str] = &["timestamp without time zone", "timestamp with time zone"];
 
-/// The columns of each table as found: name and type.
+/// The columns of each table as found: names and types.
 pub type Columns = BTreeMap<Table, BTreeMap<String, String>>;
 
-/// Reads the tables' columns. Refuses a column that is missing, has another type, or is unknown and
-/// not in `ignored` (`table.column`). Also returns the schema's tables that are not migrated.
+/// Reads the tables' columns. Refuses missing columns, other types, and unknown columns that are
+/// not in `ignored` (`table.column`). Also returns the other tables of the schema, which are not
+/// exported.
 ///
 /// # Errors
-/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`,
-/// each naming all that are.
+/// `schema-missing-table`, `schema-missing-column`, `schema-extra-column`, `schema-column-type`;
+/// each names all its tables or columns.
 pub async fn check_schema<C: GenericClient + Sync>(
     client: &C,
     schema: &str,
@@ -57,7 +57,7 @@ pub async fn check_schema<C: GenericClient + Sync>(
             match of_table.get(*name) {
                 None => missing.push(format!("{table}.{name}")),
                 Some(kind) if !kinds.contains(&kind.as_str()) => {
-                    wrong.push(format!("{table}.{name} is {kind}, and should be {}", kinds.join(" or ")));
+                    wrong.push(format!("{table}.{name} has the type {kind}, expected {}", kinds.join(" or ")));
                 }
                 Some(_) => {}
             }
@@ -74,7 +74,7 @@ pub async fn check_schema<C: GenericClient + Sync>(
     refuse(FailureKind::MissingTable, "there is no ", missing_tables)?;
     refuse(FailureKind::MissingColumn, "there is no ", missing)?;
     refuse(FailureKind::ColumnType, "", wrong)?;
-    let extra_hint = "nothing here knows what to do with, and --ignore-column would leave behind: ";
+    let extra_hint = "unknown columns, which --ignore-column leaves out: ";
     refuse(FailureKind::ExtraColumn, extra_hint, extra)?;
     Ok((columns, found.into_keys().collect()))
 }

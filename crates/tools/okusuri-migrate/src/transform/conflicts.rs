@@ -1,4 +1,5 @@
-//! Conflicts among all rows: the users who are migrated, and the winner of two rows with one key.
+//! Resolves conflicts between rows: which users are migrated, and which of two rows with one key
+//! is.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,52 +7,54 @@ use super::item::{Item, OnConflict, Rank, hash, key_hash};
 use super::{Options, Reason, Reject, is_verified, rows};
 use crate::source::Row;
 
-/// About a hundred bytes for each item and user.
+/// Takes about a hundred bytes for each item and user.
 #[derive(Debug, Default)]
 pub(super) struct ConflictResolver {
     users: HashMap<String, UserStatus>,
-    /// The holder of each key without which a row cannot be migrated, by its hash.
+    /// The best row for each key that decides about a whole row, by the key's hash.
     holders: HashMap<u128, Holder>,
-    /// The candidates for each other key. The best candidate with a migrated row gets it.
+    /// The claims to each other key. The best claim whose row is migrated gets the key.
     claims: HashMap<u128, Vec<Claim>>,
-    /// Rows whose fate is known: a table without its primary key may have the very same row twice.
+    /// Rows that are resolved. A table without its primary key may have the same row twice.
     decided: HashSet<u128>,
 }
 
-/// Of a table without its primary key, which may have an id twice, the greatest counts.
+/// The status of a user. If a table without its primary key has an id twice, the greatest status
+/// counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum UserStatus {
     Rejected,
     Deleted,
     Kept,
-    /// Kept, without logins elsewhere.
+    /// Migrated, without provider logins.
     Unverified,
 }
 
-/// By rank, and then by the row's own hash, so the order of the rows does not matter.
+/// Ordered by rank, and then by the row's hash, so that the result does not depend on the order of
+/// the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Holder {
     rank: Rank,
     row: u128,
 }
 
-/// A claim to a key, and the keys that the row stands or falls with.
+/// A claim to a key, and the keys that decide about its row.
 #[derive(Debug)]
 struct Claim {
     holder: Holder,
     needs: Box<[u128]>,
 }
 
-/// What becomes of a row.
+/// The outcome of a row.
 #[derive(Debug)]
 pub(super) enum RowOutcome {
-    /// It is carried over, but for these items.
+    /// The row is migrated, without these items.
     Kept(Vec<Reject>),
     Rejected(Reject),
 }
 
 impl ConflictResolver {
-    /// Takes a row in; users before everything that they may have.
+    /// Registers a row. Users must come before all other rows.
     pub(super) fn take(&mut self, row: &Row, line: &str, options: &Options) {
         let items = rows::transform_row(row, options).map(|carried| carried.items);
         if let Row::User(user) = row {
@@ -83,7 +86,7 @@ impl ConflictResolver {
         }
     }
 
-    /// The row that has an item's key.
+    /// The row that gets an item's key.
     fn holder(&self, item: &Item) -> Option<u128> {
         let row_of = |key: &u128| self.holders.get(key).map(|holder| holder.row);
         if matches!(item.on_conflict, OnConflict::Row(_)) {
@@ -94,15 +97,15 @@ impl ConflictResolver {
         claims.map(|claim| claim.holder).max().map(|holder| holder.row)
     }
 
-    /// What becomes of a row that could be carried over if it were alone; removes the items that it
-    /// does not bring along.
+    /// The outcome of a row that could be migrated if it were alone. Removes the items whose key
+    /// another row gets.
     pub(super) fn resolve(&mut self, row: &Row, line: &str, items: &mut Vec<Item>) -> RowOutcome {
         if let Some(reject) = self.of_user(row) {
             return RowOutcome::Rejected(reject);
         }
         let identity = identity(row, line);
         if !self.decided.insert(identity) {
-            return RowOutcome::Rejected(Reject::because(Reason::Duplicate, "the same row is there twice"));
+            return RowOutcome::Rejected(Reject::because(Reason::Duplicate, "the same row exists twice"));
         }
         let is_beaten = |item: &Item| self.holder(item) != Some(identity);
         let mut beaten = Vec::new();
@@ -123,10 +126,10 @@ impl ConflictResolver {
         match self.users.get(user) {
             Some(UserStatus::Unverified) if matches!(row, Row::Account(_)) => Some(Reject::because(
                 Reason::UnverifiedUser,
-                format!("its user {user} never proved to have the address; a code sent to it lets in"),
+                format!("its user {user} never verified the address, and can sign in with a mailed code"),
             )),
             Some(UserStatus::Kept | UserStatus::Unverified) => None,
-            Some(UserStatus::Deleted) => Some(Reject::because(Reason::Deleted, format!("its user {user} is"))),
+            Some(UserStatus::Deleted) => Some(Reject::because(Reason::Deleted, format!("its user {user} is deleted"))),
             Some(UserStatus::Rejected) => {
                 Some(Reject::because(Reason::Orphan, format!("its user {user} was rejected")))
             }

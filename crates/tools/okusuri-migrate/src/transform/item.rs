@@ -1,4 +1,4 @@
-//! An item on its way, and how its file spells it.
+//! A migrated item, and its form in a file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,35 +10,35 @@ use store::okusuri::rows::Row;
 
 use super::{Reason, Reject};
 
-/// The attribute that says how new the row was that an item was made of: microseconds since 1970 of
-/// its last change. What the application writes by itself has none.
+/// The attribute with the version of the row from which an item was made: the time of the row's
+/// last change in microseconds since 1970. Items that the application created have none.
 pub const VERSION: &str = "MigratedVersion";
 
-/// The attribute with `UpdatedAt` as it was migrated: while both are equal, nobody else has written
-/// the item.
+/// The attribute with the migrated value of `UpdatedAt`: while both are equal, no other writer has
+/// changed the item.
 pub const AS_OF: &str = "MigratedUpdatedAt";
 
 /// [The most bytes of an
 /// item](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items),
-/// its names included.
+/// including attribute names.
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
 
-/// Which of two items with one key is carried over: the greater.
+/// Of two items with one key, the one with the greater rank is migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank(pub i64, pub i64);
 
-/// What becomes of an item that has the key of one of a greater rank.
+/// What happens if another item with the same key has a greater rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnConflict {
-    /// Its whole row is rejected.
+    /// The whole row is rejected.
     Row(Reason),
-    /// It alone is left out, and told.
+    /// Only this item is left out, and reported.
     Item(Reason),
-    /// It says the same as the other one.
+    /// Nothing is reported, because both items mean the same.
     Merged,
 }
 
-/// An item on its way.
+/// A migrated item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// `PK`
@@ -47,21 +47,21 @@ pub struct Item {
     pub sort: String,
     /// `Type`
     pub kind: &'static str,
-    /// What [`VERSION`] says.
+    /// The value of [`VERSION`].
     pub version: i64,
-    /// All attributes, those of the key and of the migration too.
+    /// All attributes, including those of the key and of the migration.
     pub attributes: HashMap<String, AttributeValue>,
     pub(crate) rank: Rank,
     pub(crate) on_conflict: OnConflict,
 }
 
 impl Item {
-    /// The item of a stored row that was last changed `at` in the source.
+    /// The item of a stored row whose source row was last changed `at`.
     pub(super) fn new<R: Row>(row: &R, at: Timestamp) -> Result<Self, Reject> {
         let version = at.as_microsecond();
         let key = row.key();
-        // A row of plain texts, numbers and times always is one; what cannot be an item is too
-        // large, or nothing.
+        // Rows of texts, numbers and times always become items; a row fails only if it is too
+        // large.
         let mut attributes =
             store::okusuri::item(row).map_err(|error| Reject::because(Reason::InvalidId, error.to_string()))?;
         if let Some(updated_at) = attributes.get("UpdatedAt").cloned() {
@@ -80,33 +80,33 @@ impl Item {
         Self { rank, on_conflict, ..self }
     }
 
-    /// As its file has it.
+    /// The item's line in its file.
     pub(crate) fn line(&self) -> String {
         let spelled: BTreeMap<_, _> = self.attributes.iter().map(|(name, value)| (name, spell(value))).collect();
-        // Maps of texts to texts are JSON.
+        // Maps with text keys are always valid JSON.
         serde_json::to_string(&spelled).unwrap_or_default()
     }
 }
 
-/// The attributes in a line of a file.
+/// The attributes of a line.
 pub(crate) fn read_line(line: &str) -> Result<HashMap<String, AttributeValue>, serde_json::Error> {
     let spelled: BTreeMap<String, Spelling> = serde_json::from_str(line)?;
     Ok(spelled.into_iter().map(|(name, value)| (name, unspell(value))).collect())
 }
 
-/// Partition and sort key of an item; empty where it has none.
+/// The partition and sort key of an item; empty if it has none.
 pub(crate) fn key_of(attributes: &HashMap<String, AttributeValue>) -> (&str, &str) {
     let text = |name| attributes.get(name).and_then(|value: &AttributeValue| value.as_s().ok());
     (text("PK").map_or("", String::as_str), text("SK").map_or("", String::as_str))
 }
 
-/// What stands for a key where there are many.
+/// The hash of a key, to save memory.
 pub(crate) fn key_hash(partition: &str, sort: &str) -> u128 {
     hash(&[partition.as_bytes(), b"\0", sort.as_bytes()])
 }
 
-/// What stands for all that an item says: the same for the same attributes, however numbers are
-/// written and sets are ordered.
+/// The hash of an item's content: equal for equal attributes, independent of the spelling of
+/// numbers and the order of sets.
 pub(crate) fn item_hash(attributes: &HashMap<String, AttributeValue>) -> u128 {
     let spelled: BTreeMap<_, _> = attributes.iter().map(|(name, value)| (name, spell(value))).collect();
     hash(&[serde_json::to_string(&spelled).unwrap_or_default().as_bytes()])
@@ -122,7 +122,7 @@ pub(crate) fn hash(parts: &[&[u8]]) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// Sets and maps have no order of their own, so they are given one.
+/// The JSON of a value; sets and maps are sorted, because they have no order of their own.
 fn spell(value: &AttributeValue) -> serde_json::Value {
     use serde_json::{Value, json};
     let sorted = |texts: &[String]| {
@@ -156,8 +156,8 @@ fn unspell(value: Spelling) -> AttributeValue {
     value.into()
 }
 
-/// [TransformArguments DynamoDB
-/// counts](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html),
+/// The size of a value [as DynamoDB counts
+/// it](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html),
 /// rounded up.
 fn size(value: &AttributeValue) -> usize {
     match value {

@@ -1,5 +1,5 @@
-//! `okusuri-migrate transform`: rows become items, always the same of the same, in whatever order
-//! they come.
+//! `okusuri-migrate transform`: turns rows into items. The result is deterministic and does not
+//! depend on the order of the rows.
 
 mod conflicts;
 mod item;
@@ -31,59 +31,59 @@ pub use item::{AS_OF, ITEM_BYTES_MAX, Item, VERSION};
 pub(crate) use item::{OnConflict, Rank, item_hash, key_hash, key_of, read_line};
 pub use reject::{Reason, Reject};
 
-/// The name of the manifest of the items: they count once it is there.
+/// The name of the items' manifest. The items are complete once it exists.
 pub const ITEMS: &str = "items.json";
 
 /// The name of the file of rejected rows.
 pub const REJECTS: &str = "rejects.jsonl";
 
-/// How many files the items are in, by the hash of their key: each is sorted in memory.
+/// The number of the items' files, by the hash of their keys. Each file is sorted in memory.
 const FILES: u8 = 16;
 
-/// Which run, and how.
+/// The run, and the options of the transformation.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     folder: RunFolderArgument,
     #[command(flatten)]
     transform: TransformArguments,
-    /// Makes the items again in a run that has some. Items that were loaded are not removed.
+    /// Transforms again in a run that already has items; items that were loaded are not removed.
     #[arg(long)]
     again: bool,
-    /// Prints the rejects without writing anything.
+    /// Prints the rows that would be rejected; writes nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Facts about the rows that the rows do not contain.
+/// Facts about the rows that the rows themselves do not state.
 #[derive(Debug, Clone, Args)]
 pub struct TransformArguments {
-    /// The zone of the clock by which times without one were written, mostly the server's: `UTC`.
+    /// The zone of times that were written without one, usually the server's: `UTC`.
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub source_zone: TimeZone,
-    /// The zone that the users live in: it makes a day of the moment of a log, and is what their
-    /// profiles begin with.
+    /// The users' time zone. It determines the day of each log, and is the initial time zone of the
+    /// profiles.
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub log_zone: TimeZone,
-    /// A file with the service's secret (`OkusuriKeySecret`), under which the tokens of logins
-    /// elsewhere are encrypted.
+    /// A file with the service's secret (`OkusuriKeySecret`), with which the tokens of provider
+    /// logins are encrypted.
     #[arg(long, value_name = "FILE", required_unless_present = "without_tokens")]
     pub key_file: Option<PathBuf>,
-    /// Leaves the tokens of logins elsewhere behind; the logins themselves go along.
+    /// Does not migrate the tokens of provider logins; the logins themselves are migrated.
     #[arg(long, conflicts_with = "key_file")]
     pub without_tokens: bool,
 }
 
 fn zone(name: &str) -> Result<TimeZone, String> {
     let zone = TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some());
-    zone.ok_or_else(|| "expected a name of the IANA time zone database, as UTC or Asia/Tokyo".to_owned())
+    zone.ok_or_else(|| "expected a name of the IANA time zone database, such as UTC or Asia/Tokyo".to_owned())
 }
 
 impl TransformArguments {
-    /// The options of rows that were read at a moment.
+    /// The options for rows that were read at `as_of`.
     ///
     /// # Errors
-    /// `option` when the secret cannot be read, or is none.
+    /// `option` if the secret cannot be read, or is not valid.
     pub fn options(&self, as_of: Timestamp) -> Result<Options, Failure> {
         let vault = self.key_file.as_ref().map(|path| {
             let secret = std::fs::read_to_string(path).map_err(|error| error.to_string());
@@ -96,79 +96,79 @@ impl TransformArguments {
         Ok(Options { source_zone, log_zone, as_of, vault: vault.transpose()? })
     }
 
-    /// Whether items were made with these.
+    /// Checks that items were made with these options.
     ///
     /// # Errors
-    /// `option` when they were not.
+    /// `option` if they were not.
     pub fn is_of(&self, items: &Items) -> Result<(), Failure> {
         let given = (self.source_zone.iana_name(), self.log_zone.iana_name(), self.key_file.is_some());
         let made = (Some(&*items.source_zone), Some(&*items.log_zone), items.with_tokens);
         if given == made {
             return Ok(());
         }
-        let tokens = if items.with_tokens { "the tokens of logins" } else { "--without-tokens" };
+        let tokens = if items.with_tokens { "--key-file" } else { "--without-tokens" };
         let Items { source_zone, log_zone, .. } = items;
         Err(FailureKind::Options.because(format!(
-            "the run was transformed with --source-zone {source_zone}, --log-zone {log_zone} and {tokens}; the same are needed here"
+            "the run was transformed with --source-zone {source_zone}, --log-zone {log_zone} and {tokens}; use the same options here"
         )))
     }
 }
 
-/// What the items of a row depend on beside the row.
+/// The inputs of a transformation besides the rows.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What the clock showed that wrote times without an offset.
+    /// The zone of times without an offset.
     pub source_zone: TimeZone,
-    /// Where the users live: in which zone a log's moment is a date, and their profiles' zone.
+    /// The users' time zone: it determines the date of a log, and the profiles' zone.
     pub log_zone: TimeZone,
-    /// The time when the rows were read. Rows that had expired by then are not migrated.
+    /// When the rows were read. Rows that had expired by then are not migrated.
     pub as_of: Timestamp,
-    /// What encrypts the tokens of logins elsewhere; without it they are left behind.
+    /// Encrypts the tokens of provider logins; without it they are not migrated.
     pub vault: Option<Vault>,
 }
 
-/// The items of a row, or why it has none. Knows only this row: whose user is gone, or which row is
-/// older than another of the same key, is for the caller to see.
+/// The items of a row, or why it has none. Considers only this row: the caller must handle missing
+/// users and conflicts between rows.
 ///
 /// # Errors
-/// When the row cannot be carried over, or need not be.
+/// If the row cannot be migrated, or need not be.
 pub fn items_of(row: &Row, options: &Options) -> Result<Vec<Item>, Reject> {
     rows::transform_row(row, options).map(|carried| carried.items)
 }
 
-/// Whether the user's address is verified. The logins of an unverified user are not migrated:
-/// someone else may have registered the address and linked their own login, and could sign in with
-/// it for ever.
+/// Whether a user has verified the address. The provider logins of other users are not migrated:
+/// somebody else may have registered the address and linked a login, which would give access for
+/// ever.
 pub(crate) fn is_verified(user: &source::User) -> bool {
     user.email_verified == Some(true)
 }
 
-/// The items made from an export.
+/// The manifest of the items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Items {
     /// The export's files.
     pub export: BTreeMap<Table, FileDigest>,
-    /// When its rows were read.
+    /// When the export's rows were read.
     pub as_of: Timestamp,
-    /// As it was given.
+    /// The option as given.
     pub source_zone: String,
-    /// As it was given.
+    /// The option as given.
     pub log_zone: String,
-    /// Whether tokens of logins elsewhere went along.
+    /// Whether the tokens of provider logins were migrated.
     pub with_tokens: bool,
-    /// Items and hash of each file.
+    /// The number of items and the hash of each file.
     pub files: BTreeMap<String, FileDigest>,
-    /// Items by their type.
+    /// The number of items by type.
     pub types: BTreeMap<String, u64>,
-    /// Lines and hash of the file of rejects.
+    /// The number of lines and the hash of the file of rejected rows.
     pub rejects: Option<FileDigest>,
-    /// RejectedRow rows and left out parts by table and reason.
+    /// The number of rejected rows and omitted items by table and reason.
     pub reasons: BTreeMap<Table, BTreeMap<String, u64>>,
 }
 
 impl Items {
-    /// How many there are.
+    /// The number of all items.
     pub fn count(&self) -> u64 {
         self.types.values().sum()
     }
@@ -176,15 +176,13 @@ impl Items {
     /// The items of a run.
     ///
     /// # Errors
-    /// `run-incomplete` when there are none.
+    /// `run-incomplete` if the run has no items.
     pub fn of(run: &Run) -> Result<Self, Failure> {
         let items = run.read(ITEMS)?;
-        items.ok_or_else(|| {
-            FailureKind::RunIncomplete.because("the run has no items: `transform` makes them of an export")
-        })
+        items.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no items: run `transform` first"))
     }
 
-    /// The name of a file in the run's folder.
+    /// The name of an items' file in the run's folder.
     pub fn file(name: &str) -> String {
         format!("items/{name}.jsonl")
     }
@@ -197,13 +195,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     check_not_dual(&run)?;
     let manifest: Option<Manifest> = run.read(MANIFEST)?;
     let manifest =
-        manifest.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no export: `export` takes one"))?;
+        manifest.ok_or_else(|| FailureKind::RunIncomplete.because("the run has no export: run `export` first"))?;
     let made: Option<Items> = run.read(ITEMS)?;
     let items = match made.filter(|made| !dry_run && !again && made.export == manifest.tables) {
         Some(_) if run.has_report("transform") => {
-            return Err(FailureKind::RunExists.because("the run has items; --again makes them once more"));
+            return Err(FailureKind::RunExists.because("the run already has items; --again transforms again"));
         }
-        // They were made, and it was killed over its report.
+        // The items were complete, and the process was killed before the report.
         Some(items) => items,
         None => {
             let options = transform.options(manifest.taken_at)?;
@@ -217,14 +215,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// A line of the file of rejects.
+/// A line of the file of rejected rows.
 #[derive(Debug, Serialize)]
 struct RejectedRow<'r> {
     table: Table,
     id: String,
     reason: &'static str,
     detail: &'r str,
-    /// Whether the row is carried over but for a part of it.
+    /// Whether the row is migrated except for a part of it.
     kept: bool,
     row: &'r RawValue,
 }
@@ -286,9 +284,9 @@ impl Transform<'_> {
     }
 }
 
-/// The output files; none in a dry run.
+/// The output of a transformation; a dry run writes no files.
 struct TransformOutput {
-    /// The items unsorted, each behind the hash of its key.
+    /// Unsorted items, each after the hash of its key.
     parts: Vec<LineWriter>,
     rejects: Option<LineWriter>,
     types: BTreeMap<String, u64>,
@@ -302,7 +300,7 @@ impl TransformOutput {
         if transform.dry_run {
             return Ok(Self { parts: Vec::new(), rejects: None, types, reasons });
         }
-        // From here on there are no items until there are all.
+        // From here on the run has no items until all are made again.
         run.remove(ITEMS)?;
         run.remove_report("transform")?;
         run.fresh_folder("items")?;
@@ -314,7 +312,7 @@ impl TransformOutput {
     fn item(&mut self, item: &Item) -> Result<(), Failure> {
         *self.types.entry(item.kind.to_owned()).or_default() += 1;
         let hash = key_hash(&item.partition, &item.sort);
-        // The first bits choose the file, so that the files one behind the other are sorted too.
+        // The first bits of the hash choose the file, so that the files in order are sorted, too.
         let Some(part) = self.parts.get_mut((hash >> 124) as usize) else { return Ok(()) };
         part.write(&format!("{hash:032x}{}", item.line()))
     }
@@ -355,8 +353,8 @@ impl TransformOutput {
             while let Some(line) = unsorted.next_line()? {
                 all.push(line.to_owned());
             }
-            // By the hash of their keys: who loads them in this order spreads them over all
-            // partitions.
+            // Sorted by the hash of the keys, so that a load in this order spreads the writes over
+            // all partitions.
             all.sort_unstable();
             let name = format!("{n:02x}");
             let mut sorted = LineWriter::create(run.path(&Items::file(&name)))?;
@@ -379,19 +377,19 @@ fn part(n: u8) -> String {
 
 fn report(items: &Items, dry_run: bool) -> Report {
     let rows: u64 = items.export.values().map(|written| written.lines).sum();
-    let mut text = format!("{rows} rows become {} items", items.count());
+    let mut text = format!("{rows} rows became {} items", items.count());
     for (kind, count) in &items.types {
         text.push_str(&format!("\n  {kind}: {count}"));
     }
     for (table, reasons) in &items.reasons {
-        text.push_str(&format!("\nnot carried over of {table}:"));
+        text.push_str(&format!("\nnot migrated from {table}:"));
         for (reason, count) in reasons {
             text.push_str(&format!(" {reason} {count},"));
         }
         text.pop();
     }
     if !dry_run && items.rejects.as_ref().is_some_and(|rejects| rejects.lines > 0) {
-        text.push_str(&format!("\neach with its row in {REJECTS}"));
+        text.push_str(&format!("\nThe rows are in {REJECTS}."));
     }
     let is_unexpected = |name: &String| Reason::EXPECTED.iter().all(|reason| reason.as_str() != name);
     let unexpected = items.reasons.values().any(|reasons| reasons.keys().any(is_unexpected));

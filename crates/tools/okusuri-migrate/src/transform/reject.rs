@@ -1,29 +1,29 @@
-//! Rows that are not migrated, with the reasons.
+//! Rows and items that are not migrated, and the reasons.
 
-/// Why a row, or one item of a row, is not carried over.
+/// Why a row, or one item of a row, is not migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// `expired`: it would be refused anyway.
+    /// `expired`: the application would refuse it anyway.
     Expired,
-    /// `deleted`: it is marked as deleted, or its user is.
+    /// `deleted`: the row or its user is marked as deleted.
     Deleted,
-    /// `single-use`: a code that is sent anew when it is asked for.
+    /// `single-use`: a mailed code; a new one is sent on request.
     SingleUse,
-    /// `password`: the hash of a password, with which nobody can sign in any more.
+    /// `password`: the hash of a password, which is not used for signing in any more.
     Password,
-    /// `unverified-user`: a login of a user who never proved to have the address: somebody else may
-    /// have linked it.
+    /// `unverified-user`: a login of a user who never verified the address; somebody else may have
+    /// linked it.
     UnverifiedUser,
-    /// `orphan`: its user is not there, or was rejected.
+    /// `orphan`: its user is missing or was rejected.
     Orphan,
-    /// `duplicate-email`: another user has the same address once it is normalised; this one keeps
-    /// it in the profile, but is not found by it.
+    /// `duplicate-email`: another user has the same address after normalisation. This user keeps it
+    /// in the profile, but is not found by it.
     DuplicateEmail,
     /// `duplicate-log-of-day`: another log of the day is newer.
     DuplicateLogOfDay,
     /// `duplicate`: another row with the same key is newer.
     Duplicate,
-    /// `unreadable-time`: infinity, or a year that has not four digits.
+    /// `unreadable-time`: infinity, or a year without four digits.
     UnreadableTime,
     /// `date-before-1900`
     DateBefore1900,
@@ -33,13 +33,15 @@ pub enum Reason {
     UnknownPlatform,
     /// `unreadable-image`: neither an address nor a picture; the user is kept without it.
     UnreadableImage,
-    /// `invalid-id`: an id that no key can have.
+    /// `invalid-id`: an id that cannot be part of a key.
     InvalidId,
-    /// `invalid-email`: no address; the user keeps it in the profile, but is not found by it.
+    /// `invalid-email`: not a valid address. The user keeps it in the profile, but is not found by
+    /// it.
     InvalidEmail,
-    /// `missing-value`: a column is null that must not be; of a flag, the row is kept with it off.
+    /// `missing-value`: a column is null that must not be. If the column is a flag, the row is kept
+    /// with the flag off.
     MissingValue,
-    /// `too-large`: more than an item holds.
+    /// `too-large`: larger than the limit of an item.
     TooLarge,
 }
 
@@ -68,16 +70,16 @@ impl Reason {
         }
     }
 
-    /// Those that nobody will miss, so that nobody needs to look.
+    /// The reasons that need no review, because nothing of value is lost.
     pub const EXPECTED: [Self; 4] = [Self::Expired, Self::Deleted, Self::SingleUse, Self::Password];
 }
 
-/// A row that is not carried over.
+/// A row that is not migrated, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reject {
-    /// For programs.
+    /// The reason, for programs.
     pub reason: Reason,
-    /// For people.
+    /// The explanation, for people.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which items a row becomes. Each row is looked at alone.
+//! Turns each row into items, without regard to other rows.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,21 +15,21 @@ use super::item::{Item, OnConflict, Rank};
 use super::{Options, Reason, Reject};
 use crate::source::{Account, MedicationLog, NotificationSetting, Row, Session, Time, User, Verification};
 
-/// The longest address of a picture that a profile holds, and of a push service, bytes.
+/// The longest address of a picture or a push service, in bytes.
 const URL_BYTES_MAX: usize = 2_048;
 
-/// The largest picture that lies in the table, bytes.
+/// The largest picture that is stored in the table, in bytes.
 const IMAGE_BYTES_MAX: usize = 256 * 1024;
 
-/// The longest id of a user at a provider ([OpenID Connect,
-/// 2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)).
+/// The longest id of a user at a provider
+/// ([OpenID Connect, 2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)).
 const SUBJECT_CHARS_MAX: usize = 255;
 
-/// What a row becomes.
+/// The result of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TransformedRow {
     pub items: Vec<Item>,
-    /// Parts of the row that no item has, and why.
+    /// Parts of the row that are in no item, and why.
     pub left_out: Vec<Reject>,
 }
 
@@ -74,7 +74,7 @@ impl Options {
         time.as_ref().map(|time| self.at(time, column)).transpose()
     }
 
-    /// When a row was made and last changed; where one is not told, it is the other.
+    /// When a row was created and last changed; if one time is missing, the other one.
     fn made_and_changed(
         &self,
         created_at: &Option<Time>,
@@ -144,7 +144,8 @@ fn user(row: &User, options: &Options, left_out: &mut Vec<Reject>) -> Result<Vec
         match Email::new(text) {
             Ok(email) => {
                 let owner = rows::EmailOwner { email: email.to_string(), user_id, created_at };
-                // Verified users come before unverified ones, then earlier users before later ones.
+                // Of two users with one address, the one who verified it is found by it, and
+                // otherwise the older one.
                 let rank = Rank(email_verified.into(), -created_at.as_microsecond());
                 items.push(Item::new(&owner, updated_at)?.ranked(rank, OnConflict::Item(Reason::DuplicateEmail)));
             }
@@ -168,7 +169,7 @@ fn picture(text: &str) -> Picture<'_> {
         return Picture::Not("it is neither an address nor a picture");
     };
     if !["image/png", "image/jpeg", "image/webp"].contains(&kind) {
-        return Picture::Not("it is of another kind than PNG, JPEG and WebP");
+        return Picture::Not("it is not a PNG, JPEG or WebP picture");
     }
     match BASE64_STANDARD.decode(data) {
         Ok(bytes) if bytes.len() <= IMAGE_BYTES_MAX => Picture::Bytes(kind.to_owned(), bytes),
@@ -242,7 +243,7 @@ fn account(row: &Account, options: &Options, left_out: &mut Vec<Reject>) -> Resu
     Ok(vec![Item::new(&account, updated_at)?, Item::new(&owner, updated_at)?])
 }
 
-/// A code that has been sent is worth nothing here, and a new one is there in a minute.
+/// The problem of a mailed code: it is not migrated, because a new one can be sent at any time.
 fn verification(row: &Verification, options: &Options) -> Reject {
     let expires_at = options.maybe_at(&row.expires_at, "expiresAt");
     match expires_at {
@@ -269,7 +270,7 @@ fn medication_log(row: &MedicationLog, options: &Options, left_out: &mut Vec<Rej
     Ok(vec![Item::new(&log, updated_at)?.ranked(rank, OnConflict::Row(Reason::DuplicateLogOfDay))])
 }
 
-/// No log is older.
+/// The earliest date of a log.
 const fn date_min() -> jiff::civil::Date {
     date(1900, 1, 1)
 }
@@ -291,7 +292,7 @@ fn subscription(text: &str) -> Result<Subscription, String> {
     let subscription: Subscription = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let endpoint = &subscription.endpoint;
     if !endpoint.starts_with("https://") || endpoint.len() > URL_BYTES_MAX {
-        return Err(format!("its endpoint is no https address of at most {URL_BYTES_MAX} bytes"));
+        return Err(format!("its endpoint is not an https address of at most {URL_BYTES_MAX} bytes"));
     }
     if subscription.keys.p256dh.is_empty() || subscription.keys.auth.is_empty() {
         return Err("it has no keys".to_owned());
@@ -344,7 +345,8 @@ fn notification_setting(
     };
     items.push(Item::new(&subscription, updated_at)?.ranked(rank, OnConflict::Row(Reason::Duplicate)));
     if is_enabled {
-        // The old application reminded every user with a subscription, in the evening.
+        // The old application reminded every user with a subscription in the evening, so each gets
+        // a reminder.
         let id = UserId::new(user_id.clone()).map_err(|error| reject(Reason::InvalidId, error.to_string()))?;
         let due_at = next_due(REMINDER_TIME_DEFAULT, &options.log_zone, options.as_of);
         let reminder = rows::Reminder {

@@ -1,4 +1,4 @@
-//! The whole of a transform over small worlds in which everything meets.
+//! Tests of whole transformations, over small sets of rows in which all kinds of conflicts occur.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use super::*;
 use crate::export::Manifest;
 use crate::source::Columns;
 
-/// Rows of each table, few enough values that they are often the same.
+/// Rows of each table, with so few values that they often collide.
 type World = Vec<(Table, Value)>;
 
 fn user() -> impl Strategy<Value = Value> {
@@ -85,8 +85,8 @@ fn world() -> impl Strategy<Value = World> {
     tables.prop_map(|(users, logs, accounts, sessions, settings)| [users, logs, accounts, sessions, settings].concat())
 }
 
-/// What becomes of a world: the manifest of the items, the lines of its files, and the rejects in
-/// some fixed order.
+/// Transforms a world: the manifest of the items, the lines of their files, and the rejected rows
+/// in a fixed order.
 fn transform(world: &World) -> (Items, Vec<String>, BTreeSet<String>) {
     let temp = tempfile::tempdir().unwrap();
     let run = Run::open(&RunFolderArgument { run: temp.path().join("run") }).unwrap();
@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn the_same_rows_become_the_same_items_in_whatever_order_they_come((world, shuffled) in world().prop_flat_map(|world| (Just(world.clone()), Just(world).prop_shuffle()))) {
+    fn the_same_rows_become_the_same_items_in_any_order((world, shuffled) in world().prop_flat_map(|world| (Just(world.clone()), Just(world).prop_shuffle()))) {
         let (one, lines, rejects) = transform(&world);
         let (other, of_other, rejects_of_other) = transform(&shuffled);
         prop_assert_eq!(&lines, &of_other);
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn no_key_is_there_twice_and_each_marker_has_what_it_marks(world in world()) {
+    fn no_key_is_duplicated_and_each_marker_has_its_item(world in world()) {
         let (items, lines, _) = transform(&world);
         prop_assert_eq!(items.count(), lines.len() as u64);
         let all: Vec<_> = lines.iter().map(|line| read_line(line).unwrap()).collect();
@@ -157,7 +157,7 @@ proptest! {
 }
 
 #[test]
-fn of_two_users_with_one_address_who_has_proved_it_is_found_by_it() {
+fn of_two_users_with_one_address_the_verified_one_is_found_by_it() {
     let user = |id: &str, email: &str, verified: bool, day: u8| {
         let at = format!("2020-01-0{day}T00:00:00");
         (Table::User, json!({ "id": id, "email": email, "emailVerified": verified, "createdAt": at, "updatedAt": at }))
@@ -179,7 +179,7 @@ fn of_two_users_with_one_address_who_has_proved_it_is_found_by_it() {
 }
 
 #[test]
-fn a_row_that_is_rejected_takes_nobodys_reminder_away() {
+fn a_rejected_row_removes_no_reminder() {
     let setting = |id: u8, platform: &str, is_enabled: bool, day: u8| {
         let at = format!("2024-03-0{day}T00:00:00+00:00");
         let subscription = r#"{"endpoint":"https://push.example.com/1","keys":{"p256dh":"a","auth":"b"}}"#;
@@ -197,7 +197,7 @@ fn a_row_that_is_rejected_takes_nobodys_reminder_away() {
 }
 
 #[test]
-fn an_item_is_read_from_its_line_as_it_was_written() {
+fn an_item_is_read_from_its_line_unchanged() {
     let picture = "data:image/png;base64,QUJD";
     let world = vec![(
         Table::User,

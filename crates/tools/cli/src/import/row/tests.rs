@@ -21,7 +21,7 @@ fn problem(kind: SeriesKind, header: &str, line: &str) -> String {
 }
 
 #[test]
-fn a_line_has_one_name_and_another_line_another() {
+fn equal_lines_have_equal_keys_and_different_lines_different_ones() {
     let request = price("p-1,1999,EUR,2026-01-01,sale,").expect("a price");
     let again = price("p-1, 1999,EUR,2026-01-01T01:00:00+01:00,sale,").expect("a price");
     assert_eq!((&request.key, request.row_id), (&again.key, again.row_id));
@@ -40,14 +40,14 @@ fn a_line_has_one_name_and_another_line_another() {
 }
 
 #[test]
-fn a_bad_field_is_told_by_its_name() {
+fn a_bad_field_is_reported_by_its_name() {
     let prices = "productId,price,currency,time";
     for (line, why) in [
         ("p-1,19.99,EUR,2026-01-01", "`price`: expected a whole number of minor units"),
         ("p-1,-5,EUR,2026-01-01", "`price`: expected a whole number"),
         ("p-1,1999,EURO,2026-01-01", "`currency`: expected the ISO 4217 code"),
         ("p-1,1999,EUR,2026-01-01T10:00:00", "`time`: expected a time with its zone"),
-        ("p-1,1999,EUR,2026-11-21T00:05:00.000000001Z", "`time` lies in the future"),
+        ("p-1,1999,EUR,2026-11-21T00:05:00.000000001Z", "`time` is in the future"),
         ("p#1,1999,EUR,2026-01-01", "`productId`: expected 1 to 64"),
         (",1999,EUR,2026-01-01", "`productId` is empty"),
     ] {
@@ -72,12 +72,12 @@ fn a_bad_field_is_told_by_its_name() {
     let journal = "stream,message,time,id";
     let id = "0199a478-bc40-7abc-8def-000000000001";
     let line = format!("suite,Hello,2026-01-01,{id}");
-    assert_eq!(problem(SeriesKind::Journal, journal, &line), "`id` is of another time than `time`");
+    assert_eq!(problem(SeriesKind::Journal, journal, &line), "`id` has another time than `time`");
     assert!(read(SeriesKind::Journal, journal, &format!("suite,Hello,2025-10-02T10:30:00Z,{id}")).is_ok());
 }
 
 #[test]
-fn a_time_may_be_told_in_days_before_today() {
+fn a_time_may_be_given_in_days_before_today() {
     let at = |time: &str| price(&format!("p-1,1999,EUR,{time},,")).map(|request| request.now.to_string());
     let is = |text: &str| Ok(Moment::parse_or_day(text).expect("a moment").to_string());
     assert_eq!(at("-3d"), is("2026-11-18"));
@@ -87,11 +87,11 @@ fn a_time_may_be_told_in_days_before_today() {
         let why = at(wrong).expect_err(wrong);
         assert!(why.starts_with("`time`: expected a time with its zone"), "{wrong}: {why}");
     }
-    assert!(at("-0d 23:59").expect_err("later today").starts_with("`time` lies in the future"));
+    assert!(at("-0d 23:59").expect_err("later today").starts_with("`time` is in the future"));
 }
 
 #[test]
-fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
+fn the_examples_can_be_imported_at_any_time_and_are_within_the_retention() {
     let kept = Retention::default();
     for now in ["2026-11-22T00:00:00Z", "2031-03-01T12:00:00Z", "2090-12-31T23:59:59Z"] {
         let now = Moment::parse(now).expect("a moment");
@@ -124,7 +124,7 @@ fn the_examples_are_taken_at_any_time_and_a_stream_keeps_its_entries() {
 }
 
 #[test]
-fn lines_of_one_moment_get_a_nanosecond_each_and_the_same_line_none() {
+fn lines_of_one_moment_get_different_nanoseconds_and_a_repeated_line_none() {
     let mut moments = UniqueMoments::default();
     let mut give = |line: &str| {
         let mut row = ImportRow::Price(price(line).expect("a price"));
