@@ -2,6 +2,7 @@
 //! a process.
 
 pub mod browser;
+pub mod cases;
 mod database;
 pub mod foreign_client;
 pub mod game_table;
@@ -22,6 +23,7 @@ mod stack;
 
 use std::path::{Path, PathBuf};
 
+pub use cases::sample_event;
 pub use database::Database;
 pub use game_table::GameTable;
 pub use migration::Migration;
@@ -32,14 +34,4 @@ pub use stack::{Answer, GAME_KEY, HEALTH_TOKEN, OPERATOR_TOKEN, STAFF_TOKEN, Sta
 /// The root of the checkout.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// A sample event: `events/<function>/<case>.json`.
-///
-/// # Panics
-/// When there is no such event, or it is not JSON.
-pub fn sample_event(function: &str, case: &str) -> serde_json::Value {
-    let path = repository().join(format!("events/{function}/{case}.json"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

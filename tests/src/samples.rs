@@ -19,16 +19,8 @@ use crate::games::listen;
 use store::journal::{Journal, JournalShards};
 use store::shop::{Activities, ActivitySuffixes, RecordOutcome};
 
-use crate::{Database, Stack, repository, sample_event};
-
-/// Every sample event of a function, by name.
-pub fn cases(function: &str) -> Vec<String> {
-    let files = std::fs::read_dir(repository().join("events").join(function)).unwrap();
-    let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    names
-}
+use crate::cases::Case;
+use crate::{Database, Stack};
 
 /// The clicks that the reader's events ask for, put into the table by a foreign client and counted
 /// by the stream.
@@ -87,9 +79,9 @@ pub async fn activities(stack: &Stack) {
 }
 
 /// A sample event of the sockets, with everybody seated for it; `number` tells cases apart.
-pub async fn at_a_game(stack: &Stack, function: &str, case: &str, number: usize) -> Value {
-    seat_ann_and_bob(stack, case, number).await;
-    let mut event = sample_event(function, case);
+pub async fn at_a_game(stack: &Stack, case: &Case, number: usize) -> Value {
+    seat_ann_and_bob(stack, &case.name, number).await;
+    let mut event = case.event.clone();
     let connection_id = event["requestContext"]["connectionId"].as_str().unwrap();
     event["requestContext"]["connectionId"] = json!(numbered(connection_id, number));
     event

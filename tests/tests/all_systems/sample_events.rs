@@ -1,9 +1,13 @@
-//! Each file of `events/`, sent to its function through the running stack. The answers are
-//! snapshots beside this file.
+//! Each case of `tests/cases`, sent to its function through the running stack.
+//!
+//! `UPDATE=1` records the answers again in the files of the cases, and writes the files of
+//! `events/` from the cases.
+
+use std::env::var_os;
 
 use serde_json::{Value, json};
-use tidemark_tests::samples::{self, cases};
-use tidemark_tests::{Database, Stack, games, okusuri, sample_event, shop};
+use tidemark_tests::cases::{case_files, render, sample_event};
+use tidemark_tests::{Database, Stack, games, okusuri, repository, samples, shop};
 
 /// What differs from run to run in the game's answers. The ids of players and games in them do
 /// where they are new.
@@ -57,27 +61,61 @@ fn forget(value: &mut Value, names: &[&str]) {
     }
 }
 
-fn is_as_recorded(function: &str, case: &str, answer: &Value) {
-    insta::with_settings!({prepend_module_to_snapshot => false}, {
-        insta::assert_json_snapshot!(format!("{function}__{case}"), answer);
-    });
+/// Sends cases, and gathers those that are not answered as recorded.
+struct Run<'a> {
+    stack: &'a Stack,
+    differences: Vec<String>,
 }
 
-async fn check(stack: &Stack, function: &str, changing: &[&str]) {
-    check_some(stack, function, changing, |_| true).await;
-}
+impl<'a> Run<'a> {
+    fn new(stack: &'a Stack) -> Self {
+        Self { stack, differences: Vec::new() }
+    }
 
-/// The same of those cases that are `wanted`.
-async fn check_some(stack: &Stack, function: &str, changing: &[&str], wanted: impl Fn(&str) -> bool) {
-    for case in cases(function).into_iter().filter(|case| wanted(case)) {
-        let mut answer = reply(stack.invoke(function, &sample_event(function, &case)).await.unwrap());
-        forget(&mut answer, changing);
-        is_as_recorded(function, &case, &answer);
+    /// Sends all cases of a function. The members of these names change from run to run.
+    async fn send(&mut self, function: &str, changing: &[&str]) {
+        self.send_some(function, changing, |_| true).await;
+    }
+
+    /// The same of the files with a `wanted` name.
+    async fn send_some(&mut self, function: &str, changing: &[&str], wanted: impl Fn(&str) -> bool) {
+        let mut number = 0;
+        for mut file in case_files(function) {
+            if !wanted(file.path.file_stem().unwrap().to_str().unwrap()) {
+                continue;
+            }
+            let before = self.differences.len();
+            for case in &mut file.cases {
+                let event = match function.starts_with("ws-") {
+                    true => samples::at_a_game(self.stack, case, number).await,
+                    false => case.event.clone(),
+                };
+                number += 1;
+                let mut answer = reply(self.stack.invoke(function, &event).await.unwrap());
+                forget(&mut answer, changing);
+                if case.answer.as_ref() != Some(&answer) {
+                    let recorded = case.answer.as_ref().map_or("nothing".to_owned(), render);
+                    let (name, answered) = (&case.name, render(&answer));
+                    let difference = format!("{function}, {name}, recorded:\n{recorded}\nanswered:\n{answered}\n");
+                    self.differences.push(difference);
+                    case.answer = Some(answer);
+                }
+            }
+            if self.differences.len() > before && var_os("UPDATE").is_some() {
+                file.write();
+            }
+        }
+    }
+
+    fn end(self) {
+        let (count, differences) = (self.differences.len(), self.differences.join("\n"));
+        assert!(count == 0 || var_os("UPDATE").is_some(), "answered otherwise than recorded: {count}\n\n{differences}");
+        print!("{differences}");
     }
 }
 
 #[tokio::test]
-async fn every_sample_event_is_answered_as_recorded() {
+async fn every_case_is_answered_as_recorded() {
     // With its data kept, and so with the key that the tokens of the game's events are signed with.
     let stack = Stack::with(&[]).await.unwrap();
     samples::clicks(&stack).await;
@@ -87,39 +125,59 @@ async fn every_sample_event_is_answered_as_recorded() {
     samples::journal(&stack).await;
     samples::activities(&stack).await;
 
-    // A list shows stored entries unchanged; a new entry has the current time.
-    let is_list = |case: &str| case.starts_with("of-");
-    check_some(&stack, "activity-log", &["cursor"], is_list).await;
-    check_some(&stack, "activity-log", &["id", "occurredAt"], |case| !is_list(case)).await;
+    // A list shows what is there as it is; what is told now has the time of now.
+    let mut run = Run::new(&stack);
+    let is_list = |file: &str| file.starts_with("list-");
+    run.send_some("activity-log", &["cursor"], is_list).await;
+    run.send_some("activity-log", &["id", "occurredAt"], |file| !is_list(file)).await;
 
-    check(&stack, "stats-reader", &["cursor"]).await;
-    check(&stack, "stats-aggregator", &[]).await;
-    check(&stack, "stats-merger", &[]).await;
-    check(&stack, "click-writer", &["clickId", "createDateTime"]).await;
-    check(&stack, "game-archiver", &[]).await;
-    check(&stack, "clicks-watch", &[]).await;
-    check(&stack, "game-api", &GAME_CHANGING).await;
-    check(&stack, "journal", &["id", "at", "cursor"]).await;
+    run.send("stats-reader", &["cursor"]).await;
+    run.send("stats-aggregator", &[]).await;
+    run.send("stats-merger", &[]).await;
+    run.send("click-writer", &["clickId", "createDateTime"]).await;
+    run.send("game-archiver", &[]).await;
+    run.send("clicks-watch", &[]).await;
+    run.send("game-api", &GAME_CHANGING).await;
+    run.send("journal", &["id", "at", "cursor"]).await;
     // The watcher tells the journal of it, so only now.
     shop::stock_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
-    check(&stack, "inventory-log", &SHOP_CHANGING).await;
-    check(&stack, "stock-watch", &[]).await;
+    run.send("inventory-log", &SHOP_CHANGING).await;
+    run.send("stock-watch", &[]).await;
     shop::price_samples(&stack.dynamodb(), Database::SHOP).await.unwrap();
-    check(&stack, "price-history", &SHOP_CHANGING).await;
+    run.send("price-history", &SHOP_CHANGING).await;
     okusuri::samples(&stack.dynamodb()).await.unwrap();
-    check(&stack, "okusuri-api", &OKUSURI_CHANGING).await;
-    check(&stack, "okusuri-reminder", &[]).await;
-    check(&stack, "web-page", &[]).await;
+    run.send("okusuri-api", &OKUSURI_CHANGING).await;
+    run.send("okusuri-reminder", &[]).await;
+    run.send("web-page", &[]).await;
+    run.end();
 }
 
 #[tokio::test]
-async fn every_sample_event_of_the_sockets_is_answered_as_recorded() {
+async fn every_case_of_the_sockets_is_answered_as_recorded() {
     let stack = Stack::start().await.unwrap();
+    let mut run = Run::new(&stack);
     for function in ["ws-connect", "ws-message", "ws-disconnect"] {
-        for (number, case) in cases(function).into_iter().enumerate() {
-            let event = samples::at_a_game(&stack, function, &case, number).await;
-            let answer = reply(stack.invoke(function, &event).await.unwrap());
-            is_as_recorded(function, &case, &answer);
+        run.send(function, &[]).await;
+    }
+    run.end();
+}
+
+#[test]
+fn each_file_of_events_is_the_event_of_the_case_with_its_name() {
+    let mut differences = Vec::new();
+    for folder in repository().join("events").read_dir().unwrap().map(|folder| folder.unwrap()) {
+        let function = folder.file_name().into_string().unwrap();
+        for file in folder.path().read_dir().unwrap().map(|file| file.unwrap().path()) {
+            let event = sample_event(&function, file.file_stem().unwrap().to_str().unwrap());
+            let found: Option<Value> = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).ok();
+            if found.as_ref() == Some(&event) {
+                continue;
+            } else if var_os("UPDATE").is_some() {
+                std::fs::write(&file, format!("{event:#}\n")).unwrap();
+            } else {
+                differences.push(file);
+            }
         }
     }
+    assert!(differences.is_empty(), "`UPDATE=1` makes them anew out of the cases: {differences:#?}");
 }

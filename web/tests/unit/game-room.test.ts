@@ -77,11 +77,8 @@ test('every message that the page sends has the shape of a sample event', () => 
     { action: 'leave' },
     { action: 'rematch' },
   ];
-  const folder = '../events/ws-message';
-  const samples = readdirSync(folder).map((file) => {
-    const event = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as { body?: string };
-    return form(parsed(event.body ?? ''));
-  });
+  const cases = readFileSync('../tests/cases/ws-message/messages.txt', 'utf8').split('\n### ');
+  const samples = cases.map((text) => form(parsed(text.split('\n\n')[1] ?? '')));
   for (const message of ours) assert.ok(samples.includes(form(message)), `${message.action} has no sample`);
 });
 

@@ -1,4 +1,4 @@
-//! The sample events of the HTTP API with their recorded answers.
+//! The cases of the HTTP API with their recorded answers.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
@@ -6,7 +6,8 @@ use std::fs::read_to_string;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tidemark_tests::{repository, sample_event};
+use tidemark_tests::cases::cases;
+use tidemark_tests::repository;
 
 use crate::all_systems::openapi::document::{Answered, Document, JSON};
 
@@ -19,7 +20,7 @@ pub(crate) fn template_routes() -> BTreeMap<String, Vec<String>> {
     routes.filter(|(_, routes): &(_, Vec<String>)| !routes.is_empty()).collect()
 }
 
-/// A sample event of the HTTP API and its recorded answer.
+/// A case of the HTTP API: its event and its recorded answer.
 pub(crate) struct Recorded {
     pub(crate) case: String,
     pub(crate) route: String,
@@ -31,20 +32,17 @@ pub(crate) struct Recorded {
 pub(crate) fn recorded() -> Vec<Recorded> {
     let mut recorded = Vec::new();
     for function in template_routes().into_keys() {
-        for file in repository().join("events").join(&function).read_dir().unwrap() {
-            let case = file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
-            let event = sample_event(&function, &case);
-            let answer = format!("tests/tests/all_systems/snapshots/{function}__{case}.snap");
-            let answer = read_to_string(repository().join(answer)).unwrap();
-            let mut answer: Value = serde_json::from_str(answer.splitn(3, "---\n").nth(2).unwrap()).unwrap();
+        for case in cases(&function) {
+            let route = case.event["routeKey"].as_str().unwrap().to_owned();
+            let mut answer = case.answer.unwrap();
             remember(&mut answer);
-            recorded.push(Recorded { case, route: event["routeKey"].as_str().unwrap().to_owned(), event, answer });
+            recorded.push(Recorded { case: case.name, route, event: case.event, answer });
         }
     }
     recorded
 }
 
-/// Puts something of the right kind where a snapshot leaves out what differs from run to run.
+/// Puts something of the right kind where a recorded answer leaves out what differs from run to run.
 fn remember(value: &mut Value) {
     match value {
         Value::Object(members) => {

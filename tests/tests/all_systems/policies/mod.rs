@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tidemark_tests::cases::cases;
 use tidemark_tests::oidc::OidcProvider;
 use tidemark_tests::push::PushService;
-use tidemark_tests::samples::{self, cases};
-use tidemark_tests::{Database, Stack, games, okusuri, sample_event, shop};
+use tidemark_tests::{Database, Stack, games, okusuri, samples, shop};
 
 /// Services that Lambda itself calls with a function's role, for logs and traces. The stack plays
 /// neither.
@@ -125,8 +125,8 @@ async fn sample_events(stack: &Stack) {
     for function in functions(stack).await {
         for (number, case) in cases(&function).into_iter().enumerate() {
             let event = match function.starts_with("ws-") {
-                true => samples::at_a_game(stack, &function, &case, number).await,
-                false => sample_event(&function, &case),
+                true => samples::at_a_game(stack, &case, number).await,
+                false => case.event,
             };
             // An answer is not at stake here: `sample_events.rs` has them.
             let _ = stack.invoke(&function, &event).await.unwrap();
