@@ -18,7 +18,7 @@ pub enum CursorError {
     /// Not signed by us, changed, or made for another query.
     #[error("the cursor does not belong to this query")]
     Forged,
-    /// Older than [`LIFETIME`].
+    /// Older than the lifetime of a cursor.
     #[error("the cursor has expired: start again without it")]
     Expired,
 }

@@ -270,10 +270,10 @@ async fn replies_that_are_lost_neither_double_a_line_nor_lose_it() {
         let lines = csv_lines(&std::fs::read_to_string(example(kind)).unwrap()).len();
         assert_eq!(rows(&db, prefix).await, 3 + lines);
     }
-    // What no patience cures stops it, and it says where.
+    // An error that no retry cures stops the import, which names the line.
     let error = import(&db, "prices", &example("prices"), &["--shop-table", "nowhere"]).await.unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains("goes on from there") && error.contains("line "), "{error}");
+    assert!(error.contains("continue from there") && error.contains("line "), "{error}");
 }
 
 #[tokio::test]

@@ -26,12 +26,15 @@ impl SequenceNumber {
     /// The most digits that DynamoDB gives a sequence number.
     pub const DIGITS_MAX: usize = 40;
 
+    /// For a click that does not come from a stream.
+    pub const ZERO: Self = Self { high: 0, low: 0 };
+
     const LOW_DIGITS: usize = 21;
 
     /// The number after a checkpoint: one more, or 1 when there is no checkpoint. For checkpoints
     /// without a stream that gives the numbers, such as that of the repairs.
-    pub fn behind(checkpoint: Option<Self>) -> Self {
-        let Self { high, low } = checkpoint.unwrap_or(Self { high: 0, low: 0 });
+    pub fn after(checkpoint: Option<Self>) -> Self {
+        let Self { high, low } = checkpoint.unwrap_or(Self::ZERO);
         match low + 1 {
             low if low == 10_u128.pow(Self::LOW_DIGITS as u32) => Self { high: high + 1, low: 0 },
             low => Self { high, low },
@@ -128,10 +131,10 @@ mod tests {
 
     #[test]
     fn the_number_after_a_checkpoint_is_one_more() {
-        let behind = |text: &str| SequenceNumber::behind(text.parse().ok()).to_string();
-        assert_eq!(behind("none"), format!("{:040}", 1));
-        assert_eq!(behind("41"), format!("{:040}", 42));
-        assert_eq!(behind(&"9".repeat(21)), format!("{:0>40}", format!("1{}", "0".repeat(21))));
+        let after = |text: &str| SequenceNumber::after(text.parse().ok()).to_string();
+        assert_eq!(after("none"), format!("{:040}", 1));
+        assert_eq!(after("41"), format!("{:040}", 42));
+        assert_eq!(after(&"9".repeat(21)), format!("{:0>40}", format!("1{}", "0".repeat(21))));
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The journal: entries of named streams, read newest first across days.
 //!
 //! It does for a stream what `ORDER BY day DESC, time DESC` does for a log table in SQL. The
-//! article on descending scans in the original designs asks for it, but its method does not work.
-//! [`descending_keys`] keeps that method for comparison.
+//! article in the original designs wants the same, but its method does not work:
+//! `docs/decisions/0014-newest-first-across-days.md`.
 
-pub mod descending_keys;
 mod entry;
 mod id;
 mod retention;

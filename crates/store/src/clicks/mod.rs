@@ -37,6 +37,8 @@ mod redrive;
 #[cfg(feature = "recount")]
 mod repair;
 #[cfg(feature = "recount")]
+mod scan;
+#[cfg(feature = "recount")]
 mod snapshot;
 mod unmerged;
 mod writer;

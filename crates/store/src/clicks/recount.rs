@@ -8,29 +8,26 @@
 //! read. A click that is in the table and was not counted is in the stream or in the quarantine.
 //! The full argument is in `docs/decisions/0007-a-recount-excludes-pending-clicks.md`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::calendar::YearMonth;
 use domain::clicks::{
-    ClickKey, Difference, FirstSeenStatus, RecountScope, SequenceNumber, ShardHash, TableClick, Visitor, differences,
-    recount,
+    ClickKey, Difference, FirstSeenStatus, Period, RecountScope, SequenceNumber, ShardHash, StoredSums, TableClick,
+    Visitor, differences, recount,
 };
 
 use super::checkpoints::ShardCheckpoint;
 use super::first_seen::FirstSeenRecords;
 use super::first_seen_scan::FirstSeenScan;
 use super::image::ClickImage;
-use super::keys::{CLICK_PREFIX, CLICK_PREFIX_END, DATE_INDEX, DateShards, Item, SORT_KEY, s};
+use super::keys::{CLICK_PREFIX, CLICK_PREFIX_END, DATE_INDEX, DateShards, Item, SORT_KEY};
 use super::merge::stream_arn;
 use super::pending::pending;
 use super::quarantine::Quarantine;
-use super::snapshot::{AllCheckpoints, Snapshot};
+use super::scan::{PAGES_MAX, pages, partition, sorted_between};
+use super::snapshot::{AllCheckpoints, Snapshot, stored};
 use crate::{StoreError, Table};
-
-/// The most requests of one query or scan. At a megabyte each, they read a terabyte.
-const PAGES_MAX: usize = 1_000_000;
 
 /// The most measurements of one check, with a pause between them. A difference is reported when two
 /// in a row agree on it.
@@ -96,7 +93,7 @@ pub enum RecountError {
 /// table and its index, `Scan`, and reads of the stream.
 #[derive(Debug, Clone)]
 pub struct Recounter {
-    pub(super) table: Table,
+    table: Table,
     streams: aws_sdk_dynamodbstreams::Client,
     date_shards: DateShards,
 }
@@ -114,6 +111,11 @@ impl Recounter {
         let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default();
         let (items, size_bytes) = table.map(|table| (table.item_count, table.table_size_bytes)).unwrap_or_default();
         Ok(TableSize { items: number(items), size_bytes: number(size_bytes) })
+    }
+
+    /// The stored statistics of a scope.
+    pub async fn stored(&self, scope: RecountScope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
+        stored(&self.table, scope).await
     }
 
     /// Measures until the result can be trusted: at once when nothing differs, otherwise when two
@@ -140,7 +142,7 @@ impl Recounter {
     /// page.
     pub async fn measure(&self, scope: RecountScope, progress: impl Fn(ClicksRead)) -> Result<Measurement, StoreError> {
         let stream_arn = stream_arn(&self.table).await?;
-        let Snapshot { checkpoints, stored } = self.snapshot(&stream_arn, scope).await?;
+        let Snapshot { checkpoints, stored } = Snapshot::read(&self.table, &stream_arn, scope).await?;
 
         let mut clicks = Vec::new();
         let mut scan = FirstSeenScan::default();
@@ -229,7 +231,7 @@ impl Recounter {
         take: &mut impl FnMut(&[Item]),
         progress: &impl Fn(ClicksRead),
     ) -> Result<(), StoreError> {
-        let query = self.partition("dateKey", date_key).index_name(DATE_INDEX);
+        let query = partition(&self.table, "dateKey", date_key).index_name(DATE_INDEX);
         let query = sorted_between(query, "recordSort", CLICK_PREFIX, CLICK_PREFIX_END);
         pages(query, |items, units| {
             take(items);
@@ -261,15 +263,6 @@ impl Recounter {
         }
         Err(StoreError::unreadable("the table has too many pages"))
     }
-
-    pub(super) fn partition(&self, partition_key: &str, partition: &str) -> QueryFluentBuilder {
-        self.table
-            .query()
-            .return_consumed_capacity(aws_sdk_dynamodb::types::ReturnConsumedCapacity::Total)
-            .key_condition_expression("#pk = :pk")
-            .expression_attribute_names("#pk", partition_key)
-            .expression_attribute_values(":pk", s(partition))
-    }
 }
 
 impl ClicksRead {
@@ -280,39 +273,11 @@ impl ClicksRead {
     }
 }
 
-pub(super) fn sorted_between(query: QueryFluentBuilder, sort_key: &str, from: &str, to: &str) -> QueryFluentBuilder {
-    query
-        .key_condition_expression("#pk = :pk AND #sk BETWEEN :from AND :to")
-        .expression_attribute_names("#sk", sort_key)
-        .expression_attribute_values(":from", s(from))
-        .expression_attribute_values(":to", s(to))
-}
-
-/// Calls `take` with each page of a query and its read units.
-pub(super) async fn pages(query: QueryFluentBuilder, mut take: impl FnMut(&[Item], f64)) -> Result<(), StoreError> {
-    let mut start = None;
-    for _ in 0..PAGES_MAX {
-        let page = query.clone().set_exclusive_start_key(start).send().await?;
-        let units = page.consumed_capacity().and_then(|capacity| capacity.capacity_units()).unwrap_or_default();
-        take(page.items(), units);
-        start = page.last_evaluated_key;
-        if start.is_none() {
-            return Ok(());
-        }
-    }
-    Err(StoreError::unreadable("a partition has too many pages"))
-}
-
 /// Reads a click by the same rules as the stream; `Err` for an item with the sort key of a click
 /// that is not a valid click.
 fn table_click(item: &Item) -> Result<Option<TableClick>, ()> {
     let image = ClickImage::from(item);
-    let Some(click) = image.click(in_no_shard()).map_err(|_| ())? else { return Ok(None) };
+    let Some(click) = image.click(SequenceNumber::ZERO).map_err(|_| ())? else { return Ok(None) };
     let time = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
     Ok(Some(TableClick { key: (click.user_id.to_owned(), time), date: click.date, count: click.count }))
-}
-
-/// The sequence number of a click that does not come from a stream.
-pub(super) fn in_no_shard() -> SequenceNumber {
-    SequenceNumber::from_bytes([0; 17])
 }

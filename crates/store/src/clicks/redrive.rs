@@ -13,7 +13,6 @@ use super::first_seen::{FirstSeenCache, FirstSeenRecords};
 use super::image::ClickImage;
 use super::keys::key;
 use super::quarantine::{Quarantine, QuarantineEnding, QuarantinedRecord};
-use super::recount::in_no_shard;
 use crate::{StoreError, Table, patient_backoff};
 
 /// The result of a redrive.
@@ -94,7 +93,7 @@ impl Redriver {
         let Some(item) = request.consistent_read(true).send().await?.item else {
             return self.end(record, &shard, &StatDelta::default(), QuarantineEnding::Gone, now).await;
         };
-        match ClickImage::from(&item).click(in_no_shard()) {
+        match ClickImage::from(&item).click(SequenceNumber::ZERO) {
             Ok(Some(click)) => {
                 let delta = self.record_first_seen(&shard, click).await?;
                 self.end(record, &shard, &delta, QuarantineEnding::Counted, now).await
@@ -113,7 +112,7 @@ impl Redriver {
         shard: &ShardCheckpoint,
         click: StreamClick<'_>,
     ) -> Result<StatDelta, StoreError> {
-        let first = SequenceNumber::behind(None);
+        let first = SequenceNumber::after(None);
         let mut delta = StatDelta::default();
         for chunk in chunks([StreamClick { sequence_number: first, ..click }], first) {
             let visits_first_seen =
@@ -133,7 +132,7 @@ impl Redriver {
         now: Timestamp,
     ) -> Result<RedriveOutcome, StoreError> {
         let settle = self.quarantine.ending(&record.id, ending, now);
-        match self.checkpoints.commit_with(shard, None, SequenceNumber::behind(None), delta, Some(settle), now).await {
+        match self.checkpoints.commit_with(shard, None, SequenceNumber::after(None), delta, Some(settle), now).await {
             Ok(()) => Ok(RedriveOutcome::Ended(ending)),
             Err(CommitError::Store(error)) => Err(error),
             // The checkpoint was created by another redrive, by an earlier try of this one, or for

@@ -73,7 +73,7 @@ impl Repairer {
         // After these writes, only this repair counts the unmarked visitors: their next clicks find
         // a first-seen record. If the repair stops here, they are missing from the statistics as
         // before, and the next repair adds them.
-        let first_seen = FirstSeen { shard: shard.id(), sequence_number: SequenceNumber::behind(from) };
+        let first_seen = FirstSeen { shard: shard.id(), sequence_number: SequenceNumber::after(from) };
         let unmarked: Vec<_> = measured.unmarked.iter().cloned().collect();
         let mut recorded_since = Vec::new();
         for visitors in unmarked.chunks(RECORDS_AT_ONCE) {
@@ -84,7 +84,7 @@ impl Repairer {
         }
 
         for corrections in corrections(&measured.differences, &recorded_since, lowers).chunks(REPAIR_STATS_MAX) {
-            let to = SequenceNumber::behind(from);
+            let to = SequenceNumber::after(from);
             (|| self.checkpoints.add(&shard, from, to, corrections.iter().copied(), None, now))
                 .retry(patient_backoff())
                 .when(|error| matches!(error, CommitError::Store(error) if error.is_transient()))

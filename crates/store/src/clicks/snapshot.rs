@@ -10,9 +10,9 @@ use domain::clicks::{ClickKey, Period, RecountScope, SequenceNumber, StoredSums,
 use super::checkpoints::ShardCheckpoint;
 use super::keys::{DAILY, Item, MONTHLY, PARTITION_KEY, SORT_KEY, TOTAL, TOTAL_SORT, checkpoint_partition, key};
 use super::reader::Stat;
-use super::recount::{Recounter, pages, sorted_between};
+use super::scan::{pages, partition, sorted_between};
 use super::unmerged;
-use crate::{StoreError, patient_backoff};
+use crate::{StoreError, Table, patient_backoff};
 
 /// How often all items are read until those that move are known, and the pause between the reads.
 const SNAPSHOT_TRIES_MAX: usize = 50;
@@ -53,12 +53,12 @@ type Key = (String, String);
 /// Checkpoints and statistics as the table has them.
 type Items = BTreeMap<Key, Item>;
 
-impl Recounter {
-    /// The stored statistics of a scope.
-    pub async fn stored(&self, scope: RecountScope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
-        stored(scope, &self.stats(scope).await?)
-    }
+/// The stored statistics of a scope.
+pub(super) async fn stored(table: &Table, scope: RecountScope) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
+    stored_sums(scope, &stats(table, scope).await?)
+}
 
+impl Snapshot {
     /// The checkpoints and the statistics of one moment, while clicks are counted.
     ///
     /// All items are read twice. An item that is the same both times did not change in between:
@@ -66,12 +66,12 @@ impl Recounter {
     /// that did change are the checkpoints of busy shards and the current statistics. One
     /// transaction reads them between the next two reads, so they are of one moment. No shard has
     /// to pause for this.
-    pub(super) async fn snapshot(&self, stream_arn: &str, scope: RecountScope) -> Result<Snapshot, StoreError> {
+    pub(super) async fn read(table: &Table, stream_arn: &str, scope: RecountScope) -> Result<Snapshot, StoreError> {
         let mut moving = BTreeSet::new();
-        let mut before = self.items(stream_arn, scope).await?;
+        let mut before = items(table, stream_arn, scope).await?;
         for _ in 0..SNAPSHOT_TRIES_MAX {
-            let moment = (|| self.at_once(&moving)).retry(patient_backoff()).when(StoreError::is_transient).await?;
-            let mut after = self.items(stream_arn, scope).await?;
+            let moment = (|| at_once(table, &moving)).retry(patient_backoff()).when(StoreError::is_transient).await?;
+            let mut after = items(table, stream_arn, scope).await?;
             let keys = before.keys().chain(after.keys());
             let moved: BTreeSet<_> = keys.filter(|key| before.get(*key) != after.get(*key)).cloned().collect();
             if moved.is_subset(&moving) {
@@ -90,60 +90,59 @@ impl Recounter {
             "more than {MOVING_MAX} checkpoints and statistics change at the same time: recount a day or a month, or wait until the import has finished"
         )))
     }
+}
 
-    /// Reads items in one transaction.
-    async fn at_once(&self, keys: &BTreeSet<Key>) -> Result<Items, StoreError> {
-        if keys.is_empty() {
-            return Ok(Items::new());
-        }
-        let items =
-            self.table.transact_get(keys.iter().map(|(partition, sort)| key(partition, sort)).collect()).await?;
-        Ok(keys.iter().cloned().zip(items).filter_map(|(key, item)| Some((key, item?))).collect())
+/// Reads items in one transaction.
+async fn at_once(table: &Table, keys: &BTreeSet<Key>) -> Result<Items, StoreError> {
+    if keys.is_empty() {
+        return Ok(Items::new());
     }
+    let items = table.transact_get(keys.iter().map(|(partition, sort)| key(partition, sort)).collect()).await?;
+    Ok(keys.iter().cloned().zip(items).filter_map(|(key, item)| Some((key, item?))).collect())
+}
 
-    async fn items(&self, stream_arn: &str, scope: RecountScope) -> Result<Items, StoreError> {
-        let mut items = self.stats(scope).await?;
-        for stream_arn in [ShardCheckpoint::repair().stream_arn(), stream_arn] {
-            self.partition_of(&checkpoint_partition(stream_arn), None, &mut items).await?;
-        }
-        Ok(items)
+async fn items(table: &Table, stream_arn: &str, scope: RecountScope) -> Result<Items, StoreError> {
+    let mut items = stats(table, scope).await?;
+    for stream_arn in [ShardCheckpoint::repair().stream_arn(), stream_arn] {
+        partition_of(table, &checkpoint_partition(stream_arn), None, &mut items).await?;
     }
+    Ok(items)
+}
 
-    async fn stats(&self, scope: RecountScope) -> Result<Items, StoreError> {
-        let mut items = Items::new();
-        let day = |from: String, to: String| (DAILY, Some((from, to)));
-        let partitions = match scope {
-            RecountScope::Day(date) => vec![day(date.to_string(), date.to_string())],
-            RecountScope::Month(month) => {
-                let days = day(format!("{month}-01"), format!("{month}-31"));
-                vec![days, (MONTHLY, Some((month.to_string(), month.to_string())))]
-            }
-            RecountScope::All => vec![(DAILY, None), (MONTHLY, None), (TOTAL, None)],
-        };
-        for (partition, between) in partitions {
-            self.partition_of(partition, between, &mut items).await?;
+async fn stats(table: &Table, scope: RecountScope) -> Result<Items, StoreError> {
+    let mut items = Items::new();
+    let day = |from: String, to: String| (DAILY, Some((from, to)));
+    let partitions = match scope {
+        RecountScope::Day(date) => vec![day(date.to_string(), date.to_string())],
+        RecountScope::Month(month) => {
+            let days = day(format!("{month}-01"), format!("{month}-31"));
+            vec![days, (MONTHLY, Some((month.to_string(), month.to_string())))]
         }
-        Ok(items)
+        RecountScope::All => vec![(DAILY, None), (MONTHLY, None), (TOTAL, None)],
+    };
+    for (partition, between) in partitions {
+        partition_of(table, partition, between, &mut items).await?;
     }
+    Ok(items)
+}
 
-    async fn partition_of(
-        &self,
-        partition: &str,
-        between: Option<(String, String)>,
-        items: &mut Items,
-    ) -> Result<(), StoreError> {
-        let mut query = self.partition(PARTITION_KEY, partition).consistent_read(true);
-        if let Some((from, to)) = between {
-            query = sorted_between(query, SORT_KEY, &from, &to);
-        }
-        pages(query, |found, _| {
-            for item in found {
-                let sort = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
-                items.insert((partition.to_owned(), sort), item.clone());
-            }
-        })
-        .await
+async fn partition_of(
+    table: &Table,
+    partition_value: &str,
+    between: Option<(String, String)>,
+    items: &mut Items,
+) -> Result<(), StoreError> {
+    let mut query = partition(table, PARTITION_KEY, partition_value).consistent_read(true);
+    if let Some((from, to)) = between {
+        query = sorted_between(query, SORT_KEY, &from, &to);
     }
+    pages(query, |found, _| {
+        for item in found {
+            let sort = item.get(SORT_KEY).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+            items.insert((partition_value.to_owned(), sort), item.clone());
+        }
+    })
+    .await
 }
 
 fn snapshot(stream_arn: &str, scope: RecountScope, items: &Items) -> Result<Snapshot, StoreError> {
@@ -164,7 +163,7 @@ fn snapshot(stream_arn: &str, scope: RecountScope, items: &Items) -> Result<Snap
         }
     }
     // The sums in the checkpoints are part of the stored statistics.
-    let mut stored = stored(scope, items)?;
+    let mut stored = stored_sums(scope, items)?;
     for (period, unmerged) in checkpoints.unmerged.iter().filter(|(period, _)| scope.compares(*period)) {
         let sums = stored.entry(*period).or_default();
         sums.clicks += i128::from(unmerged.clicks);
@@ -174,7 +173,7 @@ fn snapshot(stream_arn: &str, scope: RecountScope, items: &Items) -> Result<Snap
 }
 
 /// The statistics among the items.
-fn stored(scope: RecountScope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
+fn stored_sums(scope: RecountScope, items: &Items) -> Result<BTreeMap<Period, StoredSums>, StoreError> {
     let mut stored = BTreeMap::new();
     match scope {
         RecountScope::Day(_) => {}

@@ -24,6 +24,7 @@ mod sign_ins;
 mod summary;
 mod transaction;
 mod upsert;
+mod user_deletion;
 mod user_export;
 mod users;
 pub mod vault;
@@ -45,7 +46,8 @@ pub use sessions::Sessions;
 pub use sign_ins::{NewSession, NewUser, SESSION_LIFETIME, SignInError, SignIns, SignedIn};
 pub use summary::{LogEntry, LogWriteOutcome};
 pub use transaction::WriteError;
-pub use user_export::{DeleteProgress, Kind, UserData};
+pub use user_deletion::DeleteProgress;
+pub use user_export::{UserData, UserDataKind};
 pub use users::{OWN_IMAGE, ProfileChange, Users};
 pub use verifications::{CheckError, Codes, IssueError, Verification, VerifiedCode};
 

@@ -114,7 +114,7 @@ pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
 /// The same without output.
 ///
 /// # Errors
-/// See [`run`].
+/// See [`run()`].
 pub async fn run_quietly(command: Command) -> Result<Report, Failure> {
     match command.phase {
         PhaseCommand::Export(arguments) => export::run(arguments).await,

@@ -124,7 +124,7 @@ pub(crate) async fn redrive_non_idempotent(
     let s = |text: &str| AttributeValue::S(text.to_owned());
     let request = client.get_item().table_name(TABLE).key("userId", s(&user_id)).key("createDateTime", s(&time));
     let Some(item) = request.consistent_read(true).send().await?.item else { return Ok(()) };
-    let first = SequenceNumber::behind(None);
+    let first = SequenceNumber::after(None);
     let image = ClickImage::from(&item);
     let Ok(Some(click)) = image.click(first) else { return Ok(()) };
     let shard = ShardCheckpoint::new("operator", format!("redrive#{}", fastrand::u64(..)));
@@ -173,7 +173,7 @@ pub(crate) async fn merge_in_two_requests(client: Client) -> anyhow::Result<u64>
         // A shard of its own makes a transaction of the sums alone.
         let alone = ShardCheckpoint::new("merges", fastrand::u64(..).to_string());
         Checkpoints::new(&store::Table::new(client.clone(), TABLE))
-            .commit(&alone, None, SequenceNumber::behind(None), &delta, Timestamp::UNIX_EPOCH)
+            .commit(&alone, None, SequenceNumber::after(None), &delta, Timestamp::UNIX_EPOCH)
             .await?;
         let names: HashMap<_, _> =
             gone.into_iter().enumerate().map(|(index, name)| (format!("#a{index}"), name)).collect();

@@ -42,10 +42,10 @@ impl CsvTable {
     }
 
     /// The kind of items, which selects their sort keys.
-    fn kind(self) -> store::okusuri::Kind {
+    fn kind(self) -> store::okusuri::UserDataKind {
         match self {
-            Self::Logs => store::okusuri::Kind::Logs,
-            Self::Doses => store::okusuri::Kind::Doses,
+            Self::Logs => store::okusuri::UserDataKind::Logs,
+            Self::Doses => store::okusuri::UserDataKind::Doses,
         }
     }
 
