@@ -94,7 +94,7 @@ fuzz_target!(|lines: &str| {
         let (message, echo) = match decode(&text) {
             Ok(read) => read,
             Err(refused) => {
-                assert!((400..500).contains(&refused.problem.status), "{:?}", refused.problem);
+                assert!((400..500).contains(&refused.problem.status()), "{:?}", refused.problem);
                 continue;
             }
         };

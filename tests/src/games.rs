@@ -156,10 +156,10 @@ impl Play {
     async fn persist(&mut self, after: Game, effects: &[Effect]) -> Result<()> {
         for effect in effects {
             if let Effect::Chat { line, audience: Audience::Everyone } = effect {
-                self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), in_the_know: None }).await?;
+                self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), solvers_of: None }).await?;
             }
             if let Effect::Chat { line, audience: Audience::KnowsAnswer(turn) } = effect {
-                self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), in_the_know: Some(*turn) }).await?;
+                self.chat.put(self.game.room.id, &StoredLine { line: line.clone(), solvers_of: Some(*turn) }).await?;
             }
         }
         if after.room.version != self.game.room.version {

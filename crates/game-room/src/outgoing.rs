@@ -97,10 +97,10 @@ pub(crate) fn room_for(game: &Game, who: &Participant, spectators: usize, now_ms
 /// The chat line that an effect stores in the table.
 pub(crate) fn stored_line(effect: &Effect) -> Option<StoredLine> {
     let Effect::Chat { line, audience } = effect else { return None };
-    let in_the_know = match audience {
+    let solvers_of = match audience {
         Audience::Everyone => None,
         Audience::KnowsAnswer(turn) => Some(*turn),
         Audience::Asker => return None,
     };
-    Some(StoredLine { line: line.clone(), in_the_know })
+    Some(StoredLine { line: line.clone(), solvers_of })
 }

@@ -52,7 +52,7 @@ impl<S: Sockets> GameRoom<S> {
         };
         let page = self.chat.page(game_id, LINES, None).await?;
         let may_read = |turn| played.game.room.may_read(who.player(), turn);
-        let lines = page.items.iter().rev().filter(|stored| may_read(stored.in_the_know)).map(|stored| &stored.line);
+        let lines = page.items.iter().rev().filter(|stored| may_read(stored.solvers_of)).map(|stored| &stored.line);
         let welcome = ServerMessage::welcome(who.id(), role, room).encode();
         let delivery = Delivery::new(connection_id, vec![welcome, ServerMessage::chat(lines).encode()]);
         let gone = deliver(&self.sockets, vec![delivery]).await;

@@ -185,7 +185,7 @@ async fn chatter(db: &Database, id: GameId, lines: u64) -> Vec<Value> {
                 at_ms: NOW_MS + n,
                 turn: None,
             },
-            in_the_know: None,
+            solvers_of: None,
         })
         .collect();
     for some in lines.chunks(50) {
@@ -323,7 +323,7 @@ async fn rows_of_a_game_that_cannot_be_read_are_left_out_of_their_lists() {
         let kind = LineKind::System(SystemText::Joined);
         let (player, name) = (player(0), play.game.room.players[0].name.clone());
         let line = Line { id: LineId(Uuid::from_u128(n)), player, name, kind, at_ms: NOW_MS, turn: None };
-        StoredLine { line, in_the_know: None }
+        StoredLine { line, solvers_of: None }
     };
     let chat = Chat::new(&db.table(Database::GAMES));
     for n in 1..=2 {

@@ -120,7 +120,7 @@ async fn a_real_provider_signs_in_is_linked_and_unlinked() {
     assert_eq!((&me["email"], &me["emailVerified"]), (&Value::Null, &json!(false)), "nobody vouches for the address");
     assert_eq!(
         eve.delete("/okusuri/api/me/accounts/example").await.unwrap().problem(),
-        (409, "last-way-in".to_owned())
+        (409, "last-sign-in-method".to_owned())
     );
 
     // The provider's tokens are not stored in readable form.

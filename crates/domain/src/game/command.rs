@@ -21,7 +21,7 @@ pub enum Command {
     },
     /// A connection has opened.
     Connect,
-    /// The connection is gone; the seat stays.
+    /// The connection has closed; the seat stays.
     Disconnect,
     /// Gives up the seat and its points.
     Leave,
@@ -68,12 +68,12 @@ pub enum Command {
     },
 }
 
-/// A drawer's word.
+/// The word that a drawer chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// One of the options, from 0.
+    /// The index of an option, from 0.
     Option(u8),
-    /// A word of their own.
+    /// A word that the drawer typed.
     Word(Word),
 }
 
@@ -143,7 +143,7 @@ pub enum Effect {
     },
 }
 
-/// Why a connection ends.
+/// The reason why a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DisconnectReason {
     /// The participant left.
@@ -243,7 +243,7 @@ pub enum Refusal {
     #[error("all {0} seats are taken")]
     GameFull(u16),
     /// There are already [`super::SPECTATORS_MAX`] spectators.
-    #[error("{max} look on already", max = super::SPECTATORS_MAX)]
+    #[error("the game already has {max} spectators", max = super::SPECTATORS_MAX)]
     TooManySpectators,
     /// The asker was voted out.
     #[error("you were voted out of this game")]
@@ -260,11 +260,11 @@ pub enum Refusal {
     /// The game is not over.
     #[error("the game is not finished")]
     NotFinished,
-    /// Only the host may.
+    /// Only the host may do it.
     #[error("only the host may do that")]
     NotHost,
-    /// Only the drawer may.
-    #[error("only who draws may do that")]
+    /// Only the drawer may do it.
+    #[error("only the drawer may do that")]
     NotDrawer,
     /// Fewer than two players are connected.
     #[error("at least two players have to be connected")]
@@ -272,23 +272,23 @@ pub enum Refusal {
     /// A connected player is not ready.
     #[error("not everybody is ready")]
     NotReady,
-    /// Another turn is running.
+    /// Another turn is running now.
     #[error("that turn is not running")]
     WrongTurn,
-    /// The turn is past choosing.
-    #[error("the word has been chosen")]
+    /// The word of the turn is already chosen.
+    #[error("the word is already chosen")]
     WordChosen,
     /// The turn is over.
     #[error("the turn is over")]
     TurnOver,
-    /// There is no such option.
+    /// The option does not exist.
     #[error("there is no such word to choose")]
     NoSuchOption,
     /// Fewer seats than there are players.
-    #[error("there are {0} players already")]
+    #[error("there are already {0} players")]
     TooFewSeats(u16),
     /// The game uses only its own words and has too few of them.
-    #[error("a game with its own words alone needs at least {min}", min = super::OPTIONS)]
+    #[error("a game that uses only its own words needs at least {min} of them", min = super::OPTIONS)]
     TooFewWords,
     /// A word in another language than the game's.
     #[error("the words of this game are {0}")]

@@ -22,7 +22,7 @@ pub const CHUNK_BATCHES_MAX: usize = 16;
 /// The maximum number of saved chunks of a turn: one a second for the longest turn and its reveal,
 /// with a reserve.
 pub const CHUNKS_MAX: u16 = 400;
-/// The highest number of a batch: one every 100 ms for the longest turn.
+/// The highest batch number: one batch every 100 ms for the longest turn.
 pub const SEQ_MAX: u32 = 3_000;
 
 /// A part of a drawing that the drawer's page sends at once.
@@ -54,7 +54,7 @@ pub enum Op {
         id: u32,
         /// The colour's index in the palette.
         color: u8,
-        /// x and y.
+        /// x and y of the point.
         at: [i32; 2],
     },
     /// Clears the board.
@@ -100,7 +100,7 @@ pub enum DrawingError {
     /// A batch without a number from 1 to [`SEQ_MAX`].
     #[error("seq must be a number from 1 to {SEQ_MAX}")]
     Seq,
-    /// No operation, or too many.
+    /// No operation, or too many of them.
     #[error("a batch must have 1 to {OPS_MAX} ops")]
     Ops,
     /// More points than [`POINTS_MAX`].
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_counted_over_the_whole_batch() {
+    fn the_limit_of_points_applies_to_the_whole_batch() {
         let line = |points: usize| stroke([vec![100, 100, 50], vec![0; (points - 1) * 3]].concat());
         assert!(Batch::new(1, vec![line(200), line(200)]).is_ok());
         assert_eq!(Batch::new(1, vec![line(200), line(201)]), Err(DrawingError::TooManyPoints));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_lead_nowhere_far_from_the_board() {
+    fn differences_must_not_lead_far_from_the_board() {
         let of = |points| Batch::new(1, vec![stroke(points)]).map(|_| ());
         assert_eq!(of(vec![1_800, 1_400, 100, -2_000, -1_600, -100]), Ok(()));
         assert_eq!(of(vec![1_801, 0, 0]), Err(DrawingError::OffBoard));

@@ -1,4 +1,4 @@
-//! Whether an English guess is right, near or wrong.
+//! Judges whether an English guess is correct, near or wrong.
 //!
 //! Case, accents, punctuation, spaces, hyphens, a leading article and a simple plural make no
 //! difference. `docs/rules.md` has the rules for players.
@@ -33,12 +33,13 @@ const IRREGULAR: [(&str, &str); 8] = [
     ("cactus", "cacti"),
 ];
 
-/// Compares a guess with an English answer, or with an English name of a Japanese one.
+/// Compares a guess with an English answer, or with an English name of a Japanese answer.
 pub(super) fn judge(answer: &str, guess: &str) -> GuessResult {
     let (answer, guess) = (parts(answer), parts(guess));
     let (wanted, given) = (without_article(&answer).concat(), without_article(&guess));
     let (answer, given_spelling) = (answer.concat(), given.concat());
-    // An article may be part of the word ("a cappella"), and written without a space ("acappella").
+    // An article may be part of the word ("a cappella") and be written without a space
+    // ("acappella").
     let is_right =
         is_same(&answer, &guess.concat()) || is_same(&answer, &given_spelling) || is_same(&wanted, &given_spelling);
     if is_right {
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_depends_on_the_length() {
+    fn the_number_of_allowed_edits_depends_on_the_length() {
         for (answer, guess) in [
             ("bear", "pear"),
             ("whale", "whael"),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_with_something_around_it_is_for_nobody_else_to_read() {
+    fn a_guess_that_contains_the_answer_is_not_wrong() {
         for (answer, guess) in [
             ("cat", "is it a cat?"),
             ("cat", "two cats"),
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_counted_the_same_from_both_sides() {
+    fn the_edit_distance_is_symmetric() {
         let words = ["", "a", "ab", "ba", "abc", "acb", "abcd", "bacd", "badc", "xbcd", "abcdef"];
         for a in words {
             for b in words {

@@ -1,4 +1,4 @@
-//! Whether a guess is right, near or wrong.
+//! Judges whether a guess is correct, near or wrong.
 //!
 //! The answer and the guess are normalised first ([`normalised`]), so different ways of typing a
 //! word are equal. A small difference after that makes a near guess; only the guesser is told.
@@ -12,7 +12,7 @@ use super::{Hiragana, Word, english, words};
 /// The result of a guess, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GuessResult {
-    /// The answer.
+    /// The guess is the answer.
     Correct,
     /// Almost the answer, or a text that contains it. Other players must not read it.
     Near,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_mix_up_is_near() {
+    fn letters_that_people_confuse_are_near() {
         for (answer, guess) in [
             ("けーき", "けえき"),
             ("おかあさん", "おかーさん"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_with_something_around_it_is_for_nobody_else_to_read() {
+    fn a_guess_that_contains_the_answer_is_near() {
         for guess in ["りんごかな？", "これはリンゴだ", "あかい り ん ご", "林檎(りんご)"] {
             assert_eq!(judged("りんご", guess), GuessResult::Near, "{guess}");
         }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_the_letters_hides_nothing() {
+    fn separators_between_letters_do_not_hide_the_answer() {
         for guess in [
             "か・ー・て・ん",
             "カ･ｰ･ﾃ･ﾝ",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_english_name_that_the_drawer_sees_is_right_and_never_for_others_to_read() {
+    fn the_english_name_that_the_drawer_sees_is_correct_and_its_near_guesses_are_near() {
         for guess in ["apple", "Apple", "an apple", "apples", "APPLE!"] {
             assert_eq!(judged("りんご", guess), GuessResult::Correct, "{guess}");
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_of_an_english_word_is_right_too() {
+    fn another_name_of_an_english_word_is_correct() {
         for (answer, guess) in
             [("truck", "lorry"), ("Truck", "a lorry"), ("airplane", "aeroplane"), ("television", "TV")]
         {

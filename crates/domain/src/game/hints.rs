@@ -1,4 +1,4 @@
-//! Hints: letters of the answer that open as time passes.
+//! Hints: letters of the answer that are revealed during the drawing.
 
 use fastrand::Rng;
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn at_most_half_of_a_word_opens() {
+    fn hints_reveal_at_most_half_of_a_word() {
         for length in 1..=50 {
             for letter in ["あ", "ー", "a", "é"] {
                 let Ok(word) = Word::read(&format!("{}{}", letter.repeat(length - 1), letter.replace('ー', "あ")))
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_part_the_time_evenly() {
+    fn hints_are_spread_evenly_over_the_time_limit() {
         let times = |letters| (0..9).map_while(|step| next_ms(letters, step, 60_000)).collect::<Vec<_>>();
         assert_eq!(times(0), [0; 0]);
         assert_eq!(times(1), [30_000]);
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_shows_what_is_open_and_nothing_else() {
+    fn a_mask_shows_only_the_revealed_letters() {
         let word = Word::read("りんご").expect("a word");
         assert_eq!(mask(&word, &[1], 0), [None, None, None]);
         assert_eq!(mask(&word, &[1], 1), [None, Some('ん'), None]);
     }
 
     #[test]
-    fn what_parts_an_english_word_is_open_from_the_beginning_and_counts_as_no_letter() {
+    fn separators_of_an_english_word_are_visible_from_the_start_and_count_as_no_letters() {
         let word = Word::read("yo-yo x'y").expect("a word");
         let shown = |open| mask(&word, &[1, 4, 8], open).iter().map(|c| c.unwrap_or('_')).collect::<String>();
         assert_eq!((shown(0).as_str(), shown(3).as_str()), ("__-__ _'_", "_o-_o _'y"));

@@ -43,7 +43,7 @@ pub struct NewGame {
 /// Room and secret belong to different versions: another function wrote between the two reads. Read
 /// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the room and its secret are of different moments")]
+#[error("the room and its secret were read at different moments")]
 pub struct TornRead;
 
 impl Game {

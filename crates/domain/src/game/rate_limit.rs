@@ -42,24 +42,24 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    const PACE: RateLimit = RateLimit { every_ms: 1_000, burst: 3 };
+    const LIMIT: RateLimit = RateLimit { every_ms: 1_000, burst: 3 };
 
     #[test]
-    fn three_come_at_once_and_then_one_a_second() {
+    fn a_burst_of_three_passes_and_then_one_a_second() {
         let mut until_ms = 0;
         for _ in 0..3 {
-            until_ms = PACE.take(until_ms, 1, 10_000).expect("one of three");
+            until_ms = LIMIT.take(until_ms, 1, 10_000).expect("one of three");
         }
-        assert_eq!(PACE.take(until_ms, 1, 10_000), Err(1_000));
-        assert_eq!(PACE.take(until_ms, 1, 10_999), Err(1));
-        assert_eq!(PACE.take(until_ms, 1, 11_000), Ok(14_000));
-        assert_eq!(PACE.take(until_ms, 3, 13_000), Ok(16_000), "all of them, after a rest");
-        assert_eq!(PACE.take(0, 4, 13_000), Err(1_000), "never more than the burst");
+        assert_eq!(LIMIT.take(until_ms, 1, 10_000), Err(1_000));
+        assert_eq!(LIMIT.take(until_ms, 1, 10_999), Err(1));
+        assert_eq!(LIMIT.take(until_ms, 1, 11_000), Ok(14_000));
+        assert_eq!(LIMIT.take(until_ms, 3, 13_000), Ok(16_000), "the whole burst, after a pause");
+        assert_eq!(LIMIT.take(0, 4, 13_000), Err(1_000), "never more than the burst");
     }
 
     #[test]
-    fn a_clock_that_steps_back_gives_nothing_twice() {
-        let until_ms = PACE.take(0, 3, 10_000).expect("three");
-        assert_eq!(PACE.take(until_ms, 1, 9_000), Err(2_000));
+    fn a_clock_that_steps_back_gives_no_allowance_twice() {
+        let until_ms = LIMIT.take(0, 3, 10_000).expect("three");
+        assert_eq!(LIMIT.take(until_ms, 1, 9_000), Err(2_000));
     }
 }

@@ -1,7 +1,7 @@
 //! The part of a game that everybody may see: players, stage, deadline. It holds no answer before
 //! the reveal.
 //!
-//! Times are milliseconds since 1970-01-01T00:00:00Z.
+//! Times are Unix milliseconds.
 
 use super::{GameId, PlayerId, PlayerName, Settings, TurnId, Word};
 
@@ -129,7 +129,7 @@ pub struct Turn {
     pub id: TurnId,
     /// The player who draws; they may have left the game since.
     pub drawer: PlayerId,
-    /// When the drawer was asked to choose.
+    /// When the drawer began to choose a word.
     pub started_at_ms: u64,
     /// When the phase is over, unless the game is paused.
     pub deadline_ms: u64,
@@ -144,11 +144,11 @@ pub struct Turn {
 pub enum Phase {
     /// The drawer chooses a word.
     Choosing,
-    /// The drawer draws it.
+    /// The drawer draws, and the others guess.
     Drawing {
-        /// The answer's letters that hints have opened, `None` for a closed one.
+        /// The answer's letters that hints have revealed; `None` for a hidden letter.
         mask: Vec<Option<char>>,
-        /// How many times hints have been opened.
+        /// The number of hints given so far.
         hints: u8,
     },
     /// Everybody sees the answer.

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_fall_with_time_and_with_rank() {
+    fn points_decrease_with_time_and_with_rank() {
         assert_eq!(solver_points(80_000, 80_000, 0), 120);
         assert_eq!(solver_points(40_000, 80_000, 0), 80);
         assert_eq!(solver_points(40_000, 80_000, 1), 70);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drawer_earns_by_how_many_guess() {
+    fn the_drawer_earns_a_share_for_each_solver() {
         let solver = |n: u128| Solver { player: PlayerId(uuid::Uuid::from_u128(n)), points: 50 };
         let drawer = PlayerId(uuid::Uuid::from_u128(9));
         let earned = |solvers: &[Solver], missed| {

@@ -11,7 +11,7 @@ pub enum TextError {
     /// No visible character.
     #[error("must not be empty")]
     Empty,
-    /// More characters than allowed.
+    /// Too many characters.
     #[error("must have at most {max} characters")]
     TooLong {
         /// The maximum number.
@@ -94,7 +94,7 @@ impl Talk {
     }
 }
 
-/// A word to draw: 1 to 50 hiragana or long-vowel marks, composed.
+/// A Japanese word: 1 to 50 hiragana or long-vowel marks, composed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hiragana(String);
 
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_ten_characters_and_not_bytes() {
+    fn the_limit_of_a_name_is_ten_characters_not_ten_bytes() {
         assert!(PlayerName::new("あんずのきのしたのこ").is_ok());
         assert_eq!(PlayerName::new("あんずのきのしたのこだ"), Err(TextError::TooLong { max: 10 }));
         assert_eq!(PlayerName::new(""), Err(TextError::Empty));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn talk_has_something_to_see_and_no_control_characters() {
+    fn talk_has_a_visible_character_and_no_control_characters() {
         assert_eq!(Talk::new("  やあ  ").map(|talk| talk.to_string()).as_deref(), Ok("やあ"));
         for text in ["", "  \u{3000}", "\u{200b}\u{feff}", "\u{2800}"] {
             assert_eq!(Talk::new(text), Err(TextError::Empty), "{text:?}");

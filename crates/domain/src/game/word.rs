@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_letters_of_a_word_tell_its_language() {
+    fn the_language_of_a_word_follows_from_its_letters() {
         for (text, language) in
             [("いぬ", Language::Japanese), ("けーき", Language::Japanese), ("dog", Language::English)]
         {

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_there_twice() {
+    fn no_built_in_word_is_listed_twice() {
         let words = || Language::ALL.into_iter().flat_map(built_in);
         let spellings: HashSet<_> = words().map(|word| word.text.spelling()).collect();
         assert_eq!(spellings.len(), words().count());

@@ -34,7 +34,7 @@ pub(crate) async fn chat(api: &Api, request: &Request, now: Timestamp) -> Result
     // public; the other order could show lines of a turn that has just begun.
     let page = api.chat.page(game_id, limit, after.as_ref()).await.map_err(store_problem)?;
     let room = room(api, game_id).await?;
-    let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.in_the_know)).map(line);
+    let lines = page.items.iter().filter(|line| room.may_read(Some(asker), line.solvers_of)).map(line);
     listing.reply(&lines.collect::<Vec<_>>(), page.next.as_ref(), page.skipped)
 }
 

@@ -38,7 +38,8 @@ pub(crate) const INVALID_IMAGE: Problem = Problem::new(400, "invalid-image", "Th
 pub(crate) const IMAGE_NOT_FOUND: Problem = Problem::new(404, "image-not-found", "There is no picture");
 pub(crate) const SESSION_NOT_FOUND: Problem = Problem::new(404, "session-not-found", "There is no such session");
 pub(crate) const ACCOUNT_NOT_FOUND: Problem = Problem::new(404, "account-not-found", "There is no such login");
-pub(crate) const LAST_WAY_IN: Problem = Problem::new(409, "last-way-in", "This is the last sign-in method");
+pub(crate) const LAST_SIGN_IN_METHOD: Problem =
+    Problem::new(409, "last-sign-in-method", "This is the last sign-in method");
 
 /// The problem for a failed request to DynamoDB.
 pub(crate) fn store_problem(error: StoreError) -> Problem {

@@ -52,7 +52,7 @@ async fn cors_is_answered_by_the_api() {
     let running = Stage::new("", "").start().await;
     let url = format!("{}/things/1", running.admin.addresses.http);
     let preflight = Client::new().request(Method::OPTIONS, &url).header("Origin", "https://page.example");
-    let preflight = preflight.header("Access-AdminState-Request-Method", "GET").send().await.unwrap();
+    let preflight = preflight.header("Access-Control-Request-Method", "GET").send().await.unwrap();
     assert_eq!(preflight.status(), StatusCode::NO_CONTENT);
     assert_eq!(preflight.headers()["access-control-allow-methods"], "GET,POST");
     let response = Client::new().get(&url).header("Origin", "https://page.example").send().await.unwrap();

@@ -11,13 +11,13 @@ use crate::row_reader::RowReader;
 use crate::series::Page;
 use crate::{StoreError, Table};
 
-/// A line as it lies in the table.
+/// A chat line as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLine {
     /// The line.
     pub line: Line,
-    /// The turn whose answer one has to know to read it; `None`: it is for everybody.
-    pub in_the_know: Option<TurnId>,
+    /// If set, only the players who solved this turn, and its drawer, may read the line.
+    pub solvers_of: Option<TurnId>,
 }
 
 /// Where a page ended.
@@ -142,8 +142,8 @@ impl StoredLine {
             is_correct: kind == ChatLineKind::Correct,
             round_number: line.turn.map(TurnId::round),
             turn_number: line.turn.map(TurnId::number),
-            audience: self.in_the_know.map(|_| AudienceRow::Solvers),
-            turn_id: self.in_the_know.map(|turn| turn.to_string()),
+            audience: self.solvers_of.map(|_| AudienceRow::Solvers),
+            turn_id: self.solvers_of.map(|turn| turn.to_string()),
         };
         let mut item: Item = serde_dynamo::to_item(row).map_err(StoreError::unreadable)?;
         item.extend(key(game(game_id), chat(line.at_ms, line.id)));
@@ -169,11 +169,11 @@ impl StoredLine {
         let id: LineId = row.id.parse().map_err(StoreError::unreadable)?;
         let player: PlayerId = player_id(&row.player_id)?;
         let name = PlayerName::new(&row.player_name).map_err(StoreError::unreadable)?;
-        let in_the_know = match (row.audience, row.turn_id) {
+        let solvers_of = match (row.audience, row.turn_id) {
             (Some(AudienceRow::Solvers), Some(turn)) => Some(turn.parse().map_err(StoreError::unreadable)?),
             (None, _) => None,
             (Some(_), None) => return Err(StoreError::unreadable("a line for those in the know of no turn")),
         };
-        Ok(Self { line: Line { id, player, name, kind, at_ms: row.created_at, turn }, in_the_know })
+        Ok(Self { line: Line { id, player, name, kind, at_ms: row.created_at, turn }, solvers_of })
     }
 }

@@ -106,8 +106,8 @@ pub struct Report {
 pub async fn run(command: Command) -> Result<PhaseOutcome, Failure> {
     let json = command.json;
     let report = run_quietly(command).await?;
-    let told = if json { report.json.to_string() } else { report.text };
-    writeln!(std::io::stdout(), "{}", told.trim_end()).map_err(|error| FailureKind::RunFolder.because(error))?;
+    let output = if json { report.json.to_string() } else { report.text };
+    writeln!(std::io::stdout(), "{}", output.trim_end()).map_err(|error| FailureKind::RunFolder.because(error))?;
     Ok(report.outcome)
 }
 

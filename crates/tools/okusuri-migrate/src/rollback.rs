@@ -83,13 +83,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             FailureKind::Cutover.because("the cutover is finished, and PostgreSQL has received no changes since")
         );
     }
-    let (mut users, mut told) = (0, 0);
+    let (mut users, mut replicated) = (0, 0);
     if let Some(plan) = &plan {
         let sides = crate::cutover::sides(&run, &arguments.table, &arguments.transform, postgres, plan).await?;
         if arguments.dry_run {
             users = sides.state(|_| Side::Postgres).await?.to_move;
         } else {
-            (users, told) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
+            (users, replicated) = move_everyone_back(&sides, &run, plan, arguments.parallel.into()).await?;
         }
     }
     let table = arguments.table.open().await;
@@ -107,7 +107,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         try_join_all(cleared).await?;
     }
     bar.finish_and_clear();
-    let report = report(&arguments, plan.is_some(), users, told, &counts);
+    let report = report(&arguments, plan.is_some(), users, replicated, &counts);
     if !arguments.dry_run {
         run.write_report("rollback", &report)?;
     }
@@ -120,10 +120,10 @@ async fn move_everyone_back(sides: &Sides, run: &Run, plan: &Plan, parallel: usi
     let users = sides.move_users(|_| Side::Postgres, parallel).await?;
     // PostgreSQL needs all changes that it lacks. DynamoDB will not be read any more, so changes
     // that it lacks do not matter.
-    let told = sides.replicate_all_to_postgres(parallel).await?;
+    let replicated = sides.replicate_all_to_postgres(parallel).await?;
     run_state::record_stage(run, &plan.run, Stage::RolledBack)?;
     sides.end_rollback().await?;
-    Ok((users, told))
+    Ok((users, replicated))
 }
 
 /// Removes the migration's items of one segment of the table.
@@ -221,7 +221,7 @@ fn key(item: &Attributes) -> Attributes {
     ["PK", "SK"].into_iter().filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect()
 }
 
-fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, told: u64, counts: &Counts) -> Report {
+fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, replicated: u64, counts: &Counts) -> Report {
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let (removed, changed, own, cutover_items) =
         (of(&counts.removed), of(&counts.changed), of(&counts.own), of(&counts.cutover_items));
@@ -231,12 +231,12 @@ fn report(arguments: &Arguments, was_in_cutover: bool, users: u64, told: u64, co
         (false, keep) => ("are", keep),
     };
     let json = json!({
-        "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesTold": told,
+        "phase": "rollback", "dryRun": arguments.dry_run, "wasInCutover": was_in_cutover, "usersMoved": users, "changesReplicated": replicated,
         "itemsRemoved": if kept { 0 } else { removed }, "itemsKept": if kept { removed } else { 0 },
         "cutoverItems": cutover_items, "itemsChangedSince": changed, "itemsOfOthers": own, "changedSince": named,
     });
     let mut text = format!(
-        "{users} users {is} back in PostgreSQL, which received {told} changes. {removed} items of the migration {is} {}.",
+        "{users} users {is} back in PostgreSQL, which received {replicated} changes. {removed} items of the migration {is} {}.",
         if kept { "kept" } else { "removed" }
     );
     if changed > 0 {

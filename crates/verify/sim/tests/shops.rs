@@ -63,7 +63,7 @@ fn a_lock_that_a_foreign_writer_does_not_know_is_caught() {
 
 #[test]
 fn refusals_that_nothing_remembers_are_caught() {
-    assert!(caught(Weakness::RefusalsForgotten, 1..13) > 1);
+    assert!(caught(Weakness::RefusalsForgotten, 1..17) > 1);
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn a_row_outside_of_the_transaction_is_caught() {
 
 #[test]
 fn an_expiry_that_nothing_remembers_is_caught() {
-    assert!(caught(Weakness::ExpiryForgotten, 1..9) > 0);
+    assert!(caught(Weakness::ExpiryForgotten, 8..20) > 1);
 }

@@ -123,7 +123,7 @@ pub async fn a_chat_is_long(stack: &Stack) {
             at_ms: now_ms + n,
             turn: None,
         })
-        .map(|line| StoredLine { line, in_the_know: None })
+        .map(|line| StoredLine { line, solvers_of: None })
         .collect();
     for some in lines.chunks(50) {
         futures::future::try_join_all(some.iter().map(|line| chat.put(id, line))).await.unwrap();

@@ -30,7 +30,7 @@ export const problemsEn = {
   'account-not-linked':
     'An account with this email address already exists. Sign in with an email code, then link the provider in Settings.',
   'account-taken': 'This sign-in account is already linked to another user.',
-  'last-way-in': 'This is your only sign-in method. Link another one first.',
+  'last-sign-in-method': 'This is your only sign-in method. Link another one first.',
   'sign-in-again': 'Sign in again to confirm that it is you.',
   'cross-site-request': 'This request came from another website, so it was blocked.',
   'date-in-the-future': 'This date is in the future.',
@@ -81,7 +81,7 @@ export const problemsJa: typeof problemsEn = {
   'account-not-linked':
     'このメールアドレスのアカウントがすでにあります。メールのコードでサインインし、設定から連携してください。',
   'account-taken': 'このアカウントは、すでにほかのユーザーと連携されています。',
-  'last-way-in': 'サインイン方法がこれしかありません。先に別の方法を連携してください。',
+  'last-sign-in-method': 'サインイン方法がこれしかありません。先に別の方法を連携してください。',
   'sign-in-again': '本人確認のため、もう一度サインインしてください。',
   'cross-site-request': '別のサイトから送られたリクエストのため、実行しませんでした。',
   'date-in-the-future': '未来の日付です。',

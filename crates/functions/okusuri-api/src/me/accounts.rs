@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::okusuri::UnlinkOutcome;
 
 use crate::Okusuri;
-use crate::problems::{ACCOUNT_NOT_FOUND, LAST_WAY_IN, store_problem};
+use crate::problems::{ACCOUNT_NOT_FOUND, LAST_SIGN_IN_METHOD, store_problem};
 
 /// The logins, without their tokens.
 pub(crate) async fn list(okusuri: &Okusuri, request: &Request) -> Result<Reply, Problem> {
@@ -28,6 +28,6 @@ pub(crate) async fn unlink(okusuri: &Okusuri, request: &Request) -> Result<Reply
     match okusuri.sign_ins.unlink(&signed_in.user, provider).await.map_err(store_problem)? {
         UnlinkOutcome::Yes => Ok(Reply::empty()),
         UnlinkOutcome::NotThere => Err(ACCOUNT_NOT_FOUND),
-        UnlinkOutcome::LastSignInMethod => Err(LAST_WAY_IN),
+        UnlinkOutcome::LastSignInMethod => Err(LAST_SIGN_IN_METHOD),
     }
 }

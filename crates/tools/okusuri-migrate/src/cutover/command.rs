@@ -24,7 +24,7 @@ use crate::{Failure, FailureKind, PhaseOutcome, Report, TargetTable};
 const PASSES_MAX: u32 = 20;
 
 /// The number of differences in the report.
-const TOLD_MAX: usize = 20;
+const SHOWN_MAX: usize = 20;
 
 /// The number of ownership records per read from DynamoDB
 /// ([BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html)).
@@ -107,7 +107,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
     }
     let start = Instant::now();
     let parallel = usize::from(arguments.parallel);
-    let (mut moved, mut told) = (0, 0);
+    let (mut moved, mut replicated) = (0, 0);
     if goal.phase > Phase::Capture {
         // The phase becomes `finished` only when everybody is moved, so an interrupted command can
         // still go back.
@@ -115,7 +115,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
         run_state::record_stage(&run, &plan.run, Stage::DualWrites)?;
         sides.dynamo.enable_replication().await?;
         sides.postgres.set_phase(shown, goal.percent).await?;
-        told += sides.replicate_all(parallel).await?;
+        replicated += sides.replicate_all(parallel).await?;
         moved += sides.move_users(target_side(&aim), parallel).await?;
         if goal.phase == Phase::Finished {
             // From here on PostgreSQL refuses unknown users. The users who came before are moved in
@@ -123,10 +123,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Report, Failure> {
             sides.postgres.set_phase(Phase::Finished, 100).await?;
             moved += sides.move_users(target_side(&aim), parallel).await?;
         }
-        told += sides.replicate_all(parallel).await?;
+        replicated += sides.replicate_all(parallel).await?;
     }
     let plan = sides.postgres.plan().await?.unwrap_or(plan);
-    let mut more = json!({ "moved": moved, "told": told, "seconds": start.elapsed().as_secs_f64() });
+    let mut more = json!({ "moved": moved, "replicated": replicated, "seconds": start.elapsed().as_secs_f64() });
     if arguments.compare {
         more["compared"] = compare(&sides, parallel).await?;
     }
@@ -337,8 +337,8 @@ impl Sides {
 
 async fn compare(sides: &Sides, parallel: usize) -> Result<Value, Failure> {
     let (users, late, differences) = sides.compare_all(parallel).await?;
-    let told: Vec<_> = differences.iter().take(TOLD_MAX).collect();
-    Ok(json!({ "users": users, "late": late, "differences": differences.len(), "first": told }))
+    let shown: Vec<_> = differences.iter().take(SHOWN_MAX).collect();
+    Ok(json!({ "users": users, "late": late, "differences": differences.len(), "first": shown }))
 }
 
 fn report(phase: &str, json: &Value, text: String) -> Report {

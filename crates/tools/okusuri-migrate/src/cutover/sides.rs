@@ -71,11 +71,11 @@ impl Sides {
     }
 
     async fn replicate_to_dynamo(&self, user: &str) -> Result<u64, Failure> {
-        let (mut told, mut stalls) = (0, 0);
+        let (mut replicated, mut stalls) = (0, 0);
         while stalls < STALLS_MAX {
             let entries = self.postgres.outbox_entries(user).await?;
             if entries.is_empty() {
-                return Ok(told);
+                return Ok(replicated);
             }
             for entry in entries {
                 if !self.apply_to_dynamo(&entry).await? && self.dynamo.ownership(user).await?.version < entry.version {
@@ -84,7 +84,7 @@ impl Sides {
                     break;
                 }
                 self.postgres.remove_outbox_entry(user, entry.version).await?;
-                told += 1;
+                replicated += 1;
             }
         }
         Err(FailureKind::Cutover.because(format!("DynamoDB lacks a change of user {user} that is in no outbox")))
@@ -138,11 +138,11 @@ impl Sides {
     }
 
     async fn replicate_to_postgres(&self, user: &str) -> Result<u64, Failure> {
-        let (mut told, mut stalls) = (0, 0);
+        let (mut replicated, mut stalls) = (0, 0);
         while stalls < STALLS_MAX {
             let entries = self.dynamo.outbox_entries(user).await?;
             if entries.is_empty() {
-                return Ok(told);
+                return Ok(replicated);
             }
             for entry in entries {
                 if !self.postgres.apply_change(&entry).await?
@@ -153,7 +153,7 @@ impl Sides {
                     break;
                 }
                 self.dynamo.remove_outbox_entry(user, entry.version).await?;
-                told += 1;
+                replicated += 1;
             }
         }
         Err(FailureKind::Cutover.because(format!("PostgreSQL lacks a change of user {user} that is in no outbox")))
@@ -206,14 +206,14 @@ impl Sides {
     }
 
     async fn replicate_all_to(&self, to: Side, parallel: usize) -> Result<u64, Failure> {
-        let mut told = 0;
+        let mut replicated = 0;
         for _ in 0..ROUNDS_MAX {
             let users: BTreeSet<_> = match to {
                 Side::Postgres => self.dynamo.pending().await?.0,
                 Side::Dynamo => self.postgres.pending().await?.0.into_iter().collect(),
             };
             if users.is_empty() {
-                return Ok(told);
+                return Ok(replicated);
             }
             let delivered = stream::iter(users).map(|user| async move {
                 match to {
@@ -224,7 +224,7 @@ impl Sides {
             let (mut round, mut failure) = (0, None);
             for delivered in delivered.buffer_unordered(parallel).collect::<Vec<_>>().await {
                 match delivered {
-                    Ok(told) => round += told,
+                    Ok(replicated) => round += replicated,
                     Err(error) => failure = Some(error),
                 }
             }
@@ -233,10 +233,10 @@ impl Sides {
             // progress.
             match failure {
                 Some(failure) if round == 0 => return Err(failure),
-                _ => told += round,
+                _ => replicated += round,
             }
         }
-        Ok(told)
+        Ok(replicated)
     }
 
     /// Compares a user's items with the items that PostgreSQL's rows become. `None` if the two

@@ -110,10 +110,11 @@ impl ConflictResolver {
         let is_beaten = |item: &Item| self.holder(item) != Some(identity);
         let mut beaten = Vec::new();
         for item in items.iter().filter(|item| is_beaten(item)) {
-            let told = |reason| Reject::because(reason, format!("another row has {} {}", item.partition, item.sort));
+            let conflict =
+                |reason| Reject::because(reason, format!("another row has {} {}", item.partition, item.sort));
             match item.on_conflict {
-                OnConflict::Row(reason) => return RowOutcome::Rejected(told(reason)),
-                OnConflict::Item(reason) => beaten.push(told(reason)),
+                OnConflict::Row(reason) => return RowOutcome::Rejected(conflict(reason)),
+                OnConflict::Item(reason) => beaten.push(conflict(reason)),
                 OnConflict::Merged => {}
             }
         }
