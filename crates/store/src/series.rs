@@ -42,7 +42,7 @@ impl FromStr for Direction {
 
 /// Sorted rows, and whether there are more after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows<T> {
+pub(crate) struct Rows<T> {
     /// The rows.
     pub rows: Vec<T>,
     /// Whether the query stopped before the end of its range.

@@ -8,7 +8,7 @@ use tidemark_domain::game::*;
 use super::table::player;
 
 /// The words that participants who do not know the answer must not see: the answer or the options.
-pub fn hidden(game: &Game) -> Vec<String> {
+pub(crate) fn hidden(game: &Game) -> Vec<String> {
     let secret_turn = game.room.turn().filter(|turn| turn.phase.is_secret());
     let secret = secret_turn.and_then(|turn| game.secret.turn.as_ref().filter(|secret| secret.id == turn.id));
     secret.map_or(vec![], |secret| match &secret.answer {
@@ -33,7 +33,7 @@ fn tells(debug: &str, word: &str) -> bool {
 
 /// Keeps its own account of a game and compares.
 #[derive(Default)]
-pub struct Auditor {
+pub(crate) struct Auditor {
     /// The points of each player since they took their seat.
     pub earned: BTreeMap<PlayerId, u32>,
     /// The players who have scored, by turn.
@@ -46,7 +46,7 @@ pub struct Auditor {
 
 impl Auditor {
     /// Checks one step of a game, from `before` to `after`.
-    pub fn look(&mut self, before: &Game, after: &Game) {
+    pub(crate) fn look(&mut self, before: &Game, after: &Game) {
         let (old, new) = (&before.room, &after.room);
         assert_eq!(old.version == new.version, old == new, "a version is a state");
         assert!(old.version <= new.version && old.updated_at_ms <= new.updated_at_ms);
@@ -116,7 +116,7 @@ fn progress(room: &Room) -> (u8, Option<TurnId>, u8, u8) {
 
 /// Checks that no hidden word is in the room, a view or an effect that players who still guess
 /// receive after the step `before -> after`.
-pub fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects: &[Effect]) {
+pub(crate) fn check_secrets(before: &Game, after: &Game, asker: u8, people: u8, effects: &[Effect]) {
     for game in [before, after] {
         let hidden = hidden(game);
         if hidden.is_empty() {

@@ -129,7 +129,7 @@ pub(crate) struct ErrorMessage {
 
 impl ServerMessage<'_> {
     /// The message in JSON.
-    pub fn encode(&self) -> Bytes {
+    pub(crate) fn encode(&self) -> Bytes {
         match serde_json::to_vec(self) {
             Ok(json) => json.into(),
             Err(error) => {
@@ -140,34 +140,34 @@ impl ServerMessage<'_> {
     }
 
     /// The answer to hello.
-    pub fn welcome(player_id: PlayerId, role: Role, room: RoomMessage) -> Self {
+    pub(crate) fn welcome(player_id: PlayerId, role: Role, room: RoomMessage) -> Self {
         Self::Welcome { protocol: PROTOCOL, you: You { player_id: player_id.to_string(), role }, room }
     }
 
     /// Chat lines, oldest first.
-    pub fn chat<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
+    pub(crate) fn chat<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Self {
         Self::Chat { lines: lines.into_iter().map(LineMessage::from).collect() }
     }
 
     /// Tells a guesser that the guess is near the answer.
-    pub fn near(id: LineId, text: &impl ToString) -> Self {
+    pub(crate) fn near(id: LineId, text: &impl ToString) -> Self {
         Self::Near { id: id.to_string(), text: text.to_string() }
     }
 
     /// The time to wait before the next tick; `None` if time alone does not change the room.
-    pub fn wait(version: u64, next_ms: Option<u64>) -> Self {
+    pub(crate) fn wait(version: u64, next_ms: Option<u64>) -> Self {
         Self::Wait { version, next_ms }
     }
 
     /// Announces the next game.
-    pub fn rematch(game: GameId) -> Self {
+    pub(crate) fn rematch(game: GameId) -> Self {
         Self::Rematch { game_id: game.to_string() }
     }
 }
 
 impl ServerMessage<'_> {
     /// A batch that is relayed from the drawer.
-    pub fn ink(turn_id: TurnId, batch: &Batch) -> Self {
+    pub(crate) fn ink(turn_id: TurnId, batch: &Batch) -> Self {
         let batches = Ink::Live([batch.into()]);
         Self::Ink { turn_id: turn_id.to_string(), batches, saved: None, last: None }
     }

@@ -6,8 +6,6 @@
 //! `functions`, and a record from the table through `event_source_mapping` to `functions`.
 //! Functions are unmodified binaries: the stack does not depend on their code.
 
-#![warn(unreachable_pub)]
-
 mod admin_routes;
 mod arn;
 pub mod banner;

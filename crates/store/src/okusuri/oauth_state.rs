@@ -20,7 +20,7 @@ pub const OAUTH_ATTEMPT_LIFETIME: SignedDuration = SignedDuration::from_mins(10)
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct OauthState {
+pub(super) struct OauthState {
     /// SHA-256 of the state, lower-case hexadecimal.
     pub state_hash: String,
     /// At which provider.

@@ -99,7 +99,7 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub fn new(id: &str, options: &BotOptions, now: Instant) -> Self {
+    pub(crate) fn new(id: &str, options: &BotOptions, now: Instant) -> Self {
         Self {
             id: id.to_owned(),
             pace: options.pace.clone(),
@@ -118,19 +118,19 @@ impl Player {
     }
 
     /// A new connection: only hello may be sent before the welcome.
-    pub fn on_connect(&mut self) {
+    pub(crate) fn on_connect(&mut self) {
         self.is_welcome = false;
     }
 
-    pub fn was_welcome(&self) -> bool {
+    pub(crate) fn was_welcome(&self) -> bool {
         self.is_welcome
     }
 
-    pub fn ending(&mut self) -> Option<Ending> {
+    pub(crate) fn ending(&mut self) -> Option<Ending> {
         self.ending.take()
     }
 
-    pub fn hear(&mut self, heard: ServerMessage, now: Instant) {
+    pub(crate) fn hear(&mut self, heard: ServerMessage, now: Instant) {
         match heard {
             ServerMessage::Welcome { room } => {
                 self.is_welcome = true;
@@ -154,7 +154,7 @@ impl Player {
     }
 
     /// The next time at which [`act`](Self::act) returns messages.
-    pub fn due(&self) -> Instant {
+    pub(crate) fn due(&self) -> Instant {
         if !self.is_welcome {
             return self.ping_at;
         }
@@ -164,7 +164,7 @@ impl Player {
     }
 
     /// The messages to send now.
-    pub fn act(&mut self, now: Instant) -> Vec<Value> {
+    pub(crate) fn act(&mut self, now: Instant) -> Vec<Value> {
         let mut messages = Vec::new();
         if self.ping_at <= now {
             self.ping_at = now + PING;

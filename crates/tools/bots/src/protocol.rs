@@ -62,7 +62,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub fn language(&self) -> Language {
+    pub(crate) fn language(&self) -> Language {
         Language::with_code(&self.language).unwrap_or_default()
     }
 }

@@ -33,13 +33,13 @@ struct Sent {
 
 /// All clicks that were sent, by their keys.
 #[derive(Debug, Default)]
-pub struct Clicks {
+pub(crate) struct Clicks {
     sent: Mutex<BTreeMap<String, Sent>>,
 }
 
 impl Clicks {
     /// A visitor after the other, until the traffic ends.
-    pub async fn drive(&self, world: &World, mut rng: Rng) {
+    pub(crate) async fn drive(&self, world: &World, mut rng: Rng) {
         while world.goes_on() {
             if rng.u8(..4) == 0 { self.batch(world, &mut rng).await } else { self.one(world, &mut rng).await }
         }
@@ -80,7 +80,7 @@ impl Clicks {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
+    pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut there = Check::of("each click that was answered is in the table, once");
         let mut nothing_else = Check::of("no click is in the table that nobody sent, or that was refused");

@@ -14,7 +14,7 @@ const FAULTS_MS: std::ops::Range<u64> = 2_000..6_000;
 
 /// The injected faults, by kind.
 #[derive(Debug, Default)]
-pub struct InjectedFaults {
+pub(crate) struct InjectedFaults {
     /// Faults by their kind.
     pub faults: BTreeMap<String, u64>,
     /// What the stack that runs now has counted so far.
@@ -27,7 +27,7 @@ pub struct InjectedFaults {
 ///
 /// # Errors
 /// When the stack does not come up again.
-pub async fn inject(world: &World, rng: &mut Rng, kills: u32) -> Result<InjectedFaults> {
+pub(crate) async fn inject(world: &World, rng: &mut Rng, kills: u32) -> Result<InjectedFaults> {
     let mut injected = InjectedFaults::default();
     let begin = Instant::now();
     let time = world.until().saturating_duration_since(begin);

@@ -43,7 +43,7 @@ type Scores = BTreeMap<String, u32>;
 
 /// Games that were played to their end, with what their players were told in the end.
 #[derive(Debug, Default)]
-pub struct Games {
+pub(crate) struct Games {
     finished: Mutex<Vec<(GameId, Scores)>>,
     /// Standings that differ from one player to the other.
     contradictions: Mutex<Vec<String>>,
@@ -51,7 +51,7 @@ pub struct Games {
 
 impl Games {
     /// A game after the other, until the traffic ends and the last one is over.
-    pub async fn drive(&self, world: &World, mut rng: Rng) {
+    pub(crate) async fn drive(&self, world: &World, mut rng: Rng) {
         while world.goes_on() {
             if let Err(error) = self.game(world, &mut rng).await {
                 // Nobody was lucky enough to sit down; another game may come about.
@@ -102,7 +102,7 @@ impl Games {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
+    pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut told = Check::of("everybody was told the same end of a game, and it is the room's");
         let mut sums = Check::of("each score is the sum of its awards");

@@ -18,7 +18,7 @@ const STREAMS: [&str; 3] = ["harbour", "tides", "weather"];
 
 /// All entries that were sent, by their keys.
 #[derive(Debug, Default)]
-pub struct Journal {
+pub(crate) struct Journal {
     sent: Mutex<BTreeMap<String, (&'static str, RequestOutcome)>>,
     /// Lists that were out of order while they were written to.
     disorder: Mutex<Vec<String>>,
@@ -26,7 +26,7 @@ pub struct Journal {
 
 impl Journal {
     /// Appends and reads until the traffic ends.
-    pub async fn drive(&self, world: &World, mut rng: Rng) {
+    pub(crate) async fn drive(&self, world: &World, mut rng: Rng) {
         while world.goes_on() {
             let stream = STREAMS[rng.usize(..STREAMS.len())];
             if rng.u8(..4) == 0 { self.read(world, stream).await } else { self.append(world, &mut rng, stream).await }
@@ -55,7 +55,7 @@ impl Journal {
     ///
     /// # Errors
     /// When a page is not to be had.
-    pub async fn check(&self, world: &World) -> Result<Vec<Check>> {
+    pub(crate) async fn check(&self, world: &World) -> Result<Vec<Check>> {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut order = Check::of("every list of the journal is newest first, also while it is written to");
         let mut once = Check::of("each entry that was answered is in its stream, once, and nothing else is");

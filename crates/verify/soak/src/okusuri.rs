@@ -45,13 +45,13 @@ struct Diary {
 
 /// All signed-in users.
 #[derive(Debug, Default)]
-pub struct Okusuri {
+pub(crate) struct Okusuri {
     diaries: Mutex<BTreeMap<String, Diary>>,
 }
 
 impl Okusuri {
     /// A user after the other, until the traffic ends.
-    pub async fn drive(&self, world: &World, mut rng: Rng, place: usize) {
+    pub(crate) async fn drive(&self, world: &World, mut rng: Rng, place: usize) {
         for number in 0.. {
             if !world.goes_on() {
                 return;
@@ -67,7 +67,7 @@ impl Okusuri {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
+    pub(crate) async fn check(&self, stack: &Stack) -> Result<Vec<Check>> {
         let diaries = self.diaries.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut logged = Check::of("the logs of each user are those that were answered");
         let mut streaks = Check::of("the streak of each user is the one of the logs");

@@ -57,7 +57,7 @@ struct Activity {
 
 /// All that was asked for.
 #[derive(Debug, Default)]
-pub struct Shop {
+pub(crate) struct Shop {
     changes: Mutex<Vec<Change>>,
     activities: Mutex<BTreeMap<String, Activity>>,
     /// Changes that the client of the original design has made, by the sort keys of its rows.
@@ -69,7 +69,7 @@ impl Shop {
     ///
     /// # Errors
     /// When the stack does not take a product.
-    pub async fn open(&self, world: &World, rng: &mut Rng) -> Result<()> {
+    pub(crate) async fn open(&self, world: &World, rng: &mut Rng) -> Result<()> {
         let product = json!({"name": "A thing", "price": 1_000, "currency": "EUR", "stock": 5_000});
         for id in PRODUCTS {
             let path = format!("/products/{id}");
@@ -81,7 +81,7 @@ impl Shop {
     }
 
     /// A customer after the other, until the traffic ends.
-    pub async fn drive(&self, world: &World, mut rng: Rng) {
+    pub(crate) async fn drive(&self, world: &World, mut rng: Rng) {
         let rng = &mut rng;
         while world.goes_on() {
             let product = PRODUCTS[rng.usize(..PRODUCTS.len())];
@@ -96,7 +96,7 @@ impl Shop {
 
     /// A client of the original design, until the traffic ends: it writes to the table, and locks
     /// the stock on its value.
-    pub async fn drive_foreign(&self, world: &World, mut rng: Rng) {
+    pub(crate) async fn drive_foreign(&self, world: &World, mut rng: Rng) {
         while world.goes_on() {
             tokio::time::sleep(Duration::from_millis(rng.u64(10..200))).await;
             let Ok(client) = world.with(async |stack| stack.dynamodb()).await else { continue };
@@ -170,7 +170,7 @@ impl Shop {
     ///
     /// # Errors
     /// When the stack does not show them.
-    pub async fn check(&self, world: &World, stack: &Stack) -> Result<Vec<Check>> {
+    pub(crate) async fn check(&self, world: &World, stack: &Stack) -> Result<Vec<Check>> {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut sound =
             Check::of("ledgers chain and sum to the stock, prices chain, reservations come to what is reserved");

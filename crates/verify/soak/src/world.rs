@@ -42,7 +42,7 @@ pub struct Tally {
 
 /// What a client knows about its request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RequestOutcome {
+pub(crate) enum RequestOutcome {
     /// It was answered with success, and this.
     Done(Value),
     /// It was refused with this problem, the first time that it was heard or under a key, so it has
@@ -54,7 +54,7 @@ pub enum RequestOutcome {
 
 /// A request that may be sent again: the same one has its effect once.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// Whose numbers it goes into.
     pub system: &'static str,
     /// HTTP's method.
@@ -70,7 +70,7 @@ pub struct Request<'a> {
 
 /// The world.
 #[derive(Debug)]
-pub struct World {
+pub(crate) struct World {
     /// Gone for moments, while it is killed and started again.
     stack: RwLock<Option<Stack>>,
     client: reqwest::Client,
@@ -84,29 +84,29 @@ impl World {
     ///
     /// # Errors
     /// When there can be no HTTP client.
-    pub fn new(stack: Stack, time: Duration) -> Result<Self> {
+    pub(crate) fn new(stack: Stack, time: Duration) -> Result<Self> {
         let client = reqwest::Client::builder().timeout(REQUEST_MAX).build()?;
         let (url, until) = (stack.url().to_owned(), Instant::now() + time);
         Ok(Self { stack: RwLock::new(Some(stack)), client, url, until, tallies: Mutex::default() })
     }
 
     /// Whether there is traffic.
-    pub fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         Instant::now() < self.until
     }
 
     /// Whether even the last ones have given up who still try to be heard.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         Instant::now() > self.until + GRACE
     }
 
     /// When the traffic ends.
-    pub fn until(&self) -> Instant {
+    pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
     /// Where the stack is, before and after it is killed.
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
@@ -114,7 +114,7 @@ impl World {
     ///
     /// # Errors
     /// When the stack did not come up again.
-    pub async fn with<T>(&self, work: impl AsyncFnOnce(&Stack) -> T) -> Result<T> {
+    pub(crate) async fn with<T>(&self, work: impl AsyncFnOnce(&Stack) -> T) -> Result<T> {
         let stack = self.stack.read().await;
         Ok(work(stack.as_ref().context("the stack is gone")?).await)
     }
@@ -123,7 +123,7 @@ impl World {
     ///
     /// # Errors
     /// When it does not come up again.
-    pub async fn kill(&self) -> Result<()> {
+    pub(crate) async fn kill(&self) -> Result<()> {
         let mut place = self.stack.write().await;
         let stack = place.take().context("the stack is gone")?;
         *place = Some(stack.restart_after_sigkill(&[]).await?);
@@ -131,17 +131,17 @@ impl World {
     }
 
     /// The numbers of each system.
-    pub fn tallies(&self) -> BTreeMap<&'static str, Tally> {
+    pub(crate) fn tallies(&self) -> BTreeMap<&'static str, Tally> {
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Changes a system's numbers.
-    pub fn count(&self, system: &'static str, change: impl FnOnce(&mut Tally)) {
+    pub(crate) fn count(&self, system: &'static str, change: impl FnOnce(&mut Tally)) {
         change(self.tallies.lock().unwrap_or_else(PoisonError::into_inner).entry(system).or_default());
     }
 
     /// Writes what became of a write into the numbers.
-    pub fn note(&self, system: &'static str, outcome: &RequestOutcome) {
+    pub(crate) fn note(&self, system: &'static str, outcome: &RequestOutcome) {
         self.count(system, |tally| match outcome {
             RequestOutcome::Done(_) => tally.answered += 1,
             RequestOutcome::Refused(_) => tally.refused += 1,
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// Sends a request, and again until it is settled or this client loses patience.
-    pub async fn ask(&self, rng: &mut Rng, request: &Request<'_>) -> RequestOutcome {
+    pub(crate) async fn ask(&self, rng: &mut Rng, request: &Request<'_>) -> RequestOutcome {
         let mut tries = Tries::of_somebody(rng);
         tries.is_keyed = request.key.is_some();
         loop {
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// A page of the stored items, as an administrator sees it; `None` if the stack cannot answer.
-    pub async fn read(&self, path: &str) -> Option<Value> {
+    pub(crate) async fn read(&self, path: &str) -> Option<Value> {
         let request = Request { system: "", method: Method::GET, path, key: None, body: &Value::Null };
         let (status, body) = self.once(&request).await.ok()?;
         (status == 200).then_some(body)
@@ -180,7 +180,7 @@ impl World {
     ///
     /// # Errors
     /// When a page is not to be had.
-    pub async fn list(&self, path: &str) -> Result<Vec<Value>> {
+    pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>> {
         let (mut items, mut cursor) = (Vec::new(), None::<String>);
         for _ in 0..PAGES_MAX {
             let next = cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
@@ -224,7 +224,7 @@ impl World {
 /// The number of attempts of a request that reached the stack, and its consequences for the
 /// expected state.
 #[derive(Debug)]
-pub struct Tries {
+pub(crate) struct Tries {
     patience: u32,
     heard: u32,
     is_keyed: bool,
@@ -232,7 +232,7 @@ pub struct Tries {
 
 impl Tries {
     /// Of a patient client, or now and then of one that gives up at once.
-    pub fn of_somebody(rng: &mut Rng) -> Self {
+    pub(crate) fn of_somebody(rng: &mut Rng) -> Self {
         Self::new(if rng.u8(..6) == 0 { 1 } else { TRIES_MAX })
     }
 
@@ -242,7 +242,7 @@ impl Tries {
     }
 
     /// An answer came. `None`: it is worth another try.
-    pub fn on_response(&mut self, status: u16, body: Value) -> Option<RequestOutcome> {
+    pub(crate) fn on_response(&mut self, status: u16, body: Value) -> Option<RequestOutcome> {
         let problem = body["type"].as_str().and_then(|kind| kind.rsplit(':').next()).unwrap_or_default().to_owned();
         match status {
             200..300 => Some(RequestOutcome::Done(body)),
@@ -254,12 +254,12 @@ impl Tries {
     }
 
     /// No answer came. A connection that was never made carried nothing.
-    pub fn failed(&mut self, is_connect: bool) -> Option<RequestOutcome> {
+    pub(crate) fn failed(&mut self, is_connect: bool) -> Option<RequestOutcome> {
         if is_connect { None } else { self.again() }
     }
 
     /// The client gives up for another reason.
-    pub fn given_up(&self) -> RequestOutcome {
+    pub(crate) fn given_up(&self) -> RequestOutcome {
         if self.heard == 0 { RequestOutcome::Refused("nobody-there".to_owned()) } else { RequestOutcome::Unknown }
     }
 

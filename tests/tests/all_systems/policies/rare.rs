@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 /// Days of the journal that had fewer shards than now, so that watchers look for their entries
 /// under those too.
-pub async fn days_of_the_journal_have_grown(stack: &Stack) {
+pub(super) async fn days_of_the_journal_have_grown(stack: &Stack) {
     let sampled: Timestamp = "2025-10-02T10:30:00Z".parse().unwrap();
     let now = Timestamp::now();
     // Samples of games end within the hours to come, which may be tomorrow's.
@@ -42,7 +42,7 @@ pub async fn days_of_the_journal_have_grown(stack: &Stack) {
 /// A foreign client's click, whose user id leaves no room for a prefix. On AWS the index, whose
 /// sort key ends with it, takes 1,024 bytes at most and so keeps such a click out; this engine does
 /// not look.
-pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
+pub(super) async fn a_visitor_has_a_very_long_name(stack: &Stack) {
     let (time, user) = ("2025-10-02T10:30:02.000Z", "x".repeat(2_048));
     let put = stack.dynamodb().put_item().table_name("qit-db-local");
     let attributes = [
@@ -57,7 +57,7 @@ pub async fn a_visitor_has_a_very_long_name(stack: &Stack) {
 
 /// A shard keeps sums, and while they are folded another transaction is always faster; and then
 /// none is.
-pub async fn a_lane_keeps_sums(stack: &Stack) {
+pub(super) async fn a_lane_keeps_sums(stack: &Stack) {
     let client = stack.dynamodb();
     let table = client.describe_table().table_name(Database::CLICKS).send().await.unwrap().table.unwrap();
     let shard = ShardCheckpoint::new(table.latest_stream_arn.unwrap(), "shardId-kept");
@@ -75,7 +75,7 @@ pub async fn a_lane_keeps_sums(stack: &Stack) {
 }
 
 /// Two users tell of something under the same id at the same moment with one product.
-pub async fn two_activities_have_one_id(stack: &Stack) {
+pub(super) async fn two_activities_have_one_id(stack: &Stack) {
     let now = Timestamp::now();
     let activity = json!({ "action": "view", "productId": "p-1", "occurredAt": now.to_string(), "id": Uuid::now_v7().to_string() });
     for (user, status) in [("ann", 201), ("bob", 409)] {
@@ -88,7 +88,7 @@ pub async fn two_activities_have_one_id(stack: &Stack) {
 }
 
 /// TTL deletes a reservation, and its goods come back.
-pub async fn a_reservation_expires(stack: &Stack) {
+pub(super) async fn a_reservation_expires(stack: &Stack) {
     let shop = Shop::new(&stack.dynamodb(), Database::SHOP, domain::Moment::new(Timestamp::now()).unwrap());
     shop.product("saucer", 10).await.unwrap();
     shop.reserve("saucer", "o-1", 4).await.unwrap();
@@ -99,7 +99,7 @@ pub async fn a_reservation_expires(stack: &Stack) {
 }
 
 /// Somebody takes the seat of a player who never came.
-pub async fn a_seat_is_taken_over(stack: &Stack) {
+pub(super) async fn a_seat_is_taken_over(stack: &Stack) {
     let long_ago_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap() - 120_000;
     let (client, id) = (stack.dynamodb(), games::game(9));
     let mut play =
@@ -111,7 +111,7 @@ pub async fn a_seat_is_taken_over(stack: &Stack) {
 }
 
 /// A chat that is longer than the lines kept.
-pub async fn a_chat_is_long(stack: &Stack) {
+pub(super) async fn a_chat_is_long(stack: &Stack) {
     let (chat, id) = (Chat::new(&stack.table(Database::GAMES)), games::game(10));
     let now_ms = u64::try_from(Timestamp::now().as_millisecond()).unwrap();
     let lines: Vec<_> = (0..=CHAT_LINES_MAX as u64)
@@ -131,7 +131,7 @@ pub async fn a_chat_is_long(stack: &Stack) {
 }
 
 /// A player opens a second tab.
-pub async fn a_connection_replaces_another(stack: &Stack) {
+pub(super) async fn a_connection_replaces_another(stack: &Stack) {
     let server = Server::at(stack.url(), None).await.unwrap();
     let seat = server.create_game(&json!({ "name": "Ann" })).await.unwrap();
     let _first = server.connect(&seat.ticket).await.unwrap();
@@ -140,7 +140,7 @@ pub async fn a_connection_replaces_another(stack: &Stack) {
 }
 
 /// Users who sign in by mail and by a login, export their data, and delete their account.
-pub async fn users_come_in_and_go(stack: &Stack, provider: &OidcProvider, public: &str) {
+pub(super) async fn users_come_in_and_go(stack: &Stack, provider: &OidcProvider, public: &str) {
     let mut dora = Browser::new(stack.url()).unwrap();
     dora.sign_in(stack, "dora@example.com").await.unwrap();
     let mut bob = Browser::new(stack.url()).unwrap();
@@ -154,7 +154,7 @@ pub async fn users_come_in_and_go(stack: &Stack, provider: &OidcProvider, public
 }
 
 /// Somebody is reminded, a moment after the time.
-pub async fn a_reminder_is_due(stack: &Stack, service: &PushService) {
+pub(super) async fn a_reminder_is_due(stack: &Stack, service: &PushService) {
     let (client, now) = (stack.dynamodb(), Timestamp::now());
     let user = okusuri::user(&client, "cleo", "UTC").await.unwrap();
     let due = (now - SignedDuration::from_mins(5)).to_zoned(TimeZone::UTC).time();

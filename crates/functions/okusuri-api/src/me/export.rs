@@ -10,11 +10,11 @@ use crate::Okusuri;
 use crate::problems::store_problem;
 
 /// The number of items on a page without `limit`.
-pub const LIMIT_DEFAULT: u16 = 200;
+pub(super) const LIMIT_DEFAULT: u16 = 200;
 
 /// The most items of a page. The largest items are a picture and notes of 500 characters, so a page
 /// stays well below Lambda's limit of 6 MB.
-pub const LIMIT_MAX: u16 = 1_000;
+pub(super) const LIMIT_MAX: u16 = 1_000;
 
 /// The table of a CSV file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::Okusuri;
 use crate::problems::{IMAGE_NOT_FOUND, INVALID_IMAGE, NOT_SIGNED_IN, store_problem};
 
 /// The largest picture. A larger one could exceed DynamoDB's limit of 400 KB for an item.
-pub const IMAGE_BYTES_MAX: usize = 256 * 1024;
+pub(super) const IMAGE_BYTES_MAX: usize = 256 * 1024;
 
 /// The type of a picture, from its first bytes. The type that the client declares is not trusted.
 fn content_type(bytes: &[u8]) -> Option<&'static str> {

@@ -15,18 +15,18 @@ use tidemark_engine::{Engine, Options, Storage};
 /// Much longer than any call, so that a hanging test ends.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct Wire {
+pub(crate) struct Wire {
     url: String,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
 impl Wire {
-    pub fn new(engine: &Engine) -> Self {
+    pub(crate) fn new(engine: &Engine) -> Self {
         Self { url: engine.url(), client: Client::builder(TokioExecutor::new()).build_http() }
     }
 
     /// Status and body of a call, or `None` if the connection closes.
-    pub async fn try_call(&self, target: &str, body: &Value) -> Option<(u16, Value)> {
+    pub(crate) async fn try_call(&self, target: &str, body: &Value) -> Option<(u16, Value)> {
         let request = http::Request::post(&self.url)
             .header("x-amz-target", target)
             .header("content-type", "application/x-amz-json-1.0")
@@ -45,30 +45,30 @@ impl Wire {
         Some((parts.status.as_u16(), serde_json::from_slice(&body).unwrap()))
     }
 
-    pub async fn call(&self, operation: &str, body: Value) -> (u16, Value) {
+    pub(crate) async fn call(&self, operation: &str, body: Value) -> (u16, Value) {
         self.try_call(&format!("DynamoDB_20120810.{operation}"), &body).await.unwrap()
     }
 
     /// The reply of a call that must succeed.
-    pub async fn ok(&self, operation: &str, body: Value) -> Value {
+    pub(crate) async fn ok(&self, operation: &str, body: Value) -> Value {
         let (status, answer) = self.call(operation, body).await;
         assert_eq!(status, 200, "{operation}: {answer}");
         answer
     }
 
     /// The error name and body of a call that must fail.
-    pub async fn error(&self, operation: &str, body: Value) -> (String, Value) {
+    pub(crate) async fn error(&self, operation: &str, body: Value) -> (String, Value) {
         let (status, answer) = self.call(operation, body).await;
         assert_ne!(status, 200, "{operation}: {answer}");
         let name = answer["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
         (name, answer)
     }
 
-    pub async fn streams(&self, operation: &str, body: Value) -> (u16, Value) {
+    pub(crate) async fn streams(&self, operation: &str, body: Value) -> (u16, Value) {
         self.try_call(&format!("DynamoDBStreams_20120810.{operation}"), &body).await.unwrap()
     }
 
-    pub async fn create_table(&self) {
+    pub(crate) async fn create_table(&self) {
         let keys = |hash: &str, range: &str| json!([{ "AttributeName": hash, "KeyType": "HASH" }, { "AttributeName": range, "KeyType": "RANGE" }]);
         let definitions: Vec<Value> =
             ["pk", "sk", "day"].iter().map(|name| json!({ "AttributeName": name, "AttributeType": "S" })).collect();
@@ -88,21 +88,21 @@ impl Wire {
         .await;
     }
 
-    pub async fn put(&self, pk: &str, sk: &str, value: u32) -> (u16, Value) {
+    pub(crate) async fn put(&self, pk: &str, sk: &str, value: u32) -> (u16, Value) {
         self.call("PutItem", json!({ "TableName": "clicks", "Item": item(pk, sk, value) })).await
     }
 
-    pub async fn stream_arn(&self) -> String {
+    pub(crate) async fn stream_arn(&self) -> String {
         let table = self.ok("DescribeTable", json!({ "TableName": "clicks" })).await;
         table["Table"]["LatestStreamArn"].as_str().unwrap().to_owned()
     }
 
-    pub async fn shards(&self) -> Vec<Value> {
+    pub(crate) async fn shards(&self) -> Vec<Value> {
         let (_, answer) = self.streams("DescribeStream", json!({ "StreamArn": self.stream_arn().await })).await;
         answer["StreamDescription"]["Shards"].as_array().unwrap().clone()
     }
 
-    pub async fn iterator(&self, shard: &str, kind: &str, number: Option<&str>) -> (u16, Value) {
+    pub(crate) async fn iterator(&self, shard: &str, kind: &str, number: Option<&str>) -> (u16, Value) {
         let mut request = json!({ "StreamArn": self.stream_arn().await, "ShardId": shard, "ShardIteratorType": kind });
         if let Some(number) = number {
             request["SequenceNumber"] = number.into();
@@ -111,7 +111,7 @@ impl Wire {
     }
 
     /// All records of a shard from the position `kind` on, and whether the shard has ended.
-    pub async fn read(&self, shard: &str, kind: &str, number: Option<&str>) -> (Vec<Value>, bool) {
+    pub(crate) async fn read(&self, shard: &str, kind: &str, number: Option<&str>) -> (Vec<Value>, bool) {
         let (status, answer) = self.iterator(shard, kind, number).await;
         assert_eq!(status, 200, "{answer}");
         let mut iterator = answer["ShardIterator"].as_str().unwrap().to_owned();
@@ -130,20 +130,20 @@ impl Wire {
     }
 }
 
-pub fn item(pk: &str, sk: &str, value: u32) -> Value {
+pub(crate) fn item(pk: &str, sk: &str, value: u32) -> Value {
     json!({ "pk": { "S": pk }, "sk": { "S": sk }, "day": { "S": "d1" }, "value": { "N": value.to_string() } })
 }
 
-pub fn sort_key(record: &Value) -> &str {
+pub(crate) fn sort_key(record: &Value) -> &str {
     record["dynamodb"]["Keys"]["sk"]["S"].as_str().unwrap()
 }
 
-pub fn id(shard: &Value) -> &str {
+pub(crate) fn id(shard: &Value) -> &str {
     shard["ShardId"].as_str().unwrap()
 }
 
 /// An in-memory engine with the table `clicks`.
-pub async fn start(stream_shards: u16) -> (Engine, Wire) {
+pub(crate) async fn start(stream_shards: u16) -> (Engine, Wire) {
     let engine = Engine::start(Options { stream_shards, ..Options::default() }).await.unwrap();
     let wire = Wire::new(&engine);
     wire.create_table().await;
@@ -151,7 +151,7 @@ pub async fn start(stream_shards: u16) -> (Engine, Wire) {
 }
 
 /// An engine on a file.
-pub async fn open(file: &Path) -> (Engine, Wire) {
+pub(crate) async fn open(file: &Path) -> (Engine, Wire) {
     let storage = Storage::File(file.to_owned());
     let engine = Engine::start(Options { storage, ..Options::default() }).await.unwrap();
     let wire = Wire::new(&engine);

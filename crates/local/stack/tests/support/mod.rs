@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "shared by tests that each use a part of it")]
 
-pub mod sockets;
+pub(crate) mod sockets;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,13 +20,13 @@ use tidemark_local::startup::RunningStack;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a template, the test function's recording and the data.
-pub struct Stage {
+pub(crate) struct Stage {
     pub folder: TempDir,
 }
 
 impl Stage {
     /// The template: a table `things`, and a test function with these properties and events.
-    pub fn new(properties: &str, events: &str) -> Self {
+    pub(crate) fn new(properties: &str, events: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let recording = folder.path().join("recording.jsonl");
         let template = TEMPLATE
@@ -38,16 +38,16 @@ impl Stage {
     }
 
     /// A test function that listens to the table's stream, with these settings of the mapping.
-    pub fn streaming(settings: &str) -> Self {
+    pub(crate) fn streaming(settings: &str) -> Self {
         let event = "Change:\n  Type: DynamoDB\n  Properties:\n    Stream: !GetAtt Table.StreamArn\n    StartingPosition: TRIM_HORIZON\n";
         Self::new("", &format!("{event}{}", indent(settings, 4)))
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
         let test_functions = test_functions().to_str().unwrap().to_owned();
         ["--port=0", "--dynamodb-port=0", "--no-build"]
@@ -58,41 +58,41 @@ impl Stage {
             .collect()
     }
 
-    pub async fn try_start(&self, more: &[&str]) -> Result<RunningStack, StartError> {
+    pub(crate) async fn try_start(&self, more: &[&str]) -> Result<RunningStack, StartError> {
         let arguments = ["tidemark-local".to_owned()].into_iter().chain(self.arguments());
         let options = Options::parse_from(arguments.chain(more.iter().map(|flag| (*flag).to_owned())));
         RunningStack::start(&options).await
     }
 
     /// The error text of a failed start.
-    pub async fn refusal(&self) -> String {
+    pub(crate) async fn refusal(&self) -> String {
         format!("{:#}", anyhow::Error::from(self.try_start(&[]).await.unwrap_err()))
     }
 
-    pub async fn start(&self) -> RunningStack {
+    pub(crate) async fn start(&self) -> RunningStack {
         self.try_start(&[]).await.unwrap()
     }
 
     /// The stream events that the test function has seen.
-    pub fn recording(&self) -> Vec<Value> {
+    pub(crate) fn recording(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path("recording.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The `n` of each record that the test function has seen, in order, batch by batch.
-    pub fn seen(&self) -> Vec<Vec<u64>> {
+    pub(crate) fn seen(&self) -> Vec<Vec<u64>> {
         let number = |record: &Value| record["dynamodb"]["NewImage"]["n"]["N"].as_str().unwrap().parse().unwrap();
         let numbers = |event: &Value| event["Records"].as_array().unwrap().iter().map(number).collect();
         self.recording().iter().map(numbers).collect()
     }
 
     /// Waits until the test function's recording fulfils `wanted`.
-    pub async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
+    pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&Self) -> bool) {
         until(what, || wanted(self)).await;
     }
 
     /// Waits until all shards that are read have settled their records and moved their checkpoints.
-    pub async fn until_caught_up(&self, running: &RunningStack) {
+    pub(crate) async fn until_caught_up(&self, running: &RunningStack) {
         let mapping = &running.admin.mappings.get().unwrap()[0];
         let caught_up = |_: &Self| {
             let shards = mapping.progress.shards();
@@ -102,7 +102,7 @@ impl Stage {
     }
 
     /// Waits until each of these numbers was seen at least once.
-    pub async fn until_seen(&self, numbers: impl Iterator<Item = u64> + Clone) {
+    pub(crate) async fn until_seen(&self, numbers: impl Iterator<Item = u64> + Clone) {
         let all = |stage: &Self| {
             let seen = stage.seen().concat();
             numbers.clone().all(|number| seen.contains(&number))
@@ -112,7 +112,7 @@ impl Stage {
 }
 
 /// Waits until `wanted` is true.
-pub async fn until(what: &str, wanted: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, wanted: impl Fn() -> bool) {
     let start = Instant::now();
     while !wanted() {
         assert!(start.elapsed() < PATIENCE, "{what} did not happen");
@@ -121,7 +121,7 @@ pub async fn until(what: &str, wanted: impl Fn() -> bool) {
 }
 
 /// Puts an item with this number, and these further attributes.
-pub async fn put(dynamodb: &str, number: u64, attributes: &[&str]) {
+pub(crate) async fn put(dynamodb: &str, number: u64, attributes: &[&str]) {
     let client = client(dynamodb, &Identity::local());
     let mut request = client.put_item().table_name("things").item("pk", AttributeValue::S(format!("item-{number}")));
     request = request.item("n", AttributeValue::N(number.to_string()));

@@ -15,11 +15,11 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use super::{PATIENCE, Stage};
 
 /// API Gateway's predefined routes, and a route with a response.
-pub const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
+pub(crate) const ALL: [&str; 4] = ["$connect", "$disconnect", "$default", "ask"];
 
 impl Stage {
     /// A WebSocket API with these routes, all of the test function; the route `ask` has a response.
-    pub fn sockets(routes: &[&str], stage_settings: &str) -> Self {
+    pub(crate) fn sockets(routes: &[&str], stage_settings: &str) -> Self {
         let stage = Self::new("", "");
         let path = stage.path("template.yaml");
         let template =
@@ -51,27 +51,27 @@ impl Stage {
     }
 
     /// The events of this type that the test function has seen.
-    pub fn events(&self, event_type: &str) -> Vec<Value> {
+    pub(crate) fn events(&self, event_type: &str) -> Vec<Value> {
         let events = self.recording().into_iter();
         events.filter(|event| event["requestContext"]["eventType"] == event_type).collect()
     }
 
     /// Waits for the first event of this type.
-    pub async fn event(&self, event_type: &str) -> Value {
+    pub(crate) async fn event(&self, event_type: &str) -> Value {
         self.until(event_type, |stage| !stage.events(event_type).is_empty()).await;
         self.events(event_type).remove(0)
     }
 }
 
 /// A connected client.
-pub struct Player {
+pub(crate) struct Player {
     pub socket: WebSocketStream<TcpStream>,
     pub protocol: Option<String>,
 }
 
 impl Player {
     /// Connects with this query and these headers.
-    pub async fn try_connect(
+    pub(crate) async fn try_connect(
         running: &RunningStack,
         query: &str,
         headers: &[(&'static str, &str)],
@@ -89,38 +89,38 @@ impl Player {
         Ok(Self { socket, protocol })
     }
 
-    pub async fn connect(running: &RunningStack) -> Self {
+    pub(crate) async fn connect(running: &RunningStack) -> Self {
         Self::try_connect(running, "", &[]).await.unwrap()
     }
 
-    pub async fn send(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
     /// The next message; fails after [`PATIENCE`].
-    pub async fn next(&mut self) -> Message {
+    pub(crate) async fn next(&mut self) -> Message {
         timeout(PATIENCE, self.socket.next()).await.expect("a message").expect("an open connection").unwrap()
     }
 
     /// The next message as text.
-    pub async fn text(&mut self) -> String {
+    pub(crate) async fn text(&mut self) -> String {
         self.next().await.into_text().unwrap().to_string()
     }
 
     /// Sends an order to the test function, and waits for the response.
-    pub async fn ask(&mut self, mut order: Value) -> String {
+    pub(crate) async fn ask(&mut self, mut order: Value) -> String {
         order["action"] = json!("ask");
         self.send(&order).await;
         self.text().await
     }
 
     /// The connection's id.
-    pub async fn id(&mut self) -> String {
+    pub(crate) async fn id(&mut self) -> String {
         self.ask(json!({})).await
     }
 
     /// Code and reason of the next close frame; messages before it are skipped.
-    pub async fn closed(&mut self) -> (u16, String) {
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
         loop {
             match self.next().await {
                 Message::Close(Some(frame)) => return (frame.code.into(), frame.reason.to_string()),
@@ -131,7 +131,7 @@ impl Player {
     }
 
     /// Waits for the connection to break without a close frame.
-    pub async fn broken(&mut self) {
+    pub(crate) async fn broken(&mut self) {
         loop {
             match timeout(PATIENCE, self.socket.next()).await.expect("the end of the connection") {
                 Some(Ok(Message::Text(_))) => {}
@@ -143,7 +143,7 @@ impl Player {
 }
 
 /// The status of a refused handshake.
-pub fn refusal(connected: Result<Player, Error>) -> u16 {
+pub(crate) fn refusal(connected: Result<Player, Error>) -> u16 {
     match connected {
         Err(Error::Http(response)) => response.status().as_u16(),
         Err(other) => panic!("expected a refusal, not {other}"),
@@ -152,7 +152,12 @@ pub fn refusal(connected: Result<Player, Error>) -> u16 {
 }
 
 /// Calls the management API with a plain HTTP client.
-pub async fn manage(running: &RunningStack, method: reqwest::Method, path: &str, body: Vec<u8>) -> reqwest::Response {
+pub(crate) async fn manage(
+    running: &RunningStack,
+    method: reqwest::Method,
+    path: &str,
+    body: Vec<u8>,
+) -> reqwest::Response {
     let url = format!("{}{path}", running.admin.addresses.http);
     timeout(Duration::from_secs(30), reqwest::Client::new().request(method, url).body(body).send())
         .await
