@@ -2,7 +2,7 @@
 //!
 //! A batch takes four steps. The checkpoint says which records are already counted. The records
 //! after it are added up in chunks. First-seen records are written for each chunk's visitors. One
-//! transaction adds the chunk and moves the checkpoint. `docs/ARCHITECTURE.md` explains the steps;
+//! transaction adds the chunk and moves the checkpoint. `docs/systems/clicks.md` explains the steps;
 //! `domain::clicks` contains the rules.
 
 mod batch;

@@ -1,4 +1,4 @@
-// Counts a batch exactly, by the rules of docs/ARCHITECTURE.md: checkpoint, first-seen records, one transaction.
+// Counts a batch exactly, by the rules of docs/systems/clicks.md.
 // What the bench never sends is left out: batches of more days than one transaction holds, and records that cannot be read.
 import { createHash } from "node:crypto";
 import { TransactionCanceledException } from "@aws-sdk/client-dynamodb";
