@@ -165,6 +165,7 @@ test('a product is archived after a confirmation, listed among the archived ones
   assert.deepEqual(server.changes.at(-1)?.body, { name: 'Enamel mug, 0.35 l', archived: false });
   await page.getByTestId('archived').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Change price' }).waitFor();
+  assert.equal(await page.getByText('Restored.', { exact: true }).count(), 1, 'the message stays');
   await close();
 });
 
