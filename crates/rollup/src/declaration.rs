@@ -1,0 +1,340 @@
+//! The declaration of a rollup, checked when it is built.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use crate::check::{DeclarationError, check_group, check_name};
+use crate::chunk::TRANSACTION_STATS_MAX;
+use crate::contribution::{Part, StatKey};
+use crate::group::{Dimension, Group};
+use crate::key::Template;
+use crate::measure::{Measure, MeasureKind};
+
+/// The prefix of the partition keys of the crate's own items.
+pub const RESERVED_PREFIX: &str = "ROLLUP#";
+
+/// What a change of an item does to the statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The old image's contribution is taken back. A modification then adds the new image's.
+    Retract,
+    /// The statistics stay as they are.
+    Keep,
+}
+
+/// What is kept about the items of a table: measures for groups, and what changes and deletions do.
+pub struct Rollup<T> {
+    pub(crate) name: String,
+    pub(crate) measures: Vec<(String, MeasureKind<T>)>,
+    pub(crate) groups: Vec<CheckedGroup<T>>,
+    pub(crate) on_modify: Policy,
+    pub(crate) on_remove: Policy,
+    pub(crate) on_ttl: Policy,
+}
+
+/// A group whose templates are parsed.
+pub(crate) struct CheckedGroup<T> {
+    pub(crate) group: Group<T>,
+    pub(crate) partition: Template,
+    pub(crate) sort: Template,
+    pub(crate) attributes: Vec<(String, Template)>,
+    /// Indexes of the rollup's measures.
+    pub(crate) measures: Vec<usize>,
+}
+
+/// Collects a declaration; see [`Rollup::builder`].
+pub struct RollupBuilder<T> {
+    name: String,
+    measures: Vec<(String, Measure<T>)>,
+    groups: Vec<Group<T>>,
+    on_modify: Policy,
+    on_remove: Policy,
+    on_ttl: Policy,
+}
+
+impl<T> Rollup<T> {
+    /// Starts a declaration. The name is part of the keys of checkpoints and first-seen records, so
+    /// another name counts all items again.
+    ///
+    /// Without other words, modifications and deletions are retracted, and a deletion by TTL is
+    /// not: an item that expires was there.
+    pub fn builder(name: impl Into<String>) -> RollupBuilder<T> {
+        RollupBuilder {
+            name: name.into(),
+            measures: Vec::new(),
+            groups: Vec::new(),
+            on_modify: Policy::Retract,
+            on_remove: Policy::Retract,
+            on_ttl: Policy::Keep,
+        }
+    }
+
+    /// The name of the rollup.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a contribution may be taken back. Distinct counts then keep how many items hold each
+    /// value.
+    pub fn retracts(&self) -> bool {
+        [self.on_modify, self.on_remove, self.on_ttl].contains(&Policy::Retract)
+    }
+}
+
+impl<T> fmt::Debug for Rollup<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let measures: Vec<_> = self.measures.iter().map(|(name, _)| name).collect();
+        let groups: Vec<_> = self.groups.iter().map(|group| &group.group).collect();
+        f.debug_struct("Rollup")
+            .field("name", &self.name)
+            .field("measures", &measures)
+            .field("groups", &groups)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> RollupBuilder<T> {
+    /// Keeps a measure in the attribute `name` of each statistic.
+    pub fn measure(mut self, name: impl Into<String>, measure: Measure<T>) -> Self {
+        self.measures.push((name.into(), measure));
+        self
+    }
+
+    /// Keeps statistics for a group.
+    pub fn group(mut self, group: Group<T>) -> Self {
+        self.groups.push(group);
+        self
+    }
+
+    /// What a modification does. [`Policy::Keep`] counts an item as it was inserted.
+    pub fn on_modify(self, on_modify: Policy) -> Self {
+        Self { on_modify, ..self }
+    }
+
+    /// What a deletion does.
+    pub fn on_remove(self, on_remove: Policy) -> Self {
+        Self { on_remove, ..self }
+    }
+
+    /// What a deletion by TTL does.
+    pub fn on_ttl(self, on_ttl: Policy) -> Self {
+        Self { on_ttl, ..self }
+    }
+
+    /// Checks the declaration as a whole.
+    ///
+    /// # Errors
+    /// The first mistake, which names the measure or the group.
+    pub fn build(self) -> Result<Rollup<T>, DeclarationError> {
+        let Self { name, measures, groups, on_modify, on_remove, on_ttl } = self;
+        check_name("the rollup", &name)?;
+        if measures.is_empty() {
+            return Err(DeclarationError::Nothing("measure"));
+        }
+        if groups.is_empty() {
+            return Err(DeclarationError::Nothing("group"));
+        }
+        // A modification takes from one statistic of each group and adds to another. Without
+        // modifications there are redrives: their transaction also settles a quarantined record.
+        let groups_max = match on_modify {
+            Policy::Retract => TRANSACTION_STATS_MAX / 2,
+            Policy::Keep => TRANSACTION_STATS_MAX - 1,
+        };
+        if groups.len() > groups_max {
+            return Err(DeclarationError::TooManyGroups(groups.len(), groups_max));
+        }
+        let deletions = [("on_remove", on_remove), ("on_ttl", on_ttl)];
+        let retracting = deletions.into_iter().find(|(_, policy)| *policy == Policy::Retract);
+        if let Some((policy, _)) = retracting.filter(|_| on_modify == Policy::Keep) {
+            return Err(DeclarationError::KeptModifications(policy));
+        }
+        let mut known = HashSet::new();
+        for (name, measure) in &measures {
+            check_name(&format!("measure `{name}`"), name)?;
+            if !known.insert(name.as_str()) {
+                return Err(DeclarationError::Twice(format!("measure `{name}`")));
+            }
+            let policies = [("on_modify", on_modify), ("on_remove", on_remove), ("on_ttl", on_ttl)];
+            let retracting = policies.into_iter().find(|(_, policy)| *policy == Policy::Retract);
+            if let Some((policy, _)) = retracting.filter(|_| measure.0.is_extreme()) {
+                return Err(DeclarationError::Extreme { measure: name.clone(), kind: format!("{measure:?}"), policy });
+            }
+        }
+        let measures: Vec<_> = measures.into_iter().map(|(name, measure)| (name, measure.0)).collect();
+        let groups = groups.into_iter().map(|group| check_group(group, &measures)).collect::<Result<Vec<_>, _>>()?;
+        for (index, group) in groups.iter().enumerate() {
+            for other in &groups[..index] {
+                let names = || (other.group.name.clone(), group.group.name.clone());
+                if group.group.name == other.group.name {
+                    return Err(DeclarationError::Twice(format!("group `{}`", group.group.name)));
+                }
+                if group.may_have_a_key_of(other) {
+                    let (other, group) = names();
+                    return Err(DeclarationError::SameKeys(other, group));
+                }
+            }
+        }
+        Ok(Rollup { name, measures, groups, on_modify, on_remove, on_ttl })
+    }
+}
+
+/// The key of a statistic and its constant attributes.
+pub(crate) struct StatItem {
+    pub(crate) key: (String, String),
+    pub(crate) set: BTreeMap<String, String>,
+}
+
+impl<T> Rollup<T> {
+    /// Where a statistic is stored; `None` for a group that is not declared.
+    pub(crate) fn stat(&self, key: &StatKey) -> Option<StatItem> {
+        let group = self.groups.get(key.group)?;
+        let rendered = |(name, template): &(String, Template)| (name.clone(), template.render(&key.values));
+        Some(StatItem {
+            key: (group.partition.render(&key.values), group.sort.render(&key.values)),
+            set: group.attributes.iter().map(rendered).collect(),
+        })
+    }
+
+    /// The attribute that holds a part of a measure, and the number of its decimals.
+    pub(crate) fn attribute(&self, measure: usize, part: Part) -> Option<(String, u8)> {
+        let (name, kind) = self.measures.get(measure)?;
+        let attribute = kind.attributes(name).into_iter().nth(usize::from(part == Part::Count))?;
+        Some((attribute, if part == Part::Sum { kind.scale() } else { 0 }))
+    }
+
+    /// The group of a statistic with this key.
+    #[cfg(feature = "recount")]
+    pub(crate) fn group_of(&self, partition: &str, sort: &str) -> Option<&CheckedGroup<T>> {
+        self.groups.iter().find(|group| group.values_of(partition, sort).is_some())
+    }
+
+    /// Whether an item with this key is a statistic, or one of the crate's own items.
+    pub(crate) fn owns(&self, partition: &str, sort: &str) -> bool {
+        let is_stat = |group: &CheckedGroup<T>| group.values_of(partition, sort).is_some();
+        partition.starts_with(RESERVED_PREFIX) || self.groups.iter().any(is_stat)
+    }
+}
+
+impl<T> CheckedGroup<T> {
+    /// The values of the dimensions that give a key; `None` for a key of something else.
+    pub(crate) fn values_of(&self, partition: &str, sort: &str) -> Option<Vec<String>> {
+        let is_value = |index: usize, value: &str| match self.group.dimensions.get(index) {
+            Some((_, Dimension::Window(window, _))) => window.is_label(value),
+            _ => true,
+        };
+        let mut values = vec![String::new(); self.group.dimensions.len()];
+        let is_stat = self.partition.capture(partition, &is_value, &mut values)
+            && self.sort.capture(sort, &is_value, &mut values);
+        is_stat.then_some(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::votes::{Vote, builder, keeping};
+    use crate::{Window, count, distinct, minimum};
+
+    fn daily(name: &str) -> Group<Vote> {
+        Group::new(name).window("day", Window::Day, |vote: &Vote| vote.at)
+    }
+
+    fn refusal(builder: RollupBuilder<Vote>) -> String {
+        builder.build().expect_err("a mistake").to_string()
+    }
+
+    fn of_group(group: Group<Vote>) -> String {
+        refusal(builder().group(group))
+    }
+
+    #[test]
+    fn a_declaration_without_mistakes_is_built() {
+        let rollup = builder().build().expect("a declaration");
+        assert_eq!(rollup.name(), "votes");
+        assert!(rollup.retracts() && !keeping().build().expect("a declaration").retracts());
+    }
+
+    #[test]
+    fn each_mistake_names_its_measure_or_group() {
+        let empty = || Rollup::<Vote>::builder("votes");
+        assert_eq!(refusal(empty()), "the rollup has no measure");
+        assert_eq!(refusal(empty().measure("votes", count())), "the rollup has no group");
+        assert_eq!(refusal(Rollup::builder("vo tes")), "the rollup: a name has 1 to 64 letters, digits, `-` or `_`");
+        assert_eq!(refusal(builder().measure("votes", count())), "measure `votes` is declared twice");
+        assert_eq!(
+            of_group(daily("d").key("A", "B")),
+            "group `d`: the key does not contain `{day}`, so different statistics would share it"
+        );
+        assert_eq!(
+            of_group(daily("d").key("A#{dya}", "B")),
+            "group `d`, partition key: `{dya}` is not a dimension of the group; it has day"
+        );
+        assert_eq!(of_group(daily("d")), "group `d` has no key");
+        assert_eq!(
+            of_group(daily("d").key("ROLLUP#A", "{day}")),
+            "group `d`: a partition key must not begin with `ROLLUP#`"
+        );
+        assert_eq!(
+            of_group(daily("d").key("A", "{day}").measures(["vote"])),
+            "group `d`: there is no measure `vote`; there are votes, score, mean, voters"
+        );
+        assert_eq!(
+            of_group(daily("d").key("A", "{day}").set("meanSum", "x")),
+            "group `d`: two values would be stored in the attribute `meanSum`"
+        );
+        assert_eq!(of_group(daily("daily").key("A", "{day}")), "group `daily` is declared twice");
+        let product = daily("d").attribute("product", |vote: &Vote| vote.product.clone());
+        assert_eq!(
+            of_group(product.key("A", "{day}{product}")),
+            "group `d`: two dimensions of the key need a `#` between them"
+        );
+        assert_eq!(
+            of_group(daily("d").window("hour", Window::Hour, |vote: &Vote| vote.at).key("A", "{day}#{hour}")),
+            "group `d` has two windows"
+        );
+    }
+
+    #[test]
+    fn two_groups_that_may_share_a_key_are_refused() {
+        let monthly =
+            |key: &str| Group::new("monthly").window("month", Window::Month, |vote: &Vote| vote.at).key(key, "{month}");
+        assert!(builder().group(monthly("STAT#DAILY")).build().is_ok(), "a month never looks like a day");
+        let same = daily("again").key("STAT#DAILY", "{day}");
+        assert_eq!(of_group(same), "groups `daily` and `again` may have the same keys: put different texts into them");
+        let user =
+            Group::new("users").attribute("user", |vote: &Vote| vote.user.clone()).key("STAT#{user}", "METADATA");
+        assert_eq!(of_group(user), "groups `total` and `users` may have the same keys: put different texts into them");
+    }
+
+    #[test]
+    fn an_extreme_needs_a_rollup_that_retracts_nothing() {
+        let lowest = |builder: RollupBuilder<Vote>| builder.measure("lowest", minimum(|vote: &Vote| vote.score));
+        assert!(lowest(keeping()).build().is_ok());
+        assert_eq!(
+            refusal(lowest(builder())),
+            "measure `lowest`: a minimum cannot be taken back; declare on_modify(Keep)"
+        );
+    }
+
+    #[test]
+    fn a_deletion_takes_back_only_values_that_were_counted() {
+        let text = "on_modify(Keep) needs on_ttl(Keep): a deletion would take back values that were never counted";
+        assert_eq!(refusal(keeping().on_ttl(Policy::Retract)), text);
+        assert!(builder().on_remove(Policy::Keep).build().is_ok());
+    }
+
+    #[test]
+    fn a_record_always_fits_one_transaction() {
+        let many = |count: usize, builder: RollupBuilder<Vote>| {
+            (3..count).fold(builder, |builder, n| builder.group(daily(&format!("g{n}")).key(format!("G{n}"), "{day}")))
+        };
+        assert!(many(49, builder()).build().is_ok() && many(98, keeping()).build().is_ok());
+        assert_eq!(refusal(many(50, builder())), "the rollup has 50 groups; at most 49 are possible");
+        assert_eq!(refusal(many(99, keeping())), "the rollup has 99 groups; at most 98 are possible");
+    }
+
+    #[test]
+    fn a_measure_may_have_no_value() {
+        assert!(builder().measure("products", distinct(|vote: &Vote| vote.product.clone())).build().is_ok());
+    }
+}

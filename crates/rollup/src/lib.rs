@@ -1,0 +1,66 @@
+//! Exact aggregates of a DynamoDB table, kept by a Lambda function on its stream.
+//!
+//! A [`Rollup`] declares what is kept: measures (counts, sums, averages, distinct values, extremes)
+//! for groups (all items, windows of time, attributes and their combinations). Each item counts
+//! once, although Lambda delivers the records of a stream at least once.
+
+mod additions;
+mod aggregator;
+mod amount;
+mod batch;
+mod check;
+mod checkpoint;
+mod chunk;
+mod contribution;
+mod declaration;
+mod distinct;
+mod error;
+mod event;
+mod explain;
+mod extremes;
+mod group;
+mod key;
+mod measure;
+mod own_item;
+mod quarantine;
+mod read;
+#[cfg(feature = "recount")]
+mod recount;
+mod report;
+mod shard;
+#[cfg(feature = "sim")]
+pub mod sim;
+mod table;
+#[cfg(test)]
+mod votes;
+mod window;
+
+pub use aggregator::{Aggregator, Layout};
+pub use amount::{Amount, AmountError};
+pub use batch::DecodeError;
+pub use check::DeclarationError;
+pub use checkpoint::{FirstSeen, SequenceNumber, SequenceNumberError, ShardHash};
+pub use chunk::TRANSACTION_STATS_MAX;
+pub use contribution::Change;
+pub use declaration::{Policy, RESERVED_PREFIX, Rollup, RollupBuilder};
+pub use error::StoreError;
+pub use event::Reply;
+pub use explain::{Cost, Index};
+pub use group::Group;
+pub use key::TemplateError;
+pub use measure::{Measure, average, count, decimal_sum, distinct, maximum, minimum, sum};
+pub use own_item::OwnItem;
+pub use quarantine::{Ending, QuarantinedRecord};
+pub use read::{Page, Query, ReadError, Stat};
+#[cfg(feature = "recount")]
+pub use recount::{
+    Correction, Difference, Measurement, Progress, RecountError, Recounter, RedriveOutcome, RepairError, RepairReport,
+    Scope, corrections,
+};
+pub use report::{AggregateError, Handled, Report};
+pub use table::{TTL_ATTRIBUTE, Table};
+pub use window::Window;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,75 @@
+//! What an aggregator says about a batch: a reply with figures, or an error.
+
+use jiff::SignedDuration;
+
+use crate::error::StoreError;
+use crate::event::Reply;
+
+/// Why a batch was not counted. Lambda delivers it again.
+#[derive(Debug, thiserror::Error)]
+pub enum AggregateError {
+    /// Exactness needs the shard's id, and the event names it only if the mapping has a tumbling
+    /// window.
+    #[error(
+        "the event has no shardId: the event source mapping needs a tumbling window (TumblingWindowInSeconds), \
+         and ParallelizationFactor 1; nothing was counted"
+    )]
+    NoShard,
+    /// The event does not come from a DynamoDB stream.
+    #[error("the event is not a batch of a DynamoDB stream: {0}")]
+    NotABatch(#[from] serde_json::Error),
+    /// A record does not have an image that its change needs.
+    #[error("a record lacks an image: the stream needs StreamViewType NEW_AND_OLD_IMAGES; nothing was counted")]
+    NoImages,
+    /// DynamoDB failed before any part of the batch was counted.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The checkpoint moved at each attempt: several batches of the shard run at once.
+    #[error(
+        "another invocation moved the checkpoint at each of {0} attempts: does the mapping have a ParallelizationFactor above 1?"
+    )]
+    Contended(u32),
+}
+
+impl AggregateError {
+    /// A stable name of the error, for example for Lambda's `errorType`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoShard => "no-shard",
+            Self::NotABatch(_) => "not-a-batch",
+            Self::NoImages => "no-images",
+            Self::Store(_) => "store",
+            Self::Contended(_) => "contended",
+        }
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The shard.
+    pub shard_id: String,
+    /// The records of the batch.
+    pub records: usize,
+    /// Records that changed statistics.
+    pub counted: u64,
+    /// Records that were counted before.
+    pub duplicates: u64,
+    /// Records that change no statistic.
+    pub ignored: u64,
+    /// Records that were put into quarantine.
+    pub quarantined: u64,
+    /// How long the first of the counted records had been in the table.
+    pub lag: Option<SignedDuration>,
+    /// The first record that must be delivered again.
+    pub failed_from: Option<String>,
+}
+
+/// A reply, and what became of the batch.
+#[derive(Debug, Clone)]
+pub struct Handled {
+    /// Return it from the function.
+    pub reply: Reply,
+    /// For logs and metrics.
+    pub report: Report,
+}
